@@ -1,0 +1,42 @@
+/**
+ * Coded errors: exceptions for a broken world or bad input. Each carries a
+ * stable code (explained in docs/errors.md), a sentence that says what, where
+ * and which value, and what to do about it. Judgement never throws; it returns
+ * refusals as values.
+ */
+export class CadastreError extends Error {
+  readonly code: ErrorCode;
+  /** What the reader can do about it; printed after the message. */
+  readonly remedy: string | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; remedy?: string } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'CadastreError';
+    this.code = code;
+    this.remedy = options.remedy;
+  }
+}
+
+/** Every code that exists. A test keeps docs/errors.md in step. */
+export const errorCodes = {
+  BAD_USAGE: 'The command line was not understood.',
+  BAD_FLAG: 'A flag has a value that cannot work.',
+  BAD_INPUT: 'A file or object could not be understood.',
+  BAD_KUBECONFIG: 'The kubeconfig could not be read or does not name a usable cluster.',
+  API_UNREACHABLE: 'The API server could not be reached.',
+  API_REFUSED: 'The API server answered with an error.',
+  API_TIMEOUT: 'The API server did not answer in time; the outcome of a write is unknown.',
+} as const;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** The message of anything thrown, with its cause, on one line. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? '' : `: ${describeError(error.cause)}`;
+  return `${error.message}${cause}`;
+}
