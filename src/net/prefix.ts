@@ -1,7 +1,7 @@
 import { Address, formatWords } from './address.ts';
 import { type Family, familyBits } from './family.ts';
 import { scanAddress, scanned } from './scan.ts';
-import { agree, compareWords, maskWord } from './words.ts';
+import { agree, compareWords, maskWord, type Words } from './words.ts';
 
 /**
  * A CIDR block: an address whose bits beyond `length` are zero, and that
@@ -27,7 +27,7 @@ export class Prefix {
   }
 
   /** The block of `length` around an address (or around another block, if that is not larger). */
-  static of(address: Address | Prefix, length: number): Prefix {
+  static of(address: Words & { readonly family: Family }, length: number): Prefix {
     return new Prefix(
       address.family,
       length,
