@@ -36,7 +36,7 @@ export interface PartOptions {
 const watcherScript = `trap '' HUP INT TERM
 read -r word
 [ "$word" = stopped ] && exit
-kill -9 "$1" 2>/dev/null
+kill -9 -- "-$1" 2>/dev/null
 sleep 0.2
 rm -rf "$2"`;
 
@@ -72,8 +72,9 @@ export function startPart(options: PartOptions): PartProcess {
     if (ended !== undefined) return;
     // While we wait the process must keep Node alive; otherwise it may not.
     child.ref();
-    child.kill(signal);
-    const late = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    if (signal === 'SIGKILL') killGroup(pid);
+    else child.kill(signal);
+    const late = setTimeout(() => killGroup(pid), 10_000);
     await gone;
     clearTimeout(late);
   };
@@ -90,6 +91,15 @@ export function startPart(options: PartOptions): PartProcess {
     tail: (lines = 30) =>
       readFileSync(options.logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n'),
   };
+}
+
+/** With whatever the part started itself: the part leads a group of its own. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 function watch(pid: number, dir: string): ChildProcess {
