@@ -36,7 +36,7 @@ export interface PartOptions {
 const watcherScript = `trap '' HUP INT TERM
 read -r word
 [ "$word" = stopped ] && exit
-kill -9 -- "-$1" 2>/dev/null
+kill -s KILL -- "-$1"
 sleep 0.2
 rm -rf "$2"`;
 
