@@ -39,8 +39,8 @@ export function readHoldings(
         holdings.malformed.push({ source, value });
         continue;
       }
-      let found = holdings.bySource.get(source);
-      if (found === undefined) holdings.bySource.set(source, (found = { ipv4: [], ipv6: [] }));
+      const found = holdings.bySource.get(source) ?? { ipv4: [], ipv6: [] };
+      holdings.bySource.set(source, found);
       const list = found[prefix.family];
       if (!list.some((known) => known.equals(prefix))) list.push(prefix);
     }
