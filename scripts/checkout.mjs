@@ -2,7 +2,7 @@
  * Where things are, for every script: the checkout, and the cache folder
  * outside it that survives a fresh clone. Needs nothing but Node.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,5 +45,6 @@ export function secondsSince(startMs) {
 
 /** Did the caller start this very file (and not import it)? @param {string} metaUrl */
 export function isMain(metaUrl) {
-  return process.argv[1] !== undefined && fileURLToPath(metaUrl) === process.argv[1];
+  const started = process.argv[1];
+  return started !== undefined && fileURLToPath(metaUrl) === realpathSync(started);
 }
