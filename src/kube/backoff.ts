@@ -16,7 +16,7 @@ export class Backoff {
   }
 
   nextMs(): number {
-    const upper = Math.max(this.#baseMs, this.#lastMs * 3);
+    const upper = 3 * Math.max(this.#baseMs, this.#lastMs);
     this.#lastMs = Math.min(this.#capMs, this.#baseMs + this.#random() * (upper - this.#baseMs));
     return this.#lastMs;
   }
