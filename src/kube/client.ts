@@ -1,11 +1,9 @@
-import type { Log } from '../base/log.ts';
-import { silentLog } from '../base/log.ts';
 import type { KubeAccess } from './access.ts';
-import { ApiError, outcomeOfStatus } from './api-error.ts';
-import { Backoff, pause } from './backoff.ts';
-import { type Counter, type Histogram, type Meter, silentMeter } from './meter.ts';
-import { type KubeObject, type Resource, resourcePath } from './resource.ts';
-import { type Answer, BrokenExchange, type Exchange, Transport } from './transport.ts';
+import type { Call, Verb } from './answer.ts';
+import { ApiError } from './api-error.ts';
+import { Requests, type RequestsOptions } from './requests.ts';
+import { type Resource, resourcePath, type StoredObject } from './resource.ts';
+import type { Exchange } from './transport.ts';
 import { type WatchEvent, WatchLines } from './watch-lines.ts';
 
 /**
@@ -15,7 +13,8 @@ import { type WatchEvent, WatchLines } from './watch-lines.ts';
  *
  *   access, kubeconfig, credentials   where the server is, and who we are
  *   transport                         one HTTP exchange: bytes out, bytes back
- *   client (here)                     the verbs; what may be tried again
+ *   requests, answer                  what may be tried again; what an answer means
+ *   client (here)                     the verbs
  *   list-watch                        a copy of one resource that heals itself
  *   lease                             who leads, by local monotonic time
  *   keyed-queue                       one worker per key, back-off per key
@@ -23,25 +22,16 @@ import { type WatchEvent, WatchLines } from './watch-lines.ts';
  *
  * The promise that everything else leans on is about failed writes: `refused`
  * means certainly not done, `unknown` means look before acting again. So a
- * write is never sent twice from in here. Two answers prove that it was not
- * done, and only after those it is sent again: 429, and 401 when there is a
- * new credential. Reads are repeated freely: after a connection that broke
- * (the server closes idle ones at the same moment as we use them) and after
- * 429 or 503 with a Retry-After.
+ * write is never sent twice from in here, unless the answer proves that it
+ * was not done (requests.ts).
  *
  * Not to be "optimised" away: watches have connections of their own; the
  * default deadline ends at the last byte, not at the first; no request asks
  * for gzip, which costs the API server more than a loopback or a rack gains.
  */
-export interface KubeClientOptions {
-  userAgent?: string;
+export interface KubeClientOptions extends RequestsOptions {
   /** From the call to the last byte of the answer, for each attempt. */
-  requestTimeoutMs?: number;
-  /** Requests in flight at once; more wait their turn. Watches do not count. */
-  connections?: number;
-  metrics?: Meter;
-  log?: Log;
-  random?: () => number;
+  requestTimeoutMs?: number | undefined;
 }
 
 export interface RequestOptions {
@@ -100,17 +90,6 @@ export interface WatchOptions extends Selection {
   onHeard?: (() => void) | undefined;
 }
 
-type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
-
-interface Call {
-  verb: Verb;
-  /** The resource's plural, for metrics. */
-  label: string;
-  exchange: Exchange;
-  retries: number;
-  signal: AbortSignal | undefined;
-}
-
 const patchTypes = {
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',
@@ -119,49 +98,31 @@ const patchTypes = {
 } as const;
 
 const defaultRetries = 5;
-/** A Retry-After beyond this is not waited for: the caller hears of it instead. */
-const longestRetryAfterSeconds = 30;
-const connectionResends = 2;
 const listRestarts = 3;
 const defaultFieldManager = 'cadastre';
 
 export class KubeClient {
   readonly namespace: string;
-  readonly #transport: Transport;
+  readonly #requests: Requests;
   readonly #timeoutMs: number;
-  readonly #log: Log;
-  readonly #random: () => number;
-  readonly #requests: Counter;
-  readonly #seconds: Histogram;
 
   constructor(access: KubeAccess, options: KubeClientOptions = {}) {
     this.namespace = access.namespace;
-    this.#transport = new Transport(access, {
-      connections: options.connections ?? 64,
-      userAgent: options.userAgent ?? 'cadastre',
-    });
+    this.#requests = new Requests(access, options);
     this.#timeoutMs = options.requestTimeoutMs ?? 15_000;
-    this.#log = options.log ?? silentLog;
-    this.#random = options.random ?? Math.random;
-    const metrics = options.metrics ?? silentMeter;
-    this.#requests = metrics.counter(
-      'cadastre_kube_requests_total',
-      'Requests to the API server by verb, resource and answer (code 0: no answer).',
-    );
-    this.#seconds = metrics.histogram(
-      'cadastre_kube_request_seconds',
-      'Time from asking the API server to its whole answer, watches excluded.',
-      [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
-    );
   }
 
-  get<T = KubeObject>(resource: Resource, name: string, options: RequestOptions = {}): Promise<T> {
+  get<T = StoredObject>(
+    resource: Resource,
+    name: string,
+    options: RequestOptions = {},
+  ): Promise<T> {
     const path = resourcePath(resource, { namespace: options.namespace, name });
     return this.#read<T>('get', resource, path, options);
   }
 
   /** The whole list at once: for small ones. */
-  async list<T = KubeObject>(
+  async list<T = StoredObject>(
     resource: Resource,
     options: ListOptions = {},
   ): Promise<{ items: T[]; resourceVersion: string }> {
@@ -178,7 +139,7 @@ export class KubeClient {
    * memory between two pages (410), the list starts again with page 0; after
    * the third time it is asked for in one piece, which cannot expire.
    */
-  async listPages<Raw = KubeObject>(
+  async listPages<Raw = StoredObject>(
     resource: Resource,
     options: ListOptions,
     onPage: (items: Raw[], meta: PageMeta) => void,
@@ -242,7 +203,7 @@ export class KubeClient {
     }
     const path = withQuery(resourcePath(resource, { namespace: options.namespace }), query);
     const lines = new WatchLines(`WATCH ${path}`, onEvent);
-    await this.#perform({
+    await this.#requests.perform({
       verb: 'watch',
       label: resource.plural,
       retries: 0,
@@ -261,7 +222,7 @@ export class KubeClient {
     });
   }
 
-  create<T = KubeObject>(
+  create<T = StoredObject>(
     resource: Resource,
     object: unknown,
     options: WriteOptions & { name?: string } = {},
@@ -270,7 +231,7 @@ export class KubeClient {
   }
 
   /** Optimistic when the object carries `metadata.resourceVersion`: 409 if it changed. */
-  replace<T = KubeObject>(
+  replace<T = StoredObject>(
     resource: Resource,
     name: string,
     object: unknown,
@@ -279,7 +240,7 @@ export class KubeClient {
     return this.#write<T>('update', 'PUT', resource, name, object, options);
   }
 
-  patch<T = KubeObject>(resource: Resource, name: string, options: PatchOptions): Promise<T> {
+  patch<T = StoredObject>(resource: Resource, name: string, options: PatchOptions): Promise<T> {
     return this.#write<T>('patch', 'PATCH', resource, name, options.body, options);
   }
 
@@ -297,7 +258,7 @@ export class KubeClient {
       uid === undefined && resourceVersion === undefined
         ? undefined
         : { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } };
-    const answer = await this.#perform<Partial<KubeObject>>(
+    const answer = await this.#requests.perform<Partial<StoredObject>>(
       this.#call('delete', resource, options, {
         method: 'DELETE',
         path: resourcePath(resource, { namespace: options.namespace, name }),
@@ -311,7 +272,7 @@ export class KubeClient {
 
   /** Any path: `/version`, `/readyz`. JSON is parsed, anything else comes as text. */
   rawGet(path: string, options: RequestOptions = {}): Promise<unknown> {
-    return this.#perform({
+    return this.#requests.perform({
       verb: 'get',
       label: 'raw',
       retries: options.retries ?? defaultRetries,
@@ -327,11 +288,11 @@ export class KubeClient {
 
   /** Breaks off whatever is still under way. */
   close(): Promise<void> {
-    return this.#transport.close();
+    return this.#requests.close();
   }
 
   #read<T>(verb: Verb, resource: Resource, path: string, options: RequestOptions): Promise<T> {
-    return this.#perform<T>(this.#call(verb, resource, options, { method: 'GET', path }));
+    return this.#requests.perform<T>(this.#call(verb, resource, options, { method: 'GET', path }));
   }
 
   #write<T>(
@@ -351,7 +312,7 @@ export class KubeClient {
       name,
       subresource: options.subresource,
     });
-    return this.#perform<T>(
+    return this.#requests.perform<T>(
       this.#call(verb, resource, options, {
         method,
         path: withQuery(path, query),
@@ -379,53 +340,6 @@ export class KubeClient {
       },
     };
   }
-
-  async #perform<T>(call: Call): Promise<T> {
-    const isRead = call.exchange.method === 'GET';
-    let resends = isRead && call.verb !== 'watch' ? connectionResends : 0;
-    let retries = call.retries;
-    let backoff: Backoff | undefined;
-    let renewed = false;
-    for (;;) {
-      const startedMs = performance.now();
-      let answer: Answer;
-      try {
-        answer = await this.#transport.exchange(call.exchange);
-      } catch (error) {
-        if (!(error instanceof BrokenExchange)) throw error;
-        this.#count(call, 0, startedMs);
-        if (error.kind === 'connection' && error.sent && resends > 0) {
-          resends -= 1;
-          continue;
-        }
-        throw errorOfBroken(call, error);
-      }
-      this.#count(call, answer.status, startedMs);
-      if (answer.status >= 200 && answer.status < 300) return parseAnswer<T>(call, answer);
-      if (answer.status === 401 && !renewed) {
-        renewed = true;
-        if (await this.#transport.renew(answer.credential)) continue;
-      }
-      const error = errorOfAnswer(call, answer);
-      const mayRetry =
-        answer.status === 429 ||
-        (isRead && answer.status === 503 && error.retryAfterSeconds !== undefined);
-      const waitSeconds = error.retryAfterSeconds ?? 0;
-      if (!mayRetry || retries <= 0 || waitSeconds > longestRetryAfterSeconds) throw error;
-      retries -= 1;
-      backoff ??= new Backoff({ baseMs: 100, capMs: 2_000, random: this.#random });
-      const waitMs = waitSeconds * 1_000 + backoff.nextMs();
-      this.#log.debug({ waitMs, status: answer.status }, `${requestOf(call)}: trying again`);
-      await pause(waitMs, call.signal);
-      if (call.signal?.aborted) throw error;
-    }
-  }
-
-  #count(call: Call, status: number, startedMs: number): void {
-    const { verb, label } = call;
-    this.#requests.inc({ verb, resource: label, code: String(status) });
-    if (verb !== 'watch') this.#seconds.observe((performance.now() - startedMs) / 1_000, { verb });
-  }
 }
 
 interface RawList<Raw> {
@@ -443,60 +357,4 @@ function selectionQuery(selection: Selection): URLSearchParams {
 function withQuery(path: string, query: URLSearchParams): string {
   const text = query.toString();
   return text === '' ? path : `${path}?${text}`;
-}
-
-/** The request as people read it: the query says little and hides the path. */
-function requestOf(call: Call): string {
-  const verb = call.verb === 'watch' ? 'WATCH' : call.exchange.method;
-  return `${verb} ${call.exchange.path.split('?', 1)[0]}`;
-}
-
-function parseAnswer<T>(call: Call, answer: Answer): T {
-  if (call.verb === 'watch') return undefined as T;
-  const text = answer.body.toString('utf8');
-  const type = String(answer.headers['content-type'] ?? '');
-  if (call.label === 'raw' && !type.includes('json')) return text as T;
-  try {
-    return JSON.parse(text) as T;
-  } catch {
-    throw new ApiError({
-      request: requestOf(call),
-      status: answer.status,
-      detail: `the answer is not JSON but ${type || 'untyped'}: ${text.slice(0, 80)}`,
-      outcome: call.exchange.method === 'GET' ? undefined : 'unknown',
-    });
-  }
-}
-
-function errorOfAnswer(call: Call, answer: Answer): ApiError {
-  const text = answer.body.toString('utf8');
-  let status: { reason?: unknown; message?: unknown; details?: { retryAfterSeconds?: unknown } };
-  try {
-    status = JSON.parse(text) ?? {};
-  } catch {
-    // A proxy's or the API server's plain text, such as "404 page not found".
-    status = { message: text.slice(0, 200).trim() };
-  }
-  const header = Number(answer.headers['retry-after'] ?? Number.NaN);
-  const inBody = status.details?.retryAfterSeconds;
-  return new ApiError({
-    request: requestOf(call),
-    status: answer.status,
-    reason: typeof status.reason === 'string' ? status.reason : undefined,
-    detail: typeof status.message === 'string' ? status.message : undefined,
-    retryAfterSeconds:
-      header >= 0 ? header : typeof inBody === 'number' && inBody > 0 ? inBody : undefined,
-    outcome: call.exchange.method === 'GET' ? undefined : outcomeOfStatus(answer.status),
-  });
-}
-
-function errorOfBroken(call: Call, broken: BrokenExchange): ApiError {
-  const isWrite = call.exchange.method !== 'GET';
-  return new ApiError({
-    request: requestOf(call),
-    status: 0,
-    detail: broken.message,
-    timedOut: broken.kind === 'timeout',
-    outcome: !isWrite ? undefined : broken.sent ? 'unknown' : 'refused',
-  });
 }

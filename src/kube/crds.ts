@@ -3,7 +3,7 @@ import type { Log } from '../base/log.ts';
 import { ApiError } from './api-error.ts';
 import { pause } from './backoff.ts';
 import type { KubeClient } from './client.ts';
-import type { KubeObject, Resource } from './resource.ts';
+import type { Resource, StoredObject } from './resource.ts';
 
 export const crdResource: Resource = {
   group: 'apiextensions.k8s.io',
@@ -19,7 +19,7 @@ interface CrdVersion {
   storage: boolean;
 }
 
-interface Crd extends KubeObject {
+interface Crd extends StoredObject {
   spec: {
     group: string;
     scope: string;

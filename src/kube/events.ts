@@ -1,10 +1,10 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import { type Log, silentLog } from '../base/log.ts';
+import { type Counter, Metrics } from '../base/metrics.ts';
 import { ApiError } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import { KeyedQueue } from './keyed-queue.ts';
-import { type Counter, type Meter, silentMeter } from './meter.ts';
 import type { Resource } from './resource.ts';
 
 export const eventResource: Resource = {
@@ -38,7 +38,7 @@ export interface EventRecorderOptions {
   instance?: string | undefined;
   clock?: Clock | undefined;
   log?: Log | undefined;
-  metrics?: Meter | undefined;
+  metrics?: Metrics | undefined;
   /** Writes about one object: so many at once, then one every so often. */
   burst?: number | undefined;
   refillSeconds?: number | undefined;
@@ -80,7 +80,7 @@ export class EventRecorder {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log ?? silentLog;
-    this.#results = (options.metrics ?? silentMeter).counter(
+    this.#results = (options.metrics ?? new Metrics()).counter(
       'cadastre_events_total',
       'Events by what became of them: written, limited, failed.',
     );

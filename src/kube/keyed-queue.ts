@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import { type Log, silentLog } from '../base/log.ts';
+import { type Counter, type Gauge, type Histogram, Metrics } from '../base/metrics.ts';
 import { ApiError } from './api-error.ts';
 import { Backoff } from './backoff.ts';
-import { type Counter, type Gauge, type Histogram, type Meter, silentMeter } from './meter.ts';
 
 /**
  * A work queue like client-go's: keys, not tasks. A key that waits already is
@@ -18,7 +18,6 @@ import { type Counter, type Gauge, type Histogram, type Meter, silentMeter } fro
 export interface KeyedQueueOptions {
   /** For metrics and the log. */
   name: string;
-  // biome-ignore lint/suspicious/noConfusingVoidType: work returns nothing, now or later.
   work: (key: string) => void | Promise<void>;
   /** Keys whose work is under way at once. */
   concurrency?: number | undefined;
@@ -26,7 +25,7 @@ export interface KeyedQueueOptions {
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
   log?: Log | undefined;
-  metrics?: Meter | undefined;
+  metrics?: Metrics | undefined;
 }
 
 /** Synchronous work goes on this long before others get the event loop. */
@@ -65,7 +64,7 @@ export class KeyedQueue {
     this.#concurrency = options.concurrency ?? 1;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log ?? silentLog;
-    const metrics = options.metrics ?? silentMeter;
+    const metrics = options.metrics ?? new Metrics();
     this.#depth = metrics.gauge('cadastre_queue_depth', 'Keys that wait to be worked on.');
     this.#age = metrics.histogram(
       'cadastre_queue_age_seconds',

@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts';
 import type { KubeClient } from './client.ts';
-import type { KubeObject, Resource } from './resource.ts';
+import type { Resource, StoredObject } from './resource.ts';
 
 /** The coordination.k8s.io/v1 Lease, and the four things done with it. */
 export const leaseResource: Resource = {
@@ -19,7 +19,7 @@ export interface LeaseSpec {
   leaseTransitions?: number;
 }
 
-export interface Lease extends KubeObject {
+export interface Lease extends StoredObject {
   spec?: LeaseSpec;
 }
 

@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import { type Log, silentLog } from '../base/log.ts';
+import { type Gauge, Metrics } from '../base/metrics.ts';
 import { pause } from './backoff.ts';
 import type { KubeClient } from './client.ts';
 import { holderOf, type Lease, LeaseObject, type LeaseSpec, microTime } from './lease-object.ts';
 import { checkTimings, defaultTimings, type LeaseTimings } from './lease-timings.ts';
-import { type Gauge, type Meter, silentMeter } from './meter.ts';
 import { compareVersions } from './resource-version.ts';
 
 /**
@@ -36,7 +36,7 @@ export interface LeadershipOptions {
   timings?: LeaseTimings | undefined;
   clock?: Clock | undefined;
   log?: Log | undefined;
-  metrics?: Meter | undefined;
+  metrics?: Metrics | undefined;
   random?: (() => number) | undefined;
   onAcquired?: (() => void) | undefined;
   onLost?: ((why: string) => void) | undefined;
@@ -84,7 +84,7 @@ export class Leadership {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#log = options.log ?? silentLog;
-    this.#gauge = (options.metrics ?? silentMeter).gauge(
+    this.#gauge = (options.metrics ?? new Metrics()).gauge(
       'cadastre_leader',
       'Whether this process leads (1) or stands by (0).',
     );

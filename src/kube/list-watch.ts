@@ -2,12 +2,12 @@ import type { Clock } from '../base/clock.ts';
 import { systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import { type Log, silentLog } from '../base/log.ts';
+import { type Counter, Metrics } from '../base/metrics.ts';
 import { ApiError } from './api-error.ts';
 import { Backoff, pause } from './backoff.ts';
 import type { KubeClient } from './client.ts';
-import { type Counter, type Meter, silentMeter } from './meter.ts';
 import { type CacheHandler, type Kept, ObjectCache } from './object-cache.ts';
-import { type KubeObject, type Resource, resourceName } from './resource.ts';
+import { type Resource, resourceName, type StoredObject } from './resource.ts';
 import type { WatchEvent } from './watch-lines.ts';
 
 /**
@@ -45,7 +45,7 @@ export interface ListWatchOptions<T extends Kept> {
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
   log?: Log | undefined;
-  metrics?: Meter | undefined;
+  metrics?: Metrics | undefined;
   pageSize?: number | undefined;
   /** How long one watch lasts, on average. */
   watchSeconds?: number | undefined;
@@ -76,7 +76,6 @@ export class ListWatch<T extends Kept> {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #log: Log;
-  readonly #meter: Meter;
   readonly #lists: Counter;
   readonly #events: Counter;
   readonly #troubles: Counter;
@@ -95,19 +94,24 @@ export class ListWatch<T extends Kept> {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#log = options.log ?? silentLog;
-    this.#meter = options.metrics ?? silentMeter;
-    this.#lists = this.#meter.counter(
+    const metrics = options.metrics ?? new Metrics();
+    this.#lists = metrics.counter(
       'cadastre_kube_lists_total',
       'Whole lists read, by resource and result (applied, stale, failed).',
     );
-    this.#events = this.#meter.counter(
+    this.#events = metrics.counter(
       'cadastre_kube_watch_events_total',
       'Watch events heard, by resource and type.',
     );
-    this.#troubles = this.#meter.counter(
+    this.#troubles = metrics.counter(
       'cadastre_kube_bad_objects_total',
       'Objects that could not be understood or handled, by resource.',
     );
+    const silent = metrics.gauge(
+      'cadastre_kube_silent_seconds',
+      'How long nothing was heard from the API server about a resource.',
+    );
+    metrics.onCollect(() => silent.set(this.silentMs() / 1_000, { resource: this.#name }));
     const { baseMs, capMs } = options.backoff ?? { baseMs: 100, capMs: 10_000 };
     this.#backoff = new Backoff({ baseMs, capMs, random: this.#random });
     this.#cache = new ObjectCache({
@@ -151,19 +155,9 @@ export class ListWatch<T extends Kept> {
 
   /** Runs until the signal aborts. */
   start(signal: AbortSignal): void {
-    const gauge = this.#meter.gauge(
-      'cadastre_kube_silent_seconds',
-      'How long nothing was heard from the API server about a resource.',
-    );
-    const tick = setInterval(
-      () => gauge.set(this.silentMs() / 1_000, { resource: this.#name }),
-      1_000,
-    );
-    tick.unref();
     const stop = () => this.#interrupt.abort();
     signal.addEventListener('abort', stop, { once: true });
     this.#run(signal).finally(() => {
-      clearInterval(tick);
       signal.removeEventListener('abort', stop);
       const stopped = new Error(`following ${this.#name} was stopped`);
       for (const waiter of [this.#syncedWaiter, ...this.#waiters.splice(0)]) waiter.reject(stopped);
@@ -183,7 +177,7 @@ export class ListWatch<T extends Kept> {
 
   /** The answer to one of our own requests; ignored when older than what is held. */
   put(raw: unknown): void {
-    this.#cache.put(raw as KubeObject);
+    this.#cache.put(raw as StoredObject);
   }
 
   /** One of our own deletes was answered: gone. */
@@ -217,7 +211,7 @@ export class ListWatch<T extends Kept> {
     const { client, resource, namespace, labelSelector, fieldSelector } = this.#options;
     const waiters = this.#waiters.splice(0);
     try {
-      await client.listPages<KubeObject>(
+      await client.listPages<StoredObject>(
         resource,
         { namespace, labelSelector, fieldSelector, limit: this.#options.pageSize, signal },
         (items, meta) => {

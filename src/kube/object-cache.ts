@@ -1,4 +1,4 @@
-import type { KubeObject } from './resource.ts';
+import type { StoredObject } from './resource.ts';
 import { objectKey } from './resource.ts';
 import { compareVersions, isOlder } from './resource-version.ts';
 
@@ -79,7 +79,7 @@ export class ObjectCache<T extends Kept> {
     return !isStale;
   }
 
-  putListed(raw: KubeObject): void {
+  putListed(raw: StoredObject): void {
     const key = keyOf(raw);
     this.#listing?.seen.add(key);
     if (this.#removed.get(key) === raw.metadata.uid) return;
@@ -104,13 +104,13 @@ export class ObjectCache<T extends Kept> {
   }
 
   /** An ADDED or MODIFIED event. */
-  putWatched(raw: KubeObject): void {
+  putWatched(raw: StoredObject): void {
     this.put(raw);
     this.bookmark(versionOf(raw));
   }
 
   /** A DELETED event. */
-  deleteWatched(raw: KubeObject): void {
+  deleteWatched(raw: StoredObject): void {
     const key = keyOf(raw);
     const held = this.#objects.get(key);
     if (this.#removed.get(key) === raw.metadata.uid) this.#removed.delete(key);
@@ -123,7 +123,7 @@ export class ObjectCache<T extends Kept> {
   }
 
   /** The answer to a read or write of our own; older news is ignored. */
-  put(raw: KubeObject): void {
+  put(raw: StoredObject): void {
     const key = keyOf(raw);
     const version = versionOf(raw);
     const held = this.#objects.get(key);
@@ -140,7 +140,7 @@ export class ObjectCache<T extends Kept> {
     this.#delete(key, held, 'observed');
   }
 
-  #put(key: string, raw: KubeObject, held: T | undefined): void {
+  #put(key: string, raw: StoredObject, held: T | undefined): void {
     let next: T;
     try {
       next = this.#keep(raw);
@@ -171,10 +171,10 @@ export class ObjectCache<T extends Kept> {
   }
 }
 
-function keyOf(raw: KubeObject): string {
+function keyOf(raw: StoredObject): string {
   return objectKey(raw.metadata);
 }
 
-function versionOf(raw: KubeObject): string {
+function versionOf(raw: StoredObject): string {
   return raw.metadata.resourceVersion ?? '';
 }

@@ -25,7 +25,7 @@ export interface ObjectMeta {
 }
 
 /** The part of every object this room reads; the rest is the caller's. */
-export interface KubeObject {
+export interface StoredObject {
   apiVersion?: string;
   kind?: string;
   metadata: ObjectMeta;

@@ -1,11 +1,11 @@
 import { ApiError } from './api-error.ts';
-import type { KubeObject } from './resource.ts';
+import type { StoredObject } from './resource.ts';
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
 
 export interface WatchEvent {
   type: WatchEventType;
-  object: KubeObject;
+  object: StoredObject;
 }
 
 const newline = 0x0a;
