@@ -38,6 +38,27 @@ describe('the suites', () => {
   });
 });
 
+test('the lock file holds every optional package of every platform: npm ci refuses one that does not', () => {
+  interface Locked {
+    optionalDependencies?: Record<string, string>;
+    resolved?: string;
+  }
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, Locked>;
+  };
+  const absent = Object.entries(lock.packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).filter(
+      (name) =>
+        !(`node_modules/${name}` in lock.packages) &&
+        !(`${path}/node_modules/${name}` in lock.packages),
+    ),
+  );
+  expect(absent).toEqual([]);
+  // Where a package comes from is the machine's business.
+  const fixed = Object.entries(lock.packages).filter(([, entry]) => entry.resolved !== undefined);
+  expect(fixed.map(([path]) => path)).toEqual([]);
+});
+
 describe('a vitest report', () => {
   const report = (files: object[]) => readReport(JSON.stringify({ testResults: files }));
 
