@@ -54,7 +54,13 @@ export const maxReserved = 256;
 
 export type ReadPool =
   | { kind: 'pool'; pool: Pool }
-  | { kind: 'malformed'; identity: Identity; generation: number; problems: string[] };
+  | {
+      kind: 'malformed';
+      identity: Identity;
+      generation: number;
+      problems: string[];
+      conditions: Condition[] | undefined;
+    };
 
 /**
  * Reads an IPPool. The API server checks the same things, but a file, an old
@@ -82,7 +88,11 @@ export function readPool(object: KubeObject): ReadPool {
   const identity = identityOf(object);
   if (identity.name === '') problems.push('metadata.name is missing');
   const generation = object.metadata?.generation ?? 0;
-  if (problems.length > 0) return { kind: 'malformed', identity, generation, problems };
+  const status = (object.status ?? undefined) as PoolStatus | undefined;
+  if (problems.length > 0) {
+    const conditions = status?.conditions;
+    return { kind: 'malformed', identity, generation, problems, conditions };
+  }
   const selector = (spec.nodeSelector ?? undefined) as LabelSelector | undefined;
   return {
     kind: 'pool',
@@ -100,7 +110,7 @@ export function readPool(object: KubeObject): ReadPool {
       deleting: Boolean(object.metadata?.deletionTimestamp),
       cooldownSeconds,
       finalizers: object.metadata?.finalizers ?? [],
-      status: (object.status ?? undefined) as PoolStatus | undefined,
+      status,
     },
   };
 }

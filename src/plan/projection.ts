@@ -27,6 +27,7 @@ export interface PatchOperation {
 
 export type Projection =
   | { kind: 'none' }
+  /** `overwrites`: the CIDRs that a record names and the register does not. */
   | { kind: 'patch'; operations: PatchOperation[]; overwrites: string[] }
   | { kind: 'create'; body: object };
 
@@ -65,7 +66,7 @@ export function projectOnNode(
     for (const [key, value] of stale) {
       const path = `/metadata/annotations/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
       const before = node.annotations[key];
-      if (before !== undefined) overwrites.push(`${key}=${before}`);
+      if (before !== undefined) overwrites.push(before);
       operations.push({ op: 'test', path, value: before ?? null }, { op: 'add', path, value });
     }
   }
@@ -132,6 +133,6 @@ export function projectOnCiliumNode(
     operations.push({ op: 'test', path: '/spec/ipam/podCIDRs', value: before });
     operations.push({ op: 'add', path: '/spec/ipam/podCIDRs', value: podCIDRs });
   }
-  const overwrites = cilium.podCidrs.length > 0 ? [`podCIDRs=${cilium.podCidrs.join(',')}`] : [];
+  const overwrites = cilium.podCidrs.filter((text) => !podCIDRs.includes(text));
   return { kind: 'patch', operations, overwrites };
 }
