@@ -52,6 +52,17 @@ export class PoolSet {
     return holders.find((pool) => !this.#problems.has(pool.name)) ?? holders[0];
   }
 
+  /**
+   * The pool that a block belongs to now: the one it was cut from, as long as
+   * that contains it; else whichever does. (After a change of mode the blocks
+   * still carry the name of a pool that is no more.)
+   */
+  homeOf({ pool, prefix }: { pool: string; prefix: Prefix }): Pool | undefined {
+    const named = this.#byName.get(pool);
+    if (named?.cidrs.some((cidr) => cidr.contains(prefix))) return named;
+    return this.containing(prefix);
+  }
+
   /** The pools that select a node, best first: priority, then specificity, then name. */
   selecting(labels: Labels): Pool[] {
     return this.pools.filter((pool) => selects(pool.selector, labels)).sort(byPreference);
@@ -93,10 +104,11 @@ function overlapsPool(pool: Pool, senior: readonly Pool[]): PoolProblem | undefi
 function overlapsNetwork(pool: Pool, networks: readonly NamedNetwork[]): PoolProblem | undefined {
   const reserved = PrefixSet.of(pool.reserved);
   for (const { name, prefix } of networks) {
-    const cidr = pool.cidrs.find((ours) => ours.overlaps(prefix));
+    const cidr = pool.cidrs.find((ours) => {
+      const shared = ours.length > prefix.length ? ours : prefix;
+      return ours.overlaps(prefix) && !reserved.covers(shared);
+    });
     if (cidr === undefined) continue;
-    const shared = cidr.length > prefix.length ? cidr : prefix;
-    if (reserved.covers(shared)) continue;
     const detail = `${cidr} of pool ${pool.name} overlaps ${prefix} of ${name}`;
     return { reason: 'OverlapsNetwork', detail };
   }
