@@ -147,6 +147,7 @@ export class TinyApi {
 
   endWatches(): void {
     for (const { response } of this.#watches) response.end();
+    this.#watches.clear();
   }
 
   breakWatches(): void {
