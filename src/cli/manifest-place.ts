@@ -10,7 +10,7 @@ export interface Place {
 }
 
 /** Beyond this a second look at the file, only to find a line, would take too long. */
-const longestText = 8_000_000;
+const longestText = 1_000_000;
 
 /**
  * `racks.yaml:14 (document 2)`. The line is looked for only when it is needed,

@@ -10,8 +10,8 @@ export interface PlacedObject {
 
 export interface Manifest {
   objects: PlacedObject[];
-  /** Sentences with the place in front. */
-  problems: string[];
+  /** Sentences with the place in front; made only when told, because finding a line costs. */
+  problems: Array<() => string>;
 }
 
 /**
@@ -45,13 +45,13 @@ function readDocuments(file: string, text: string, manifest: Manifest): unknown[
       try {
         return document.toJS();
       } catch (thrown) {
-        manifest.problems.push(`${file} (document ${at + 1}): ${oneLine(thrown)}`);
+        manifest.problems.push(() => `${file} (document ${at + 1}): ${oneLine(thrown)}`);
         return undefined;
       }
     }
     const { line, col } = lines.linePos(error.pos[0]);
     manifest.problems.push(
-      `${file}:${line}:${col} (document ${at + 1}): not YAML or JSON: ${oneLine(error)}`,
+      () => `${file}:${line}:${col} (document ${at + 1}): not YAML or JSON: ${oneLine(error)}`,
     );
     return undefined;
   });
@@ -64,7 +64,7 @@ function oneLine(error: unknown): string {
 function openDocument(value: unknown, place: Place, manifest: Manifest): void {
   const wrong = whyNoObject(value);
   if (wrong !== undefined) {
-    manifest.problems.push(`${where(place)}: not a Kubernetes object: ${wrong}`);
+    manifest.problems.push(() => `${where(place)}: not a Kubernetes object: ${wrong}`);
     return;
   }
   const object = value as KubeObject & { kind: string; apiVersion: string };
@@ -75,7 +75,7 @@ function openDocument(value: unknown, place: Place, manifest: Manifest): void {
   const { items } = object;
   if (items === null) return;
   if (!Array.isArray(items)) {
-    manifest.problems.push(`${where(place)}: items of the ${object.kind} is no list`);
+    manifest.problems.push(() => `${where(place)}: items of the ${object.kind} is no list`);
     return;
   }
   // The items of a typed list, as the API server sends it, do not repeat what they are.

@@ -139,7 +139,7 @@ const shapes: Record<ViewedKind, Check> = {
     spec: fields({
       nodeUID: text,
       neededAddresses: fields({ ipv4: count, ipv6: count }),
-      releases: listOf(text),
+      releases: listOf(fields({ cidr: text, uid: text })),
     }),
   }),
   CiliumNode: fields({

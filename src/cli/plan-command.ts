@@ -74,15 +74,11 @@ export function asPublished(plan: AllocationPlan) {
 
 function planTable(plan: AllocationPlan, register: Register, columns: number): string {
   const parts: string[] = [];
+  const why = whyBlock(register);
   if (plan.nodes.length > 0) {
     const rows = plan.nodes.flatMap(({ name, blocks, refused }) => {
       const lines = [
-        ...blocks.map((block) => [
-          block.cidr,
-          block.pool || '-',
-          block.action,
-          whyBlock(register, name, block),
-        ]),
+        ...blocks.map((block) => [block.cidr, block.pool || '-', block.action, why(name, block)]),
         ...refused.map(({ reason, detail }) => ['-', '-', 'refused', `${reason}: ${detail}`]),
       ];
       return lines.map((line, at) => [at === 0 ? name : '', ...line]);

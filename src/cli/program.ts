@@ -1,7 +1,11 @@
 import { Command } from 'commander';
+import { registerBlocks } from './blocks-command.ts';
 import type { Door } from './door.ts';
+import { registerExplain } from './explain-command.ts';
 import { tellFailure } from './failure.ts';
+import { registerNodes } from './nodes-command.ts';
 import { registerPlan } from './plan-command.ts';
+import { registerPools } from './pools-command.ts';
 import { readVersion } from './version.ts';
 
 /** Runs one command line and gives its exit code. */
@@ -33,6 +37,10 @@ function makeProgram(door: Door): Command {
     })
     .showHelpAfterError('See cadastre --help, or --help after the command.')
     .exitOverride();
+  registerNodes(program, door);
+  registerPools(program, door);
+  registerBlocks(program, door);
   registerPlan(program, door);
+  registerExplain(program, door);
   return program;
 }

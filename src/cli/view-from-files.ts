@@ -22,13 +22,13 @@ export async function viewFromFiles(
   isVerbose: boolean,
 ): Promise<ClusterView> {
   const files = await findFiles(paths);
-  const problems: string[] = [];
+  const problems: Array<() => string> = [];
   const objects: PlacedObject[] = [];
   for (const file of files) {
     const text = decode(file === '-' ? await door.readStdin() : await readBytes(file));
     const name = file === '-' ? 'stdin' : file;
     if (text === undefined) {
-      problems.push(`${name}: not text in UTF-8`);
+      problems.push(() => `${name}: not text in UTF-8`);
       continue;
     }
     const manifest = readManifest(name, text);
@@ -50,7 +50,7 @@ export async function viewFromFiles(
 function putAll(
   view: ClusterView,
   objects: readonly PlacedObject[],
-  problems: string[],
+  problems: Array<() => string>,
 ): Map<string, number> {
   const ignored = new Map<string, number>();
   const seen = new Map<string, PlacedObject>();
@@ -68,13 +68,13 @@ function putAll(
     putObject(view, kind, object);
     for (const malformed of view.malformed.slice(known)) {
       for (const problem of malformed.problems) {
-        problems.push(`${where(place, problem)}: ${label}: ${problem}`);
+        problems.push(() => `${where(place, problem)}: ${label}: ${problem}`);
       }
     }
     for (const key of keysOf(label, object, view)) {
       const first = seen.get(key);
       if (first === undefined) seen.set(key, placed);
-      else problems.push(`${where(place)}: ${key} is also in ${where(first.place)}`);
+      else problems.push(() => `${where(place)}: ${key} is also in ${where(first.place)}`);
     }
   }
   return ignored;
@@ -130,9 +130,9 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-function refuse(problems: readonly string[]): void {
+function refuse(problems: ReadonlyArray<() => string>): void {
   if (problems.length === 0) return;
-  const told = problems.slice(0, mostProblems);
+  const told = problems.slice(0, mostProblems).map((tell) => tell());
   const more = problems.length - told.length;
   if (more > 0) told.push(`and ${more} more`);
   throw badInput(told.join('\n'));
