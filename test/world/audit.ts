@@ -25,6 +25,8 @@ export interface Expectations {
   unserved?: ReadonlySet<string>;
   /** Pools whose blocks a node may keep although they do not select it now: it was relabelled. */
   mayKeepFrom?: (node: string) => ReadonlySet<string>;
+  /** Land that nodes hold without being registered: nobody may be given it. */
+  alsoTaken?: readonly string[];
   /** Are the Node annotations a projection that is on? Default true. */
   annotations?: boolean;
   /** Do the pools' statuses have to be right yet? Default true. */
@@ -100,7 +102,7 @@ export function judge(truth: Truth, expectations: Expectations = {}): Verdict {
     counted.annotations += found.annotations;
   }
   if (expectations.poolStatus ?? true) {
-    for (const pool of truth.pools) complaints.push(...judgePool(pool, truth));
+    for (const pool of truth.pools) complaints.push(...judgePool(pool, truth, expectations));
   }
   return { complaints, counted };
 }
@@ -221,7 +223,11 @@ function matches(selector: Selector, labels: Record<string, string>): boolean {
 }
 
 /** What a pool says of itself must be what the objects say. */
-function judgePool(pool: PoolObject, { blocks }: Truth): string[] {
+function judgePool(
+  pool: PoolObject,
+  { blocks }: Truth,
+  { alsoTaken = [] }: Expectations,
+): string[] {
   const { name, generation } = pool.metadata;
   const { status, spec } = pool;
   if (status === undefined) return [`pool ${name} has no status`];
@@ -238,7 +244,7 @@ function judgePool(pool: PoolObject, { blocks }: Truth): string[] {
   }
   const taken = [
     ...blocks.map((block) => landOf(block.spec.cidr)),
-    ...(spec.reserved ?? []).map((cidr) => landOf(cidr)),
+    ...[...(spec.reserved ?? []), ...alsoTaken].map((cidr) => landOf(cidr)),
   ];
   const total = { capacity: 0, assigned: 0, free: 0, cooling: 0 };
   for (const cidr of spec.cidrs) {
