@@ -95,17 +95,17 @@ function readInto(view: ClusterView, kind: ViewedKind, object: KubeObject): stri
     return [`apiVersion is ${JSON.stringify(object.apiVersion)}, not "${apiVersion}"`];
   }
   const problems = shapeProblems(kind, object);
+  if (kind === 'IPPool') {
+    const read = readPool(object);
+    const all = [...problems, ...(read.kind === 'malformed' ? read.problems : [])];
+    if (read.kind === 'pool' && all.length === 0) view.pools.push(read.pool);
+    return [...new Set(all)];
+  }
   if (problems.length > 0) return problems;
   switch (kind) {
     case 'Node':
       view.nodes.push(readNode(object));
       return [];
-    case 'IPPool': {
-      const read = readPool(object);
-      if (read.kind === 'malformed') return read.problems;
-      view.pools.push(read.pool);
-      return [];
-    }
     case 'NodeBlock': {
       const read = readBlock(object);
       if (read.kind === 'malformed') return [read.problem];

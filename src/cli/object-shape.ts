@@ -25,7 +25,6 @@ const must =
     isAbsent(value) || holds(value) ? [] : [`${path} is ${shown(value)}, not ${what}`];
 
 const text = must('a string', (value) => typeof value === 'string');
-const truth = must('true or false', (value) => typeof value === 'boolean');
 const count = must('a whole number', (value) => Number.isSafeInteger(value) && Number(value) >= 0);
 const time = must(
   'a time like 2026-01-31T12:00:00Z',
@@ -127,7 +126,7 @@ const shapes: Record<ViewedKind, Check> = {
         nodeSelector: anything,
         priority: anything,
         reserved: anything,
-        disabled: truth,
+        disabled: anything,
         cooldownSeconds: anything,
       },
       'an IPPool',
