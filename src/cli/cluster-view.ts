@@ -5,7 +5,7 @@ import { type ClusterNode, readNode } from '../model/node.ts';
 import { type Block, readBlock } from '../model/node-block.ts';
 import { type NodeReport, readNodeReport } from '../model/node-report.ts';
 import type { KubeObject } from '../model/object.ts';
-import { parsePrefix } from '../net/prefix.ts';
+import { networksOf } from '../operator/service-networks.ts';
 import type { NamedNetwork } from '../plan/pool-set.ts';
 import { shapeProblems } from './object-shape.ts';
 
@@ -119,16 +119,7 @@ function readInto(view: ClusterView, kind: ViewedKind, object: KubeObject): stri
       view.ciliumNodes.push(readCiliumNode(object));
       return [];
     case 'ServiceCIDR':
-      view.serviceNetworks.push(...readServiceCidr(object));
+      view.serviceNetworks.push(...networksOf(object));
       return [];
   }
-}
-
-function readServiceCidr(object: KubeObject): NamedNetwork[] {
-  const cidrs = (object.spec as { cidrs?: string[] } | undefined)?.cidrs ?? [];
-  const name = `ServiceCIDR ${object.metadata?.name}`;
-  return cidrs.flatMap((text) => {
-    const prefix = parsePrefix(text);
-    return prefix === undefined ? [] : [{ name, prefix }];
-  });
 }
