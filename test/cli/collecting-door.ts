@@ -1,3 +1,4 @@
+import { vi } from 'vitest';
 import type { Door } from '../../src/cli/door.ts';
 import { runCommandLine } from '../../src/cli/program.ts';
 
@@ -6,6 +7,9 @@ export interface Told {
   stdout: string;
   stderr: string;
 }
+
+// The first command loads the operator with all it needs, and the machine may be busy.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** The moment at which tests in the same process look: noon of a winter's day. */
 export const nowText = '2026-02-01T12:00:00Z';
