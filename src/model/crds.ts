@@ -156,6 +156,7 @@ const ipPoolStatus: Schema = {
   type: 'object',
   properties: {
     observedGeneration: { type: 'integer', format: 'int64' },
+    // Of the family that runs out first; each CIDR's own figures are below.
     ...usage,
     cidrs: {
       type: 'array',

@@ -1,6 +1,7 @@
 import type { Family } from '../net/family.ts';
 import { families, familyBits } from '../net/family.ts';
 import { Prefix, parsePrefix, prefixProblem } from '../net/prefix.ts';
+import { clusterPoolName } from './keys.ts';
 import { type LabelSelector, selectorProblems, specificity } from './label-selector.ts';
 import {
   type Condition,
@@ -117,6 +118,11 @@ export function readPool(object: KubeObject): ReadPool {
       status,
     },
   };
+}
+
+/** The pool of the cluster-pool modes is no object: it has no uid. */
+export function isFromFlags(pool: Pool): boolean {
+  return pool.uid === '' && pool.name === clusterPoolName;
 }
 
 export function poolFamilies(pool: Pool): Family[] {

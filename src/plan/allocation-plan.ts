@@ -75,7 +75,7 @@ export function planAllocation(
     pools: [...register.poolSet.pools]
       .sort((a, b) => compareText(a.name, b.name))
       .map((pool) => {
-        const { capacity, assigned, free, cooling } = totalUsage(poolUsage(register, pool));
+        const { capacity, assigned, free, cooling } = totalUsage(pool, poolUsage(register, pool));
         return { name: pool.name, capacity, assigned, free, cooling, families: poolFamilies(pool) };
       }),
     findings,

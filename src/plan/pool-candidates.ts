@@ -4,7 +4,7 @@ import type { ClusterNode } from '../model/node.ts';
 import type { Family } from '../net/family.ts';
 import { poolObstacle } from './assign.ts';
 import { compareText, type PoolProblem } from './pool-set.ts';
-import { poolUsage, totalUsage } from './pool-status.ts';
+import { familyUsage, poolUsage } from './pool-status.ts';
 import type { Register } from './register.ts';
 
 /** One pool, seen from one node: would it serve, and if not, what stands in the way. */
@@ -48,8 +48,7 @@ export function poolCandidates(register: Register): Judge {
 function factsOf(register: Register, pool: Pool): Pick<PoolCandidate, 'obstacle' | 'families'> {
   const usage = poolUsage(register, pool);
   const families = poolFamilies(pool).map((family) => {
-    const own = usage.filter((_, at) => pool.cidrs[at]?.family === family);
-    const { capacity, free } = totalUsage(own);
+    const { capacity, free } = familyUsage(pool, usage, family);
     return { family, blockSize: pool.blockSize[family] ?? 0, capacity, free };
   });
   return { obstacle: poolObstacle(register, pool), families };

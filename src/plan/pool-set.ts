@@ -1,4 +1,4 @@
-import { type Pool, poolFamilies } from '../model/ip-pool.ts';
+import { isFromFlags, type Pool, poolFamilies } from '../model/ip-pool.ts';
 import { type Labels, selects } from '../model/label-selector.ts';
 import type { Reason } from '../model/reasons.ts';
 import type { Family } from '../net/family.ts';
@@ -9,6 +9,8 @@ import { PrefixSet } from '../net/prefix-set.ts';
 export interface NamedNetwork {
   name: string;
   prefix: Prefix;
+  /** A node's own address; the range in the flags may lie around it. */
+  isNode?: boolean;
 }
 
 /** Why a pool serves nothing, with the other's name. */
@@ -103,7 +105,8 @@ function overlapsPool(pool: Pool, senior: readonly Pool[]): PoolProblem | undefi
 /** What the pool itself reserves cannot be handed out, so it may overlap. */
 function overlapsNetwork(pool: Pool, networks: readonly NamedNetwork[]): PoolProblem | undefined {
   const reserved = PrefixSet.of(pool.reserved);
-  for (const { name, prefix } of networks) {
+  for (const { name, prefix, isNode } of networks) {
+    if (isNode && isFromFlags(pool)) continue;
     const cidr = pool.cidrs.find((ours) => {
       const shared = ours.length > prefix.length ? ours : prefix;
       return ours.overlaps(prefix) && !reserved.covers(shared);

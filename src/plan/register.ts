@@ -1,5 +1,6 @@
 import type { CiliumNode } from '../model/cilium-node.ts';
-import type { Pool } from '../model/ip-pool.ts';
+import { isFromFlags, type Pool } from '../model/ip-pool.ts';
+import { clusterPoolName } from '../model/keys.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
 import type { NodeReport } from '../model/node-report.ts';
@@ -36,11 +37,12 @@ import { type NamedNetwork, PoolSet } from './pool-set.ts';
  *               but its true owner may adopt it
  *   guard/NAME  a cell that odd-sized blocks lie in
  *   pool/P      what pool P reserves of its own land, as long as P may serve
+ *   address/N   node N's own address, where it lies in the range the flags give
  *
  * Claims are compared as sets per owner and brought up to date on every change;
  * no code path adds or removes a single claim by hand.
  */
-export type Owner = `node/${string}` | `shadow/${string}` | `guard/${string}` | `pool/${string}`;
+export type Owner = `${'node' | 'shadow' | 'guard' | 'pool' | 'address'}/${string}`;
 
 export class Register {
   readonly claims = new ClaimIndex<string>();
@@ -223,7 +225,22 @@ export class Register {
     for (const found of holdings.bySource.values()) {
       for (const prefix of [...found.ipv4, ...found.ipv6]) want(prefix, `shadow/${nodeName}`);
     }
+    if (node !== undefined)
+      for (const { prefix } of this.#avoided(node)) want(prefix, `address/${nodeName}`);
     this.#setClaims(owner, [...wanted.values()]);
+  }
+
+  /**
+   * A pool object that overlaps the nodes' own network is refused. The range in
+   * the flags serves a whole cluster (Cilium's default is 10.0.0.0/8), so there
+   * only the blocks around the nodes' addresses are left out.
+   */
+  #avoided(node: ClusterNode): NamedNetwork[] {
+    const pool = this.#pools.get(clusterPoolName);
+    if (pool === undefined || !isFromFlags(pool)) return [];
+    return nodeNetworks(node).filter(({ prefix }) =>
+      pool.cidrs.some((cidr) => cidr.contains(prefix)),
+    );
   }
 
   #setClaims(key: string, claims: ReadonlyArray<{ prefix: Prefix; owner: Owner }>): void {
@@ -279,7 +296,7 @@ function unlinkFrom(map: Map<string, Set<Block>>, key: string, block: Block): vo
 function nodeNetworks(node: ClusterNode): NamedNetwork[] {
   return node.addresses.flatMap((address) => {
     const prefix = parsePrefix(`${address}/${address.includes(':') ? 128 : 32}`);
-    return prefix === undefined ? [] : [{ name: `node ${node.name}`, prefix }];
+    return prefix === undefined ? [] : [{ name: `node ${node.name}`, prefix, isNode: true }];
   });
 }
 
