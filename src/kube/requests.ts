@@ -59,7 +59,7 @@ export class Requests {
 
   async perform<T>(call: Call): Promise<T> {
     const isRead = call.exchange.method === 'GET';
-    let resends = isRead && call.verb !== 'watch' ? connectionResends : 0;
+    let resends = isRead && !call.exchange.isLong ? connectionResends : 0;
     let retries = call.retries;
     let backoff: Backoff | undefined;
     let renewed = false;
@@ -71,7 +71,9 @@ export class Requests {
       } catch (error) {
         if (!(error instanceof BrokenExchange)) throw error;
         this.#count(call, 0, startedMs);
-        if (error.kind === 'connection' && error.sent && resends > 0) {
+        // What was handed over piece by piece cannot be taken back.
+        const isClean = call.exchange.onData === undefined || !error.answered;
+        if (error.kind === 'connection' && error.sent && isClean && resends > 0) {
           resends -= 1;
           continue;
         }

@@ -18,7 +18,9 @@ export interface Exchange {
   /** From hand-over to the last byte of the answer; 0 for none. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Takes the pieces of a 200's body as they come (a watch); else they are collected. */
+  /** Lasts for minutes (a watch), so it gets a connection of its own. */
+  isLong?: boolean | undefined;
+  /** Takes the pieces of a 200's body as they come; else they are collected. */
   onData?: ((piece: Buffer) => void) | undefined;
   /** Abort when nothing came for this long (a watch). */
   silenceMs?: number | undefined;
@@ -106,7 +108,7 @@ export class Transport {
       const headers: Record<string, string> = { ...this.#headers };
       if (credential.authorization !== undefined) headers.authorization = credential.authorization;
       if (request.contentType !== undefined) headers['content-type'] = request.contentType;
-      const pool = request.onData === undefined ? short : long;
+      const pool = request.isLong ? long : short;
       pool.dispatch(
         {
           path: this.#basePath + request.path,
