@@ -76,8 +76,15 @@ test('an item that is no JSON throws', () => {
 });
 
 test('the same as JSON.parse, however the bytes are cut and whatever the objects hold', () => {
-  const value = fc.jsonValue({ maxDepth: 2, stringUnit: 'binary' });
-  const object = fc.dictionary(fc.string({ unit: 'binary', maxLength: 6 }), value, { maxKeys: 3 });
+  const nasty = ['"', '\\', '{', '}', '[', ']', ',', ':', 'items', 'ä', '节', '😀', '\n', '\u0000'];
+  const text = fc.array(fc.constantFrom(...nasty), { maxLength: 4 }).map((parts) => parts.join(''));
+  const leaf = fc.oneof(text, fc.constantFrom(null, 0, -1.5e9, true, [], {}));
+  const node = fc.oneof(
+    leaf,
+    fc.array(leaf, { maxLength: 2 }),
+    fc.dictionary(text, leaf, { maxKeys: 2 }),
+  );
+  const object = fc.dictionary(text, node, { maxKeys: 3 });
   fc.assert(
     fc.property(
       fc.array(object, { maxLength: 6 }),
