@@ -132,5 +132,5 @@ describe('the claim index against a list', () => {
       ),
       { numRuns: Number(process.env.FC_RUNS ?? 2000) },
     );
-  });
+  }, 120_000);
 });
