@@ -1,5 +1,5 @@
 import { ApiError, outcomeOfStatus } from './api-error.ts';
-import type { Answer, BrokenExchange, Exchange } from './transport.ts';
+import type { Answer, BrokenExchange, Exchange } from './exchange.ts';
 
 /**
  * From HTTP to words: what an answer, or the lack of one, means for a call.

@@ -1,9 +1,9 @@
 import type { KubeAccess } from './access.ts';
 import type { Call, Verb } from './answer.ts';
+import type { Exchange } from './exchange.ts';
 import { defaultLimit, type ListReader, readList } from './list-pages.ts';
 import { Requests, type RequestsOptions } from './requests.ts';
 import { type Resource, resourcePath, type StoredObject } from './resource.ts';
-import type { Exchange } from './transport.ts';
 import { type WatchEvent, WatchLines } from './watch-lines.ts';
 
 /**

@@ -3,7 +3,8 @@ import { type Counter, type Histogram, Metrics } from '../base/metrics.ts';
 import type { KubeAccess } from './access.ts';
 import { type Call, errorOfAnswer, errorOfBroken, parseAnswer, requestOf } from './answer.ts';
 import { Backoff, pause } from './backoff.ts';
-import { type Answer, BrokenExchange, Transport } from './transport.ts';
+import { type Answer, BrokenExchange } from './exchange.ts';
+import { Transport } from './transport.ts';
 
 export interface RequestsOptions {
   userAgent?: string | undefined;
