@@ -141,6 +141,7 @@ export class Operator {
       writer,
       projector,
       reporter: this.#reporter,
+      othersWait: () => this.#nodeQueue.depth > 0,
       holdPool: (pool) => this.#poolWorker.hold(pool),
     });
     const { byDemand } = settings.provider;
