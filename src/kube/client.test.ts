@@ -375,6 +375,23 @@ describe('lists', () => {
     expect(api.asked.at(-1)?.query.has('limit')).toBe(false);
   });
 
+  test('a page that breaks in the middle is not sent again: its objects were handed over', async () => {
+    api.intercept = (_asked, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const text = '{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"a"}},{"met';
+      response.write(text, () => response.destroy());
+      return true;
+    };
+    const names: string[] = [];
+    const reader = {
+      onStart: () => {},
+      onItem: (item: { metadata: { name: string } }) => names.push(item.metadata.name),
+    };
+    expect(await failureOf(client.listEach(things, {}, reader))).toMatchObject({ status: 0 });
+    expect(names).toEqual(['a']);
+    expect(api.asked).toHaveLength(1);
+  });
+
   test('selectors are passed on, and an answer that is no list is refused', async () => {
     await client.list(things, { labelSelector: 'a in (b,c)', fieldSelector: 'metadata.name=x' });
     expect(api.asked[0]?.query.get('labelSelector')).toBe('a in (b,c)');
