@@ -78,6 +78,7 @@ export class Operator {
   readonly #leadership: Leadership;
   readonly #events: EventRecorder;
   readonly #reporter: NodeReporter;
+  readonly #projector: Projector;
   readonly #nodeWorker: NodeWorker;
   readonly #blockWorker: BlockWorker;
   readonly #poolWorker: PoolWorker;
@@ -103,7 +104,10 @@ export class Operator {
       blocks: (name) => this.#blockQueue.add(name),
       pools: (name, afterMs) => this.#poolQueue.addAfter(name, afterMs),
       unserved: () => this.#reporter.unserved.keys(),
-      forget: (name) => this.#reporter.forget(name),
+      forget: (name) => {
+        this.#reporter.forget(name);
+        this.#projector.forget(name);
+      },
     });
     this.#copies = makeCopies({ client, clock, log, metrics }, this.#intake.handlers);
     const base = { client, clock, log, metrics, assertLeading: () => this.#assertLeading() };
@@ -129,7 +133,7 @@ export class Operator {
       readOf: (name) => this.#copies.pools.get(name)?.read,
       poolStore: this.#copies.pools,
     });
-    const projector = new Projector({
+    this.#projector = new Projector({
       ...base,
       register,
       writer,
@@ -146,7 +150,7 @@ export class Operator {
       register,
       rules: settings.rules,
       writer,
-      projector,
+      projector: this.#projector,
       reporter: this.#reporter,
       othersWait: () => this.#nodeQueue.depth > 0,
       holdPool: (pool) => this.#poolWorker.hold(pool),
