@@ -502,6 +502,23 @@ test('requests are counted by verb, resource and answer', async () => {
   await counted.close();
 });
 
+test('one signal stops many requests, and Node does not take that for a leak', async () => {
+  const warnings: string[] = [];
+  const listen = (warning: Error) => warnings.push(warning.message);
+  process.on('warning', listen);
+  const stop = new AbortController();
+  api.intercept = () => true;
+  const all = Array.from({ length: 30 }, () =>
+    failureOf(client.get(things, 'x', { signal: stop.signal })),
+  );
+  await until('all are under way', () => api.asked.length === 30);
+  stop.abort();
+  expect((await Promise.all(all)).map(({ status }) => status)).toEqual(Array(30).fill(0));
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('warning', listen);
+  expect(warnings).toEqual([]);
+});
+
 test('closing breaks off what is under way', async () => {
   api.intercept = () => true;
   const pending = failureOf(client.get(things, 'x'));

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { describeError } from '../base/errors.ts';
 import type { Credential } from './access.ts';
+import { onAbort } from './on-abort.ts';
 
 /**
  * One HTTP exchange, from hand-over to its last byte: the deadlines, the ways
@@ -53,7 +54,7 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #credential: Credential;
   readonly #resolve: (answer: Answer) => void;
   readonly #reject: (error: unknown) => void;
-  readonly #onAbort: (() => void) | undefined;
+  readonly #forgetSignal: (() => void) | undefined;
   readonly #deadline: NodeJS.Timeout | undefined;
   #silence: NodeJS.Timeout | undefined;
   #controller: Dispatcher.DispatchController | undefined;
@@ -85,8 +86,9 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
       );
     }
     if (request.signal !== undefined) {
-      this.#onAbort = () => this.#break('aborted', 'the request was called off');
-      request.signal.addEventListener('abort', this.#onAbort, { once: true });
+      this.#forgetSignal = onAbort(request.signal, () =>
+        this.#break('aborted', 'the request was called off'),
+      );
     }
   }
 
@@ -153,8 +155,6 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#settled = true;
     clearTimeout(this.#deadline);
     clearTimeout(this.#silence);
-    if (this.#onAbort !== undefined) {
-      this.#request.signal?.removeEventListener('abort', this.#onAbort);
-    }
+    this.#forgetSignal?.();
   }
 }

@@ -7,6 +7,7 @@ import { ApiError } from './api-error.ts';
 import { Backoff, pause } from './backoff.ts';
 import type { KubeClient } from './client.ts';
 import { type CacheHandler, type Kept, ObjectCache } from './object-cache.ts';
+import { onAbort } from './on-abort.ts';
 import { type Resource, resourceName, type StoredObject } from './resource.ts';
 import type { WatchEvent } from './watch-lines.ts';
 
@@ -159,10 +160,9 @@ export class ListWatch<T extends Kept> {
 
   /** Runs until the signal aborts. */
   start(signal: AbortSignal): void {
-    const stop = () => this.#interrupt.abort();
-    signal.addEventListener('abort', stop, { once: true });
+    const forget = onAbort(signal, () => this.#interrupt.abort());
     this.#run(signal).finally(() => {
-      signal.removeEventListener('abort', stop);
+      forget();
       const stopped = new Error(`following ${this.#name} was stopped`);
       for (const waiter of [this.#syncedWaiter, ...this.#waiters.splice(0)]) waiter.reject(stopped);
     });
