@@ -304,10 +304,8 @@ export class KubeClient {
     body: unknown,
     options: WriteOptions & Partial<PatchOptions>,
   ): Promise<T> {
-    const query = new URLSearchParams({
-      fieldManager: options.fieldManager ?? defaultFieldManager,
-    });
-    if (options.force) query.set('force', 'true');
+    const manager = encodeURIComponent(options.fieldManager ?? defaultFieldManager);
+    const query = `fieldManager=${manager}${options.force ? '&force=true' : ''}`;
     const path = resourcePath(resource, {
       namespace: options.namespace,
       name,
@@ -316,7 +314,7 @@ export class KubeClient {
     return this.#requests.perform<T>(
       this.#call(verb, resource, options, {
         method,
-        path: withQuery(path, query),
+        path: `${path}?${query}`,
         body: typeof body === 'string' ? body : JSON.stringify(body),
         contentType: options.type === undefined ? 'application/json' : patchTypes[options.type],
       }),
