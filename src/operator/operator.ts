@@ -263,6 +263,8 @@ export class Operator {
   #stepDown(why: string): void {
     this.#term += 1;
     this.#nodeWorker.mayAssign = false;
+    this.#reporter.forgetAll();
+    this.#poolWorker.forgetAll();
     this.#o.log.info({ why }, 'this replica no longer leads');
   }
 
