@@ -11,6 +11,13 @@ import { group, version } from './keys.ts';
  */
 type Schema = Record<string, unknown>;
 
+/**
+ * Goes up by one with every change of a schema (a test sees to it). In a rolling
+ * upgrade an old replica leaves a definition with a higher number alone.
+ */
+export const schemaRevision = 1;
+export const revisionAnnotation = 'cadastre.dev/schema-revision';
+
 const string = (description: string, more: Schema = {}): Schema => ({
   type: 'string',
   description,
@@ -272,7 +279,10 @@ function crd(
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
+    metadata: {
+      name: `${plural}.${group}`,
+      annotations: { [revisionAnnotation]: `${schemaRevision}` },
+    },
     spec: {
       group,
       scope: 'Cluster',

@@ -10,7 +10,7 @@ import { EventRecorder } from '../kube/events.ts';
 import { KeyedQueue } from '../kube/keyed-queue.ts';
 import { Leadership } from '../kube/lease.ts';
 import type { LeaseTimings } from '../kube/lease-timings.ts';
-import { crds } from '../model/crds.ts';
+import { crds, revisionAnnotation } from '../model/crds.ts';
 import type { Pool } from '../model/ip-pool.ts';
 import type { ClusterNode } from '../model/node.ts';
 import { decideNode, type Rules } from '../plan/decide-node.ts';
@@ -195,7 +195,7 @@ export class Operator {
     }
     try {
       await this.#untilDone(signal, 'register the custom resources', (attempt) =>
-        ensureCrds(this.#o.client, crds, log, { signal: attempt }),
+        ensureCrds(this.#o.client, crds, log, { signal: attempt, revisionAnnotation }),
       );
       await this.#untilDone(signal, 'look at the cluster', () => this.#lookAround());
       // One try for the lease before the lists begin: lists that began after it was won are fresh enough.

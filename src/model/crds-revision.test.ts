@@ -1,0 +1,10 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { crds, schemaRevision } from './crds.ts';
+
+test('a change of a schema comes with a new revision', () => {
+  const specs = JSON.stringify(crds.map(({ spec }) => spec));
+  const hash = createHash('sha256').update(specs).digest('hex').slice(0, 16);
+  // Changed a schema? Count schemaRevision up, and put both values here.
+  expect({ schemaRevision, hash }).toEqual({ schemaRevision: 1, hash: 'be8bd07d4f8bb446' });
+});
