@@ -1,0 +1,102 @@
+/** What every router under test can be asked, in one vocabulary. */
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Family } from '../../../src/net/family.ts';
+import { type Link, spawnIn } from '../link.ts';
+
+export interface RouterSettings {
+  asn: number;
+  routerId: string;
+  neighborAddress: string;
+  neighborAsn: number;
+  localAddress: string;
+  /** The router waits for us. */
+  isPassive: boolean;
+  holdSeconds?: number;
+  password?: string;
+  hasGtsm?: boolean;
+  /** False: the router neither offers nor understands 4-octet AS numbers. */
+  hasAs4?: boolean;
+}
+
+/** A route as the router's own command shows it. */
+export interface HeldRoute {
+  prefix: string;
+  nextHop: string;
+  asPath: number[];
+  communities: string[];
+  largeCommunities: string[];
+  localPref?: number | undefined;
+  med?: number | undefined;
+}
+
+export interface RunningRouter {
+  isEstablished(): Promise<boolean>;
+  routes(family: Family): Promise<HeldRoute[]>;
+  /** Makes the router ask us for our routes again. */
+  requestRefresh(): Promise<void>;
+  /** Stops the clock of the router, and starts it again. */
+  freeze(): void;
+  thaw(): void;
+  stop(): Promise<void>;
+  log(): string;
+}
+
+export interface Router {
+  readonly name: string;
+  readonly binary: string;
+  /** Features the router itself does not have, with the reason shown in the table. */
+  readonly lacks: Readonly<Partial<Record<string, string>>>;
+  start(link: Link, settings: RouterSettings): Promise<RunningRouter>;
+}
+
+export interface Started {
+  folder: string;
+  child: ChildProcess;
+  control: Pick<RunningRouter, 'freeze' | 'thaw' | 'stop' | 'log'>;
+}
+
+/** A folder for the files of one router, under the name of its run. */
+export function routerFolder(name: string): string {
+  return mkdtempSync(join(tmpdir(), `cad-${name}-`));
+}
+
+export function startDaemon(
+  link: Link,
+  folder: string,
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Started {
+  const logFile = join(folder, 'log');
+  const child = spawnIn(link.theirs, command, args, { env, logFd: openSync(logFile, 'a') });
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  return {
+    folder,
+    child,
+    control: {
+      freeze: () => signalAll(link, 'SIGSTOP'),
+      thaw: () => signalAll(link, 'SIGCONT'),
+      log: () => readFileSync(logFile, 'utf8'),
+      async stop() {
+        signalAll(link, 'SIGKILL');
+        await gone;
+        rmSync(folder, { recursive: true, force: true });
+      },
+    },
+  };
+
+  // A router may be several processes (OpenBGPD is three); the namespace holds exactly those.
+  function signalAll(of: Link, signal: NodeJS.Signals): void {
+    for (const pid of pidsIn(of.theirs)) process.kill(pid, signal);
+  }
+}
+
+function pidsIn(namespace: string): number[] {
+  return execFileSync('ip', ['netns', 'pids', namespace], { encoding: 'utf8' })
+    .split('\n')
+    .filter(Boolean)
+    .map(Number);
+}
