@@ -1,0 +1,89 @@
+import {
+  type AddressWords,
+  formatIpv4Word,
+  formatIpv6Words,
+  parseAddressText,
+  writeWord,
+} from './address-text.ts';
+import { afiIpv4, type UnicastAfi } from './afi-safi.ts';
+
+/**
+ * One prefix as BGP carries it: family, length, address words, and the path
+ * identifier of RFC 7911 (0 where add-path is off). Host bits are always zero:
+ * RFC 4271 §4.3 calls trailing bits irrelevant, so they are masked at the door
+ * and two spellings of one prefix are one prefix.
+ */
+export class Nlri implements AddressWords {
+  readonly afi: UnicastAfi;
+  readonly length: number;
+  readonly w0: number;
+  readonly w1: number;
+  readonly w2: number;
+  readonly w3: number;
+  readonly pathId: number;
+
+  constructor(afi: UnicastAfi, length: number, w0: number, w1 = 0, w2 = 0, w3 = 0, pathId = 0) {
+    this.afi = afi;
+    this.length = length;
+    this.w0 = w0 & maskWord(length);
+    this.w1 = w1 & maskWord(length - 32);
+    this.w2 = w2 & maskWord(length - 64);
+    this.w3 = w3 & maskWord(length - 96);
+    this.pathId = pathId;
+  }
+
+  /** From `10.5.112.0/24` or `fd00::/64`; undefined if the text is no prefix. */
+  static parse(text: string, pathId = 0): Nlri | undefined {
+    const slash = text.indexOf('/');
+    if (slash < 0) return undefined;
+    const words = parseAddressText(text.slice(0, slash));
+    const digits = text.slice(slash + 1);
+    if (words === undefined || !/^(0|[1-9]\d{0,2})$/.test(digits)) return undefined;
+    const length = Number(digits);
+    if (length > (words.afi === afiIpv4 ? 32 : 128)) return undefined;
+    return new Nlri(words.afi, length, words.w0, words.w1, words.w2, words.w3, pathId);
+  }
+
+  /** The prefix as text, without the path identifier. */
+  toString(): string {
+    return formatPrefix(this.afi, this.length, this.w0, this.w1, this.w2, this.w3);
+  }
+
+  /** Octets this NLRI takes on the wire. */
+  wireLength(addPath: boolean): number {
+    return (addPath ? 5 : 1) + ((this.length + 7) >> 3);
+  }
+
+  /** Writes the NLRI and returns the offset behind it. */
+  write(bytes: Uint8Array, start: number, addPath: boolean): number {
+    let at = start;
+    if (addPath) {
+      writeWord(bytes, at, this.pathId);
+      at += 4;
+    }
+    bytes[at++] = this.length;
+    const octets = (this.length + 7) >> 3;
+    for (let octet = 0; octet < octets; octet++) {
+      const word = octet < 4 ? this.w0 : octet < 8 ? this.w1 : octet < 12 ? this.w2 : this.w3;
+      bytes[at++] = (word >>> (24 - ((octet & 3) << 3))) & 0xff;
+    }
+    return at;
+  }
+}
+
+/** The mask of a word that holds the first `bits` bits of what is left of a prefix. */
+export function maskWord(bits: number): number {
+  return bits >= 32 ? -1 : bits <= 0 ? 0 : -1 << (32 - bits);
+}
+
+export function formatPrefix(
+  afi: UnicastAfi,
+  length: number,
+  w0: number,
+  w1: number,
+  w2: number,
+  w3: number,
+): string {
+  const address = afi === afiIpv4 ? formatIpv4Word(w0) : formatIpv6Words(w0, w1, w2, w3);
+  return `${address}/${length}`;
+}
