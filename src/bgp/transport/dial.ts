@@ -32,7 +32,9 @@ export function refuseTransport(
  * with `net.connect`. Throws when an option is refused by the kernel.
  */
 export function dial(target: DialTarget, native: NativeSocketsResult = nativeSockets()): Socket {
-  const socket = needsNativeSockets(target.options) ? prepared(target, native) : new Socket();
+  const socket = needsNativeSockets(target.options)
+    ? prepared(target, native)
+    : new Socket({ allowHalfOpen: true });
   socket.connect({
     host: target.address,
     port: target.port,
@@ -53,7 +55,8 @@ function prepared(target: DialTarget, native: NativeSocketsResult): Socket {
     if (ttl !== undefined) sockets.setTtl(fd, family, ttl);
     if (minTtl !== undefined) sockets.setMinTtl(fd, family, minTtl);
     // manualStart: Node would otherwise read from a socket that is not connected yet.
-    return new Socket({ fd, manualStart: true } as ConstructorParameters<typeof Socket>[0]);
+    const options = { fd, manualStart: true, allowHalfOpen: true };
+    return new Socket(options as ConstructorParameters<typeof Socket>[0]);
   } catch (error) {
     sockets.close(fd);
     throw error;

@@ -5,7 +5,7 @@
  * never closes the door on the others.
  */
 import { createServer, isIPv6, type Server, type Socket } from 'node:net';
-import { canonicalAddress } from './address-bytes.ts';
+import { canonicalAddress } from './canonical-address.ts';
 import { nativeSockets, type SocketOptions } from './native-sockets.ts';
 
 export interface ListenTarget {
@@ -35,17 +35,22 @@ export async function listen(
 ): Promise<Listener> {
   // allowHalfOpen: after our NOTIFICATION we end our half and still read theirs.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    const remote = socket.remoteAddress;
+    // Whoever takes the socket listens for itself; one that is turned away must not throw.
+    socket.on('error', () => undefined);
+    // Gone before we looked: there is nobody to talk to.
+    const remote = canonicalAddress(socket.remoteAddress ?? '');
     if (remote === undefined) socket.destroy();
-    else accept(socket, canonicalAddress(remote));
+    else accept(socket, remote);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: target.address ?? '::', port: target.port ?? 179 }, () => {
-      server.removeListener('error', reject);
-      resolve();
-    });
-  });
+  const port = target.port ?? 179;
+  try {
+    await open(server, target.address ?? '::', port);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    const hasNoIpv6 = code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL';
+    if (target.address !== undefined || !hasNoIpv6) throw error;
+    await open(server, '0.0.0.0', port);
+  }
   const bound = server.address();
   if (bound === null || typeof bound === 'string') throw new Error('not a TCP socket');
   const family = isIPv6(bound.address) ? 6 : 4;
@@ -78,6 +83,16 @@ export async function listen(
         server.close(() => resolve());
       }),
   };
+}
+
+function open(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port }, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
 }
 
 /** TTL options of an accepted connection, once its peer is known. */
