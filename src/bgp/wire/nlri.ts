@@ -54,20 +54,25 @@ export class Nlri implements AddressWords {
     return (addPath ? 5 : 1) + ((this.length + 7) >> 3);
   }
 
-  /** Writes the NLRI and returns the offset behind it. */
-  write(bytes: Uint8Array, start: number, addPath: boolean): number {
+  /** Writes the NLRI at `start`; it takes `wireLength` octets. */
+  write(bytes: Uint8Array, start: number, addPath: boolean): void {
     let at = start;
     if (addPath) {
       writeWord(bytes, at, this.pathId);
       at += 4;
     }
-    bytes[at++] = this.length;
-    const octets = (this.length + 7) >> 3;
-    for (let octet = 0; octet < octets; octet++) {
-      const word = octet < 4 ? this.w0 : octet < 8 ? this.w1 : octet < 12 ? this.w2 : this.w3;
-      bytes[at++] = (word >>> (24 - ((octet & 3) << 3))) & 0xff;
+    const { length } = this;
+    bytes[at++] = length;
+    // One branch an octet of the first word: the loop over a table of /24 is here.
+    const word = this.w0;
+    if (length > 0) bytes[at++] = word >>> 24;
+    if (length > 8) bytes[at++] = (word >>> 16) & 0xff;
+    if (length > 16) bytes[at++] = (word >>> 8) & 0xff;
+    if (length > 24) bytes[at++] = word & 0xff;
+    for (let octet = 4; octet < (length + 7) >> 3; octet++) {
+      const later = octet < 8 ? this.w1 : octet < 12 ? this.w2 : this.w3;
+      bytes[at++] = (later >>> (24 - ((octet & 3) << 3))) & 0xff;
     }
-    return at;
   }
 }
 

@@ -126,14 +126,13 @@ function pack(
     at = start;
   };
   for (const prefix of prefixes) {
-    if (at + prefix.wireLength(addPath) > end) {
-      if (at === start) throw new RangeError('path attributes leave no room for a prefix');
-      flush();
-      if (at + prefix.wireLength(addPath) > end) {
-        throw new RangeError('path attributes leave no room for a prefix');
-      }
+    const length = prefix.wireLength(addPath);
+    if (at + length > end) {
+      if (at > start) flush();
+      if (at + length > end) throw new RangeError('path attributes leave no room for a prefix');
     }
-    at = prefix.write(buffer, at, addPath);
+    prefix.write(buffer, at, addPath);
+    at += length;
   }
   if (at > start) flush();
   return messages;
