@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RouteTable } from './route-table.ts';
 
+type Key = [number, number, number, number, number, number];
+
 type Step =
   | {
       readonly do: 'set' | 'delete';
@@ -32,10 +34,8 @@ for (const afi of [1, 2] as const) {
         const table = new RouteTable(afi);
         const model = new Map<string, { value: number; stale: boolean }>();
         // IPv6 entries differ in the last word only: all four must be compared.
-        const args = (word: number, length: number, pathId: number) =>
-          afi === 1
-            ? ([word, 0, 0, 0, length, pathId] as const)
-            : ([0x20010db8, 0, 1, word, length, pathId] as const);
+        const args = (word: number, length: number, pathId: number): Key =>
+          afi === 1 ? [word, 0, 0, 0, length, pathId] : [0x20010db8, 0, 1, word, length, pathId];
         let value = 0;
         for (const one of steps) {
           if (one.do === 'mark') {

@@ -77,10 +77,12 @@ function aggregatorBytes({ asn, address }: Aggregator): Uint8Array {
 }
 
 /**
- * RFC 6793 §4.2.3: an AGGREGATOR that is not AS_TRANS was written after the
- * AS4 attributes, by somebody who did not know them: both are out of date.
+ * RFC 6793 §4.2.3: where both aggregators are there and AGGREGATOR is not
+ * AS_TRANS, somebody who did not know the AS4 attributes aggregated anew after
+ * they were written, and neither is true any more.
  */
 export function as4IsCurrent(into: MutableAttributes, session: SessionContext): boolean {
   if (session.as4) return false;
-  return into.aggregator === undefined || into.aggregator.asn === asTrans;
+  if (into.aggregator === undefined || into.as4Aggregator === undefined) return true;
+  return into.aggregator.asn === asTrans;
 }
