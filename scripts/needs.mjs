@@ -1,0 +1,29 @@
+/**
+ * Brings what a suite needs, or says why it cannot be had.
+ */
+import { ensureDebianPackages } from './debian.mjs';
+import { ensureKubeParts, PartMissing } from './parts.mjs';
+
+/**
+ * @param {import('./suites.mjs').Needs} needs
+ * @returns {Promise<string | undefined>} undefined if all is there, else the reason
+ */
+export async function meetNeeds(needs) {
+  if (needs.root) {
+    if (process.platform !== 'linux') return `needs Linux; this is ${process.platform}`;
+    if (process.getuid?.() !== 0) return 'needs root for network namespaces';
+  }
+  if (needs.debian) {
+    const reason = await ensureDebianPackages(needs.debian);
+    if (reason !== undefined) return reason;
+  }
+  if (needs.kube) {
+    try {
+      await ensureKubeParts();
+    } catch (error) {
+      if (error instanceof PartMissing) return error.message;
+      throw error;
+    }
+  }
+  return undefined;
+}

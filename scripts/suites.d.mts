@@ -1,0 +1,25 @@
+export interface Needs {
+  /** etcd, kube-apiserver, kube-controller-manager, kubectl */
+  kube?: boolean;
+  /** network namespaces */
+  root?: boolean;
+  /** packages, from the table in debian.mjs */
+  debian?: string[];
+}
+export interface Suite {
+  name: string;
+  /** one line for `--list` */
+  what: string;
+  /** part of `--quick` */
+  isQuick?: boolean;
+  /** counts as one test: a program of node_modules/.bin and its arguments */
+  command?: string[];
+  /** test files, as patterns that testFiles() can read */
+  include?: string[];
+  /** one file at a time, long timeouts */
+  usesRealParts?: boolean;
+  needs?: Needs;
+}
+export const suites: Suite[];
+/** The test files a suite would run. */
+export function testFiles(suite: Suite): string[];

@@ -1,0 +1,55 @@
+/**
+ * The suites of `npm test`, in order. vitest.config.ts makes a project of each
+ * that has `include`. To add one, add a row; a row without test files is not
+ * listed, one whose needs cannot be met is skipped by name and reason.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkoutDir } from './checkout.mjs';
+
+/** @type {import('./suites.mjs').Suite[]} */
+export const suites = [
+  { name: 'lint', what: 'Biome: lint and format', isQuick: true, command: ['biome', 'check', '.'] },
+  { name: 'types', what: 'the TypeScript compiler', isQuick: true, command: ['tsc', '--noEmit'] },
+  {
+    name: 'unit',
+    what: 'each file by itself, and the arrows between the rooms',
+    isQuick: true,
+    include: ['src/**/*.test.ts', 'test/*.test.ts'],
+  },
+  { name: 'cases', what: 'independent cases, as data', include: ['test/cases/**/*.test.ts'] },
+  {
+    name: 'world',
+    what: 'stories on a real API server',
+    include: ['test/world/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { kube: true },
+  },
+  {
+    name: 'kernel',
+    what: 'links, routes and namespaces of a real Linux',
+    include: ['test/kernel/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { root: true, debian: ['iproute2'] },
+  },
+  {
+    name: 'interop',
+    what: 'sessions with real routers',
+    include: ['test/interop/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { root: true, debian: ['iproute2'] },
+  },
+];
+
+/** The test files a suite would run. @param {import('./suites.mjs').Suite} suite */
+export function testFiles(suite) {
+  return (suite.include ?? []).flatMap((pattern) => {
+    const match = /^([\w/-]+?)\/(\*\*\/)?\*\.test\.ts$/.exec(pattern);
+    if (!match) throw new Error(`suites: a pattern this script cannot read: ${pattern}`);
+    const dir = join(checkoutDir, /** @type {string} */ (match[1]));
+    if (!existsSync(dir)) return [];
+    return readdirSync(dir, { recursive: match[2] !== undefined, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.test.ts'))
+      .map((path) => join(dir, path));
+  });
+}

@@ -1,0 +1,41 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Metrics } from './metrics.ts';
+
+/**
+ * What every process says about itself, under the names that every Prometheus
+ * dashboard knows. Returns a function that stops measuring.
+ */
+export function registerProcessMetrics(metrics: Metrics): () => void {
+  const start = metrics.gauge(
+    'process_start_time_seconds',
+    'Start time of the process since the Unix epoch.',
+  );
+  const memory = metrics.gauge('process_resident_memory_bytes', 'Resident memory size.');
+  const heap = metrics.gauge('nodejs_heap_size_used_bytes', 'Heap in use.');
+  const cpu = metrics.counter('process_cpu_seconds_total', 'User and system CPU time spent.');
+  const lag = metrics.gauge(
+    'nodejs_eventloop_lag_seconds',
+    'Delay of the event loop since the last scrape, by quantile.',
+  );
+  const delay = monitorEventLoopDelay({ resolution: 10 });
+  delay.enable();
+  start.set(Math.round(performance.timeOrigin) / 1000);
+  let cpuSeconds = 0;
+  metrics.onCollect(() => {
+    const usage = process.memoryUsage();
+    memory.set(usage.rss);
+    heap.set(usage.heapUsed);
+    const { user, system } = process.cpuUsage();
+    const now = (user + system) / 1e6;
+    cpu.inc({}, now - cpuSeconds);
+    cpuSeconds = now;
+    for (const quantile of [50, 99]) {
+      // NaN until the first sample.
+      const seconds = delay.percentile(quantile) / 1e9 || 0;
+      lag.set(seconds, { quantile: String(quantile / 100) });
+    }
+    lag.set(delay.max / 1e9, { quantile: '1' });
+    delay.reset();
+  });
+  return () => delay.disable();
+}

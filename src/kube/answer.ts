@@ -1,0 +1,72 @@
+import { ApiError, outcomeOfStatus } from './api-error.ts';
+import type { Answer, BrokenExchange, Exchange } from './transport.ts';
+
+/**
+ * From HTTP to words: what an answer, or the lack of one, means for a call.
+ */
+export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
+
+export interface Call {
+  verb: Verb;
+  /** The resource's plural, for metrics. */
+  label: string;
+  exchange: Exchange;
+  retries: number;
+  signal: AbortSignal | undefined;
+}
+
+/** The request as people read it: the query says little and hides the path. */
+export function requestOf(call: Call): string {
+  const verb = call.verb === 'watch' ? 'WATCH' : call.exchange.method;
+  return `${verb} ${call.exchange.path.split('?', 1)[0]}`;
+}
+
+export function parseAnswer<T>(call: Call, answer: Answer): T {
+  if (call.verb === 'watch') return undefined as T;
+  const text = answer.body.toString('utf8');
+  const type = String(answer.headers['content-type'] ?? '');
+  if (call.label === 'raw' && !type.includes('json')) return text as T;
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new ApiError({
+      request: requestOf(call),
+      status: answer.status,
+      detail: `the answer is not JSON but ${type || 'untyped'}: ${text.slice(0, 80)}`,
+      outcome: call.exchange.method === 'GET' ? undefined : 'unknown',
+    });
+  }
+}
+
+export function errorOfAnswer(call: Call, answer: Answer): ApiError {
+  const text = answer.body.toString('utf8');
+  let status: { reason?: unknown; message?: unknown; details?: { retryAfterSeconds?: unknown } };
+  try {
+    status = JSON.parse(text) ?? {};
+  } catch {
+    // A proxy's or the API server's plain text, such as "404 page not found".
+    status = { message: text.slice(0, 200).trim() };
+  }
+  const header = Number(answer.headers['retry-after'] ?? Number.NaN);
+  const inBody = status.details?.retryAfterSeconds;
+  return new ApiError({
+    request: requestOf(call),
+    status: answer.status,
+    reason: typeof status.reason === 'string' ? status.reason : undefined,
+    detail: typeof status.message === 'string' ? status.message : undefined,
+    retryAfterSeconds:
+      header >= 0 ? header : typeof inBody === 'number' && inBody > 0 ? inBody : undefined,
+    outcome: call.exchange.method === 'GET' ? undefined : outcomeOfStatus(answer.status),
+  });
+}
+
+export function errorOfBroken(call: Call, broken: BrokenExchange): ApiError {
+  const isWrite = call.exchange.method !== 'GET';
+  return new ApiError({
+    request: requestOf(call),
+    status: 0,
+    detail: broken.message,
+    timedOut: broken.kind === 'timeout',
+    outcome: !isWrite ? undefined : broken.sent ? 'unknown' : 'refused',
+  });
+}

@@ -1,0 +1,220 @@
+import { CadastreError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { ApiError } from './api-error.ts';
+import { pause } from './backoff.ts';
+import type { KubeClient } from './client.ts';
+import type { Resource, StoredObject } from './resource.ts';
+
+export const crdResource: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+};
+
+interface CrdVersion {
+  name: string;
+  served: boolean;
+  storage: boolean;
+}
+
+interface Crd extends StoredObject {
+  spec: {
+    group: string;
+    scope: string;
+    names: { plural: string; kind: string };
+    versions: CrdVersion[];
+  };
+  status?: {
+    conditions?: { type: string; status: string; message?: string }[];
+    storedVersions?: string[];
+  };
+}
+
+export interface EnsureCrdsOptions {
+  signal?: AbortSignal | undefined;
+  /** How long to wait until the server serves them. */
+  timeoutMs?: number | undefined;
+  /**
+   * An annotation that numbers our schema. A definition whose number is higher
+   * than ours is left alone: during a rolling upgrade the old replicas must
+   * not undo what the new one did.
+   */
+  revisionAnnotation?: string | undefined;
+}
+
+/**
+ * Registers custom resources, or upgrades them in place, and waits until they
+ * are served. Any number of replicas may do it at once: a create that comes
+ * second and an update that lost its race just look again. Whether anything
+ * differs is the server's to say: a replace that changes nothing after its
+ * defaulting keeps the resourceVersion and is not written.
+ */
+export async function ensureCrds(
+  client: KubeClient,
+  crds: readonly object[],
+  log: Log,
+  options: EnsureCrdsOptions = {},
+): Promise<void> {
+  const deadlineMs = performance.now() + (options.timeoutMs ?? 30_000);
+  await Promise.all(
+    crds.map(async (crd) => {
+      await ensureOne(client, crd as Crd, log, options);
+      await waitUntilServed(client, crd as Crd, deadlineMs, options.signal);
+    }),
+  );
+}
+
+async function ensureOne(
+  client: KubeClient,
+  wanted: Crd,
+  log: Log,
+  options: EnsureCrdsOptions,
+): Promise<void> {
+  const name = wanted.metadata.name;
+  const { signal } = options;
+  for (;;) {
+    signal?.throwIfAborted();
+    try {
+      const live = await getIfThere(client, name, signal);
+      if (live === undefined) {
+        await client.create(crdResource, wanted, { signal });
+        log.info({ crd: name }, `registered ${name}`);
+        return;
+      }
+      const newer = whyNotDowngrade(live, wanted, options.revisionAnnotation);
+      if (newer !== undefined) {
+        log.warn({ crd: name }, `left ${name} as it is: ${newer}`);
+        return;
+      }
+      const answer = await client.replace<Crd>(crdResource, name, merge(live, wanted), { signal });
+      if (answer.metadata.generation !== live.metadata.generation) {
+        log.info({ crd: name }, `upgraded ${name}`);
+      }
+      return;
+    } catch (error) {
+      const isRace =
+        error instanceof ApiError &&
+        (error.isAlreadyExists ||
+          error.isConflict ||
+          error.isNotFound ||
+          error.outcome === 'unknown');
+      if (!isRace) throw error;
+      await pause(20 + Math.random() * 80, signal);
+    }
+  }
+}
+
+async function getIfThere(
+  client: KubeClient,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<Crd | undefined> {
+  try {
+    return await client.get<Crd>(crdResource, name, { signal });
+  } catch (error) {
+    if (error instanceof ApiError && error.isNotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Ours where we say something; what others added to the metadata stays. */
+function merge(live: Crd, wanted: Crd): object {
+  const conversion = (live.spec as { conversion?: unknown }).conversion;
+  return {
+    ...live,
+    metadata: {
+      ...live.metadata,
+      labels: { ...live.metadata.labels, ...wanted.metadata.labels },
+      annotations: { ...live.metadata.annotations, ...wanted.metadata.annotations },
+    },
+    spec: { ...(conversion === undefined ? {} : { conversion }), ...wanted.spec },
+  };
+}
+
+/** Why the live definition is newer than ours, if it is. */
+function whyNotDowngrade(
+  live: Crd,
+  wanted: Crd,
+  revisionAnnotation: string | undefined,
+): string | undefined {
+  if (revisionAnnotation !== undefined) {
+    const theirs = Number(live.metadata.annotations?.[revisionAnnotation] ?? 0);
+    const ours = Number(wanted.metadata.annotations?.[revisionAnnotation] ?? 0);
+    if (theirs > ours) return `its schema is revision ${theirs}, ours is ${ours}`;
+  }
+  const stored = live.spec.versions.find((version) => version.storage)?.name ?? '';
+  const storing = wanted.spec.versions.find((version) => version.storage)?.name ?? '';
+  if (compareApiVersions(stored, storing) > 0) {
+    return `it stores ${stored}, which is newer than ${storing}`;
+  }
+  const names = new Set(wanted.spec.versions.map((version) => version.name));
+  const lost = (live.status?.storedVersions ?? []).find((version) => !names.has(version));
+  if (lost !== undefined) return `objects may be stored as ${lost}, which we do not know`;
+  return undefined;
+}
+
+/** Kubernetes' order of API versions: v1alpha1 < v1beta1 < v1 < v2alpha1… by stability first. */
+export function compareApiVersions(a: string, b: string): number {
+  const rank = (version: string): [number, number, number] => {
+    const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
+    if (match === null) return [-1, 0, 0];
+    const stability = match[2] === undefined ? 2 : match[2] === 'beta' ? 1 : 0;
+    return [stability, Number(match[1]), Number(match[3] ?? 0)];
+  };
+  const [left, right] = [rank(a), rank(b)];
+  for (let i = 0; i < 3; i += 1) {
+    if (left[i] !== right[i]) return left[i]! - right[i]!;
+  }
+  return 0;
+}
+
+async function waitUntilServed(
+  client: KubeClient,
+  crd: Crd,
+  deadlineMs: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const name = crd.metadata.name;
+  let why = 'it was not looked at';
+  while (performance.now() < deadlineMs) {
+    signal?.throwIfAborted();
+    const live = await getIfThere(client, name, signal);
+    const conditions = live?.status?.conditions ?? [];
+    const refused = conditions.find(
+      ({ type, status }) => type === 'NamesAccepted' && status === 'False',
+    );
+    why = refused?.message ?? 'it is not established';
+    const isEstablished = conditions.some(
+      ({ type, status }) => type === 'Established' && status === 'True',
+    );
+    if (isEstablished) {
+      const missing = await firstUnserved(client, crd, signal);
+      if (missing === undefined) return;
+      why = `${missing} is not served`;
+    }
+    await pause(50, signal);
+  }
+  throw new CadastreError('API_REFUSED', `The API server does not serve ${name}: ${why}.`, {
+    remedy: `Look at its conditions: kubectl describe crd ${name}.`,
+  });
+}
+
+/** Established comes a moment before the paths answer. */
+async function firstUnserved(
+  client: KubeClient,
+  crd: Crd,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  for (const version of crd.spec.versions.filter(({ served }) => served)) {
+    const path = `/apis/${crd.spec.group}/${version.name}/${crd.spec.names.plural}?limit=1`;
+    try {
+      await client.rawGet(path, { signal });
+    } catch (error) {
+      if (!(error instanceof ApiError) || (!error.isNotFound && error.status < 500)) throw error;
+      return version.name;
+    }
+  }
+  return undefined;
+}

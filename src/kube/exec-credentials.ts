@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import type { Clock } from '../base/clock.ts';
+import { CadastreError } from '../base/errors.ts';
+import type { Credential, CredentialSource } from './access.ts';
+
+export interface ExecPlugin {
+  command: string;
+  args: string[];
+  /** The whole environment of the plugin, the kubeconfig's additions included. */
+  env: Record<string, string | undefined>;
+  apiVersion: 'client.authentication.k8s.io/v1' | 'client.authentication.k8s.io/v1beta1';
+  /** Handed over when the kubeconfig says provideClusterInfo. */
+  cluster?: object | undefined;
+  installHint?: string | undefined;
+  /** `user "eks" of /root/.kube/config`, for messages. */
+  owner: string;
+}
+
+/** Ask for the next one this long before the current one ends. */
+const earlyMs = 10_000;
+const pluginTimeoutMs = 60_000;
+
+/**
+ * Credentials from a program (ExecCredential v1 and v1beta1), as cloud
+ * providers ship them. One run serves everybody who waits; the result is kept
+ * until its expirationTimestamp, or until the server answers 401 to it.
+ */
+export class ExecCredentials implements CredentialSource {
+  readonly #plugin: ExecPlugin;
+  readonly #clock: Clock;
+  #current: { credential: Credential; expiresMs: number } | undefined;
+  #running: Promise<Credential> | undefined;
+
+  constructor(plugin: ExecPlugin, clock: Clock) {
+    this.#plugin = plugin;
+    this.#clock = clock;
+  }
+
+  current(): Credential | Promise<Credential> {
+    const { expiresMs, credential } = this.#current ?? {};
+    if (credential !== undefined && this.#clock.wallMs() < (expiresMs ?? 0) - earlyMs) {
+      return credential;
+    }
+    return this.#run();
+  }
+
+  async renew(rejected: Credential): Promise<boolean> {
+    if (this.#current?.credential === rejected) this.#current = undefined;
+    const next = await this.current();
+    return (
+      next.authorization !== rejected.authorization ||
+      next.cert !== rejected.cert ||
+      next.key !== rejected.key
+    );
+  }
+
+  #run(): Promise<Credential> {
+    this.#running ??= runPlugin(this.#plugin)
+      .then((fresh) => {
+        this.#current = fresh;
+        return fresh.credential;
+      })
+      .finally(() => {
+        this.#running = undefined;
+      });
+    return this.#running;
+  }
+}
+
+async function runPlugin(
+  plugin: ExecPlugin,
+): Promise<{ credential: Credential; expiresMs: number }> {
+  const info = {
+    apiVersion: plugin.apiVersion,
+    kind: 'ExecCredential',
+    spec: { interactive: false, cluster: plugin.cluster },
+  };
+  const output = await new Promise<string>((resolve, reject) => {
+    const child = execFile(
+      plugin.command,
+      plugin.args,
+      {
+        env: { ...plugin.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
+        timeout: pluginTimeoutMs,
+        maxBuffer: 4 << 20,
+      },
+      (error, stdout, stderr) => {
+        if (error === null) return resolve(stdout);
+        const words = stderr.trim().split('\n').at(-1) || error.message.split('\n')[0];
+        reject(refuse(plugin, `failed: ${words}`));
+      },
+    );
+    child.stdin?.end();
+  });
+  return parseCredential(plugin, output);
+}
+
+function parseCredential(
+  plugin: ExecPlugin,
+  output: string,
+): { credential: Credential; expiresMs: number } {
+  let answer: { apiVersion?: unknown; kind?: unknown; status?: Record<string, unknown> };
+  try {
+    answer = JSON.parse(output);
+  } catch {
+    throw refuse(plugin, `printed no JSON but "${output.slice(0, 60).trim()}"`);
+  }
+  if (answer.kind !== 'ExecCredential' || answer.apiVersion !== plugin.apiVersion) {
+    throw refuse(
+      plugin,
+      `printed ${String(answer.kind)} of ${String(answer.apiVersion)}, not an ExecCredential of ${plugin.apiVersion}`,
+    );
+  }
+  const { token, clientCertificateData, clientKeyData, expirationTimestamp } = answer.status ?? {};
+  const hasToken = typeof token === 'string' && token !== '';
+  const hasPair = typeof clientCertificateData === 'string' && typeof clientKeyData === 'string';
+  if (!hasToken && !hasPair) throw refuse(plugin, 'printed neither a token nor a certificate pair');
+  const expiresMs =
+    typeof expirationTimestamp === 'string'
+      ? Date.parse(expirationTimestamp)
+      : Number.POSITIVE_INFINITY;
+  if (Number.isNaN(expiresMs)) {
+    throw refuse(plugin, `printed the expirationTimestamp "${String(expirationTimestamp)}"`);
+  }
+  return {
+    expiresMs,
+    credential: {
+      authorization: hasToken ? `Bearer ${token}` : undefined,
+      cert: hasPair ? clientCertificateData : undefined,
+      key: hasPair ? clientKeyData : undefined,
+    },
+  };
+}
+
+function refuse(plugin: ExecPlugin, what: string): CadastreError {
+  return new CadastreError(
+    'BAD_KUBECONFIG',
+    `The exec plugin "${plugin.command}" of ${plugin.owner} ${what}.`,
+    { remedy: plugin.installHint ?? `Run ${plugin.command} by hand and see what it says.` },
+  );
+}

@@ -1,0 +1,117 @@
+import { ApiError } from './api-error.ts';
+import type { KubeClient } from './client.ts';
+import type { Resource, StoredObject } from './resource.ts';
+
+/** The coordination.k8s.io/v1 Lease, and the four things done with it. */
+export const leaseResource: Resource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};
+
+export interface LeaseSpec {
+  holderIdentity?: string | null;
+  leaseDurationSeconds?: number;
+  acquireTime?: string;
+  renewTime?: string;
+  leaseTransitions?: number;
+}
+
+export interface Lease extends StoredObject {
+  spec?: LeaseSpec;
+}
+
+/** How long a watch of the Lease lasts before it is set up anew. */
+const watchSeconds = 60;
+
+export class LeaseObject {
+  readonly #client: KubeClient;
+  readonly #namespace: string;
+  readonly #name: string;
+
+  constructor(options: { client: KubeClient; namespace: string; name: string }) {
+    this.#client = options.client;
+    this.#namespace = options.namespace;
+    this.#name = options.name;
+  }
+
+  async read(timeoutMs: number): Promise<Lease | undefined> {
+    try {
+      return await this.#client.get<Lease>(leaseResource, this.#name, this.#once(timeoutMs));
+    } catch (error) {
+      if (error instanceof ApiError && error.isNotFound) return undefined;
+      throw error;
+    }
+  }
+
+  /** Undefined when somebody else was quicker. */
+  async create(spec: LeaseSpec, timeoutMs: number): Promise<Lease | undefined> {
+    const lease = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: this.#name, namespace: this.#namespace },
+      spec,
+    };
+    try {
+      return await this.#client.create<Lease>(leaseResource, lease, this.#once(timeoutMs));
+    } catch (error) {
+      if (error instanceof ApiError && error.isAlreadyExists) return undefined;
+      throw error;
+    }
+  }
+
+  /** Undefined when the record is not what we saw any more. */
+  async replace(seen: Lease, spec: LeaseSpec, timeoutMs: number): Promise<Lease | undefined> {
+    const next = { ...seen, spec: { ...seen.spec, ...spec } };
+    try {
+      return await this.#client.replace<Lease>(
+        leaseResource,
+        this.#name,
+        next,
+        this.#once(timeoutMs),
+      );
+    } catch (error) {
+      if (error instanceof ApiError && (error.isConflict || error.isNotFound)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Until it ends or fails; the callback gets undefined when the Lease is deleted. */
+  watch(
+    resourceVersion: string,
+    signal: AbortSignal,
+    onChange: (lease: Lease | undefined) => void,
+  ): Promise<void> {
+    return this.#client.watch(
+      leaseResource,
+      {
+        namespace: this.#namespace,
+        fieldSelector: `metadata.name=${this.#name}`,
+        resourceVersion,
+        timeoutSeconds: watchSeconds,
+        silenceMs: (watchSeconds + 5) * 1_000,
+        signal,
+      },
+      (event) => {
+        if (event.type === 'DELETED') onChange(undefined);
+        else if (event.type !== 'BOOKMARK') onChange(event.object as Lease);
+      },
+    );
+  }
+
+  /** No hidden retries: an attempt that comes late is worth nothing. */
+  #once(timeoutMs: number) {
+    return { namespace: this.#namespace, timeoutMs, retries: 0 };
+  }
+}
+
+export function holderOf(lease: Lease): string {
+  return lease.spec?.holderIdentity ?? '';
+}
+
+/** metav1.MicroTime: exactly six digits. */
+export function microTime(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace('Z', '000Z');
+}

@@ -1,0 +1,336 @@
+import type { Clock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
+import { describeError } from '../base/errors.ts';
+import { type Log, silentLog } from '../base/log.ts';
+import { type Counter, Metrics } from '../base/metrics.ts';
+import { ApiError } from './api-error.ts';
+import { Backoff, pause } from './backoff.ts';
+import type { KubeClient } from './client.ts';
+import { type CacheHandler, type Kept, ObjectCache } from './object-cache.ts';
+import { type Resource, resourceName, type StoredObject } from './resource.ts';
+import type { WatchEvent } from './watch-lines.ts';
+
+/**
+ * A copy of one resource that follows the API server and heals itself.
+ *
+ * One loop, one thing at a time: list in pages, then watch from the list's
+ * version, and from then on watch again from the last version heard. It lists
+ * again only when the server has forgotten that version (410), when watching
+ * keeps failing, or when somebody asks (`relist`). Because lists and watches
+ * never overlap, their order is never in question; the third source, answers
+ * to our own writes, is put in its place by the rules in object-cache.
+ *
+ * What it lives with: servers that restart, pages that expire in the middle,
+ * lines torn off, connections that stay open and say nothing, watches that end
+ * at once for ever, a resource that is not registered yet, lists from a stale
+ * replica. It never gives up and never throws; it says what is wrong once, not
+ * every time, and `silentMs` (also a metric) tells how old its knowledge may be.
+ *
+ * Not to be "optimised" away: lists ask for the latest version (no
+ * resourceVersion), because a list from a server's cache may predate our own
+ * writes; a stale list is refused whole, because applying half a lie is
+ * how deleted objects come back.
+ */
+export interface ListWatchOptions<T extends Kept> {
+  client: KubeClient;
+  resource: Resource;
+  namespace?: string | undefined;
+  /** With a selector `onDelete` also means: it does not match any more. */
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+  /** Keeps only the fields that are needed; the raw object is dropped. */
+  keep: (raw: unknown) => T;
+  /** Called in order, synchronously, after the copy has changed. */
+  handler?: CacheHandler<T> | undefined;
+  clock?: Clock | undefined;
+  random?: (() => number) | undefined;
+  log?: Log | undefined;
+  metrics?: Metrics | undefined;
+  pageSize?: number | undefined;
+  /** How long one watch lasts, on average. */
+  watchSeconds?: number | undefined;
+  backoff?: { baseMs: number; capMs: number } | undefined;
+}
+
+/** Beyond the time after which the server itself ends a watch. */
+const silenceGraceMs = 10_000;
+/** A watch that lasted this long was a good one, even if nothing happened. */
+const goodWatchMs = 1_000;
+const failuresBeforeRelist = 3;
+/** While a resource is not registered: often enough that a start is not held up. */
+const unregisteredCapMs = 1_000;
+
+interface Waiter {
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+class StaleList extends Error {}
+
+export class ListWatch<T extends Kept> {
+  /** Resolves after the first whole list; rejects if stopped before. */
+  readonly synced: Promise<void>;
+  readonly #options: ListWatchOptions<T>;
+  readonly #name: string;
+  readonly #cache: ObjectCache<T>;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #log: Log;
+  readonly #lists: Counter;
+  readonly #events: Counter;
+  readonly #troubles: Counter;
+  readonly #backoff: Backoff;
+  readonly #syncedWaiter: Waiter;
+  #hasSynced = false;
+  #waiters: Waiter[] = [];
+  #interrupt = new AbortController();
+  #heardMs: number;
+  #failures = 0;
+  #complaint = '';
+
+  constructor(options: ListWatchOptions<T>) {
+    this.#options = options;
+    this.#name = resourceName(options.resource);
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#log = options.log ?? silentLog;
+    const metrics = options.metrics ?? new Metrics();
+    this.#lists = metrics.counter(
+      'cadastre_kube_lists_total',
+      'Whole lists read, by resource and result (applied, stale, failed).',
+    );
+    this.#events = metrics.counter(
+      'cadastre_kube_watch_events_total',
+      'Watch events heard, by resource and type.',
+    );
+    this.#troubles = metrics.counter(
+      'cadastre_kube_bad_objects_total',
+      'Objects that could not be understood or handled, by resource.',
+    );
+    const silent = metrics.gauge(
+      'cadastre_kube_silent_seconds',
+      'How long nothing was heard from the API server about a resource.',
+    );
+    metrics.onCollect(() => silent.set(this.silentMs() / 1_000, { resource: this.#name }));
+    const { baseMs, capMs } = options.backoff ?? { baseMs: 100, capMs: 10_000 };
+    this.#backoff = new Backoff({ baseMs, capMs, random: this.#random });
+    this.#cache = new ObjectCache({
+      keep: options.keep,
+      handler: options.handler,
+      onTrouble: (key, error) => {
+        this.#troubles.inc({ resource: this.#name });
+        this.#log.error({ resource: this.#name, key, error: describeError(error) }, 'bad object');
+      },
+    });
+    this.#heardMs = this.#clock.monotonicMs();
+    let syncedWaiter: Waiter | undefined;
+    this.synced = new Promise((resolve, reject) => {
+      syncedWaiter = { resolve, reject };
+    });
+    this.synced.catch(() => {});
+    this.#syncedWaiter = syncedWaiter!;
+  }
+
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  get size(): number {
+    return this.#cache.size;
+  }
+
+  /** By `name`, or `namespace/name`. */
+  get(key: string): T | undefined {
+    return this.#cache.get(key);
+  }
+
+  values(): IterableIterator<T> {
+    return this.#cache.values();
+  }
+
+  /** How long nothing was heard from the server; a bookmark counts as hearing. */
+  silentMs(): number {
+    return this.#clock.monotonicMs() - this.#heardMs;
+  }
+
+  /** Runs until the signal aborts. */
+  start(signal: AbortSignal): void {
+    const stop = () => this.#interrupt.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    this.#run(signal).finally(() => {
+      signal.removeEventListener('abort', stop);
+      const stopped = new Error(`following ${this.#name} was stopped`);
+      for (const waiter of [this.#syncedWaiter, ...this.#waiters.splice(0)]) waiter.reject(stopped);
+    });
+  }
+
+  /**
+   * Resolves when a list that began after this call has been applied: from then
+   * on the copy holds everything that was written before the call, by anybody.
+   */
+  relist(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ resolve, reject });
+      this.#interrupt.abort();
+    });
+  }
+
+  /** The answer to one of our own requests; ignored when older than what is held. */
+  put(raw: unknown): void {
+    this.#cache.put(raw as StoredObject);
+  }
+
+  /** One of our own deletes was answered: gone. */
+  remove(key: string, uid: string): void {
+    this.#cache.remove(key, uid);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    let mustList = true;
+    while (!signal.aborted) {
+      // Both a stop and a relist() interrupt whatever is going on.
+      this.#interrupt = new AbortController();
+      const interrupt = this.#interrupt.signal;
+      try {
+        if (mustList || this.#waiters.length > 0) {
+          await this.#list(signal);
+          mustList = false;
+        } else {
+          await this.#watch(interrupt);
+        }
+      } catch (error) {
+        if (signal.aborted || interrupt.aborted) continue;
+        mustList ||= this.#mustListAfter(error);
+        this.#complain(error);
+        await pause(this.#pauseAfter(error), interrupt);
+      }
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { client, resource, namespace, labelSelector, fieldSelector } = this.#options;
+    const waiters = this.#waiters.splice(0);
+    try {
+      await client.listPages<StoredObject>(
+        resource,
+        { namespace, labelSelector, fieldSelector, limit: this.#options.pageSize, signal },
+        (items, meta) => {
+          this.#heardMs = this.#clock.monotonicMs();
+          if (meta.page === 0 && !this.#cache.beginList(meta.resourceVersion)) {
+            throw new StaleList(
+              `the list is of version ${meta.resourceVersion}, older than ${this.#cache.completeTo}, which was seen already`,
+            );
+          }
+          for (const item of items) this.#cache.putListed(item);
+        },
+      );
+    } catch (error) {
+      this.#waiters.unshift(...waiters);
+      const result = error instanceof StaleList ? 'stale' : 'failed';
+      this.#lists.inc({ resource: this.#name, result });
+      throw error;
+    }
+    this.#cache.endList();
+    this.#lists.inc({ resource: this.#name, result: 'applied' });
+    this.#hasSynced = true;
+    for (const waiter of [this.#syncedWaiter, ...waiters]) waiter.resolve();
+  }
+
+  async #watch(interrupt: AbortSignal): Promise<void> {
+    const { client, resource, namespace, labelSelector, fieldSelector } = this.#options;
+    const seconds = (this.#options.watchSeconds ?? 240) * (0.75 + 0.5 * this.#random());
+    const timeoutSeconds = Math.max(1, Math.round(seconds));
+    // Only a watch that works ends the back-off: a server whose lists work and
+    // whose watches fail at once must not be listed in a hot loop.
+    let isGood = false;
+    const good = () => {
+      isGood = true;
+      clearTimeout(timer);
+      this.#recovered();
+    };
+    const timer = setTimeout(good, goodWatchMs);
+    try {
+      await client.watch(
+        resource,
+        {
+          namespace,
+          labelSelector,
+          fieldSelector,
+          resourceVersion: this.#cache.completeTo,
+          timeoutSeconds,
+          silenceMs: timeoutSeconds * 1_000 + silenceGraceMs,
+          signal: interrupt,
+          onHeard: () => {
+            this.#heardMs = this.#clock.monotonicMs();
+          },
+        },
+        (event) => {
+          if (!isGood) good();
+          this.#apply(event);
+        },
+      );
+    } finally {
+      clearTimeout(timer);
+    }
+    if (!isGood) throw new Error('the watch ended at once');
+  }
+
+  #apply(event: WatchEvent): void {
+    this.#events.inc({ resource: this.#name, type: event.type });
+    switch (event.type) {
+      case 'BOOKMARK':
+        this.#cache.bookmark(event.object.metadata.resourceVersion ?? '');
+        break;
+      case 'DELETED':
+        this.#cache.deleteWatched(event.object);
+        break;
+      default:
+        this.#cache.putWatched(event.object);
+    }
+  }
+
+  #mustListAfter(error: unknown): boolean {
+    this.#failures += 1;
+    if (!(error instanceof ApiError)) return false;
+    if (error.isGone || error.isNotFound) return true;
+    // The server answers, but not to this: a version it cannot serve, say.
+    return error.status !== 0 && this.#failures >= failuresBeforeRelist;
+  }
+
+  #pauseAfter(error: unknown): number {
+    const isApi = error instanceof ApiError;
+    if (isApi && error.isGone && this.#failures === 1) return 0;
+    const retryAfterMs = ((isApi && error.retryAfterSeconds) || 0) * 1_000;
+    const ms = Math.max(this.#backoff.nextMs(), retryAfterMs);
+    return isApi && error.isNotFound ? Math.min(ms, unregisteredCapMs) : ms;
+  }
+
+  #recovered(): void {
+    this.#backoff.reset();
+    this.#failures = 0;
+    if (this.#complaint === '') return;
+    this.#complaint = '';
+    this.#log.info({ resource: this.#name }, `following ${this.#name} again`);
+  }
+
+  /** Once for each kind of trouble, not for each time. */
+  #complain(error: unknown): void {
+    const isApi = error instanceof ApiError;
+    if (isApi && error.isGone) {
+      this.#log.debug({ resource: this.#name }, `${describeError(error)}; listing again`);
+      return;
+    }
+    const kind = isApi ? `${error.code} ${error.status}` : describeError(error).slice(0, 20);
+    const fields = { resource: this.#name, error: describeError(error) };
+    if (kind === this.#complaint) {
+      this.#log.debug(fields, `still cannot follow ${this.#name}`);
+      return;
+    }
+    this.#complaint = kind;
+    if (isApi && error.isNotFound) {
+      this.#log.info(fields, `waiting until ${this.#name} is registered`);
+    } else {
+      this.#log.warn(fields, `cannot follow ${this.#name}, trying again`);
+    }
+  }
+}

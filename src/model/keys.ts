@@ -1,0 +1,26 @@
+/** Names that users meet in objects: group, annotations, finalizers, conditions. */
+export const group = 'cadastre.dev';
+export const version = 'v1alpha1';
+export const apiVersion = `${group}/${version}`;
+
+/** Where Cilium in its `kubernetes` mode reads a node's block when Node.spec has none. */
+export const podCidrAnnotations = {
+  ipv4: ['network.cilium.io/ipv4-pod-cidr', 'io.cilium.network.ipv4-pod-cidr'],
+  ipv6: ['network.cilium.io/ipv6-pod-cidr', 'io.cilium.network.ipv6-pod-cidr'],
+} as const;
+
+export const allPodCidrAnnotations: readonly string[] = [
+  ...podCidrAnnotations.ipv4,
+  ...podCidrAnnotations.ipv6,
+];
+
+/** Keeps an IPPool from vanishing while blocks cut from it exist. */
+export const poolFinalizer = 'cadastre.dev/blocks-in-use';
+
+/** The condition on Node.status that says whether the node has its blocks. */
+export const nodeConditionType = 'CadastreBlocksAssigned';
+
+/** The pool that the cluster-pool modes cut from; it lives in flags, not in an object. */
+export const clusterPoolName = 'cluster-pool';
+
+export const fieldManager = 'cadastre';

@@ -1,0 +1,48 @@
+/**
+ * One vocabulary. The same word is the condition's reason, the Event's reason,
+ * the metric's label, the log's field and the finding. The sentence is what
+ * `cadastre explain` and the docs print.
+ */
+export const reasons = {
+  // Why a node has its blocks.
+  BlocksAssigned: 'The node holds every block it should.',
+  Adopted: 'A block that the node already held was taken into the register.',
+  Assigned: 'A new block was cut from a pool.',
+  Returned: 'A node came back in time and got its cooling block back.',
+
+  // Why a node has none, or not all.
+  NoPoolSelectsNode: "No pool's nodeSelector matches the node's labels.",
+  FamilyNotServed: 'Pools select the node, but none of them serves this family by itself.',
+  PoolExhausted: 'Every pool that selects the node is full.',
+  PoolDisabled: 'The pools that select the node are disabled or being deleted.',
+  OverlappingPools: 'Pools overlap each other; the younger one serves nothing.',
+  OverlapsNetwork: 'A pool overlaps the addresses of nodes or Services; it serves nothing.',
+  MalformedPool: 'A pool could not be understood; it serves nothing.',
+  DuplicateBlock: 'Two nodes hold the same block.',
+  OverlappingBlocks: 'Two nodes hold blocks that overlap.',
+  OutsidePools: 'A node holds a block that lies in no pool.',
+  AdoptionIncomplete: 'A held block is kept, but not adopted before the other family is settled.',
+  MalformedHolding: 'A record of a held block could not be understood.',
+  WaitingForRegister: 'Nothing is cut before all existing blocks are known.',
+
+  // What else can be found.
+  SourcesDisagree: "Records of one node's blocks differ.",
+  PoolNoLongerSelects: 'The node holds a block of a pool that no longer selects it.',
+  SurplusBlock: 'The node holds more blocks than it should; the surplus is released.',
+  HolderGone: 'A record names a block of a node that does not exist.',
+  ProjectionRefused: 'The API server refused a projection of the register.',
+  ProjectionContested: 'Somebody else keeps overwriting a projection of the register.',
+  MalformedBlock: 'A NodeBlock could not be understood.',
+
+  // What happens to blocks and pools.
+  Draining: 'The block is given back as soon as its node has emptied it.',
+  Cooling: 'The node is gone; the block rests before it is used again.',
+  Released: 'The block is free again.',
+  PoolReady: 'The pool serves nodes.',
+  PoolInUse: 'The pool is being deleted, but nodes still hold its blocks.',
+  Exhausted: 'The pool has no free block.',
+  HasFreeBlocks: 'The pool has free blocks.',
+  NoConflict: 'The pool overlaps nothing.',
+} as const;
+
+export type Reason = keyof typeof reasons;

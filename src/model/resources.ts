@@ -1,0 +1,33 @@
+import { group, version } from './keys.ts';
+
+/** Where each kind lives in the API. Shaped as kube/resource.ts wants it. */
+const cadastre = (kind: string, plural: string) =>
+  ({ group, version, plural, kind, namespaced: false }) as const;
+
+export const ipPools = cadastre('IPPool', 'ippools');
+export const nodeBlocks = cadastre('NodeBlock', 'nodeblocks');
+export const nodeReports = cadastre('NodeReport', 'nodereports');
+
+export const nodes = {
+  group: '',
+  version: 'v1',
+  plural: 'nodes',
+  kind: 'Node',
+  namespaced: false,
+} as const;
+
+export const ciliumNodes = {
+  group: 'cilium.io',
+  version: 'v2',
+  plural: 'ciliumnodes',
+  kind: 'CiliumNode',
+  namespaced: false,
+} as const;
+
+export const serviceCidrs = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  plural: 'servicecidrs',
+  kind: 'ServiceCIDR',
+  namespaced: false,
+} as const;

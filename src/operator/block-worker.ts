@@ -1,0 +1,80 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { ApiError } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Block } from '../model/node-block.ts';
+import { nodes } from '../model/resources.ts';
+import { decideBlock } from '../plan/block-life.ts';
+import type { Register } from '../plan/register.ts';
+import type { BlockWriter } from './block-writer.ts';
+
+/**
+ * The end of blocks: when a node is really gone its blocks cool, and when they
+ * have rested they are freed. What is "gone" is asked of the API server itself,
+ * never of a cache; and a Node that is merely being deleted is still there.
+ */
+export interface BlockWorkerOptions {
+  client: KubeClient;
+  register: Register;
+  writer: BlockWriter;
+  byDemand: boolean;
+  nodeStore: { put(raw: unknown): void };
+  clock: Clock;
+  log: Log;
+}
+
+/** A guard is made just before the block it guards; it is not judged while that may be under way. */
+const youngGuardMs = 60_000;
+
+export class BlockWorker {
+  readonly #o: BlockWorkerOptions;
+
+  constructor(options: BlockWorkerOptions) {
+    this.#o = options;
+  }
+
+  async reconcile(name: string): Promise<{ retryAfterMs?: number } | undefined> {
+    const { register, writer, clock } = this.#o;
+    const block = register.blocks.get(name);
+    if (block === undefined) return undefined;
+    const nowMs = clock.wallMs();
+    const step = decideBlock(register, block, nowMs, this.#o.byDemand);
+    switch (step.kind) {
+      case 'stay':
+        return undefined;
+      case 'rest':
+        return { retryAfterMs: step.untilMs - nowMs };
+      case 'cool':
+        if (step.nodeGone && (await this.#nodeExists(block))) return undefined;
+        await writer.cool(block, nowMs);
+        this.#say(block, step.reason, step.nodeGone ? 'cools: its node is gone' : 'was given back');
+        return undefined;
+      case 'free': {
+        const ageMs = nowMs - block.createdMs;
+        if (block.phase === 'Guard' && ageMs < youngGuardMs) {
+          return { retryAfterMs: youngGuardMs - ageMs };
+        }
+        await writer.free(block);
+        this.#say(block, 'Released', 'is free again');
+        return undefined;
+      }
+    }
+  }
+
+  async #nodeExists(block: Block): Promise<boolean> {
+    try {
+      // Whatever comes back (the same node, or a new one of the name) corrects the copy.
+      this.#o.nodeStore.put(await this.#o.client.get(nodes, block.nodeName));
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.isNotFound) return false;
+      throw error;
+    }
+  }
+
+  #say(block: Block, reason: string, what: string): void {
+    const cidr = block.prefix.toString();
+    const fields = { reason, node: block.nodeName, cidr, pool: block.pool };
+    this.#o.log.info(fields, `${cidr} ${what}`);
+  }
+}

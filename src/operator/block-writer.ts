@@ -1,0 +1,161 @@
+import type { Log } from '../base/log.ts';
+import { ApiError } from '../kube/api-error.ts';
+import { pause } from '../kube/backoff.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { type Block, blockName, readBlock, writeBlock, writeGuard } from '../model/node-block.ts';
+import type { KubeObject } from '../model/object.ts';
+import { nodeBlocks } from '../model/resources.ts';
+import type { Prefix } from '../net/prefix.ts';
+
+/**
+ * The only hand that writes NodeBlocks. Creating one *is* the allocation, so
+ * everything here is about knowing what became of a write:
+ *
+ *   created        it is ours
+ *   AlreadyExists  somebody holds it; we look who. It may be ourselves: an
+ *                  earlier attempt whose answer was lost.
+ *   unknown        it may or may not have been done. Asking again for the same
+ *                  name, for the same node, is safe however often; so we do, and
+ *                  never take another block instead while the first may exist.
+ *
+ * Every later change is fenced by uid and resourceVersion: what was decided on an
+ * old version is refused by the API server, and decided again on the new one.
+ */
+export type CreateOutcome = { kind: 'ours'; block: Block } | { kind: 'held'; block: Block };
+
+export interface BlockStore {
+  put(raw: unknown): void;
+  remove(key: string, uid: string): void;
+}
+
+export interface BlockWriterOptions {
+  client: KubeClient;
+  store: BlockStore;
+  log: Log;
+  /** Throws when this process does not lead; asked before every write. */
+  assertLeading(): void;
+}
+
+const createAttempts = 6;
+
+export class BlockWriter {
+  readonly #client: KubeClient;
+  readonly #store: BlockStore;
+  readonly #log: Log;
+  readonly #assertLeading: () => void;
+
+  constructor({ client, store, log, assertLeading }: BlockWriterOptions) {
+    this.#client = client;
+    this.#store = store;
+    this.#log = log;
+    this.#assertLeading = assertLeading;
+  }
+
+  create(
+    prefix: Prefix,
+    pool: string,
+    node: { name: string; uid: string },
+  ): Promise<CreateOutcome> {
+    const body = writeBlock({ prefix, pool, nodeName: node.name, nodeUid: node.uid });
+    return this.#create(body, (block) => block.nodeName === node.name);
+  }
+
+  /** Takes a cell for odd-sized blocks; `held` when a node owns the cell itself. */
+  async guard(cell: Prefix, pool: string, guarded: string): Promise<CreateOutcome> {
+    const outcome = await this.#create(
+      writeGuard(cell, pool, [guarded]),
+      (b) => b.phase === 'Guard',
+    );
+    if (outcome.kind === 'held' || outcome.block.guards.includes(guarded)) return outcome;
+    const guards = [...outcome.block.guards, guarded];
+    return { kind: 'ours', block: await this.#change(outcome.block, { guards }) };
+  }
+
+  /** A node that came back, or was made anew, takes its own block over. */
+  rebind(block: Block, node: { name: string; uid: string }): Promise<Block> {
+    const phase = block.phase === 'Cooling' ? 'Active' : block.phase;
+    const change = { phase, coolingSince: null, node: { name: node.name, uid: node.uid } };
+    return this.#change(block, change);
+  }
+
+  drain(block: Block): Promise<Block> {
+    return this.#change(block, { phase: 'Draining' });
+  }
+
+  cool(block: Block, nowMs: number): Promise<Block> {
+    const coolingSince = new Date(nowMs).toISOString();
+    return this.#change(block, { phase: 'Cooling', coolingSince });
+  }
+
+  async free(block: Block): Promise<void> {
+    this.#assertLeading();
+    const { name, uid, resourceVersion } = block;
+    try {
+      await this.#client.delete(nodeBlocks, name, { uid, resourceVersion });
+    } catch (error) {
+      if (!(error instanceof ApiError && error.isNotFound)) throw error;
+    }
+    this.#store.remove(name, uid);
+  }
+
+  /** What the API server itself says about a block, past every cache. */
+  look(prefix: Prefix): Promise<Block | undefined> {
+    return this.#read(blockName(prefix));
+  }
+
+  async #create(body: KubeObject, isOurs: (block: Block) => boolean): Promise<CreateOutcome> {
+    const name = body.metadata?.name ?? '';
+    for (let attempt = 1; ; attempt++) {
+      this.#assertLeading();
+      try {
+        const block = this.#learn(await this.#client.create<KubeObject>(nodeBlocks, body));
+        return { kind: 'ours', block };
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        if (!error.isAlreadyExists && error.outcome !== 'unknown') throw error;
+        if (attempt >= createAttempts) throw error;
+        if (error.isAlreadyExists) {
+          const found = await this.#read(name);
+          // Gone between the two answers: ask again.
+          if (found !== undefined) return { kind: isOurs(found) ? 'ours' : 'held', block: found };
+        } else {
+          this.#log.debug({ block: name, error: error.message }, 'asking again for the same block');
+          await pause(50 * 2 ** attempt);
+        }
+      }
+    }
+  }
+
+  async #read(name: string): Promise<Block | undefined> {
+    try {
+      return this.#learn(await this.#client.get<KubeObject>(nodeBlocks, name));
+    } catch (error) {
+      if (error instanceof ApiError && error.isNotFound) return undefined;
+      throw error;
+    }
+  }
+
+  async #change(block: Block, spec: object): Promise<Block> {
+    this.#assertLeading();
+    const { name, uid, resourceVersion } = block;
+    const body = { metadata: { uid, resourceVersion }, spec };
+    try {
+      return this.#learn(
+        await this.#client.patch<KubeObject>(nodeBlocks, name, { type: 'merge', body }),
+      );
+    } catch (error) {
+      // The cache was behind: see what is there now, and let it be decided again.
+      if (error instanceof ApiError && error.isConflict) await this.#read(name);
+      if (error instanceof ApiError && error.isNotFound) this.#store.remove(name, uid);
+      throw error;
+    }
+  }
+
+  #learn(raw: KubeObject): Block {
+    this.#store.put(raw);
+    const read = readBlock(raw);
+    if (read.kind === 'malformed')
+      throw new Error(`NodeBlock ${read.identity.name}: ${read.problem}`);
+    return read.block;
+  }
+}

@@ -1,0 +1,66 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { ListWatch } from '../kube/list-watch.ts';
+import type { CacheHandler, Kept } from '../kube/object-cache.ts';
+import type { Resource } from '../kube/resource.ts';
+import { type CiliumNode, readCiliumNode } from '../model/cilium-node.ts';
+import { type ReadPool, readPool } from '../model/ip-pool.ts';
+import { type ClusterNode, readNode } from '../model/node.ts';
+import { type Block, readBlock } from '../model/node-block.ts';
+import { type NodeReport, readNodeReport } from '../model/node-report.ts';
+import type { KubeObject } from '../model/object.ts';
+import { ciliumNodes, ipPools, nodeBlocks, nodeReports, nodes } from '../model/resources.ts';
+
+/** An IPPool as it was read, good or not, under its identity. */
+export interface KeptPool extends Kept {
+  read: ReadPool;
+}
+
+/** The copies of cluster state that the operator lives on. */
+export interface Copies {
+  pools: ListWatch<KeptPool>;
+  nodes: ListWatch<ClusterNode>;
+  blocks: ListWatch<Block>;
+  reports: ListWatch<NodeReport>;
+  ciliumNodes: ListWatch<CiliumNode>;
+}
+
+export interface CopyHandlers {
+  pools: CacheHandler<KeptPool>;
+  nodes: CacheHandler<ClusterNode>;
+  blocks: CacheHandler<Block>;
+  reports: CacheHandler<NodeReport>;
+  ciliumNodes: CacheHandler<CiliumNode>;
+}
+
+export function makeCopies(
+  base: { client: KubeClient; clock: Clock; log: Log; metrics: Metrics },
+  handlers: CopyHandlers,
+): Copies {
+  const copy = <T extends Kept>(
+    resource: Resource,
+    read: (object: KubeObject) => T,
+    handler: CacheHandler<T>,
+  ) => new ListWatch<T>({ ...base, resource, handler, keep: (raw) => read(raw as KubeObject) });
+  return {
+    pools: copy(ipPools, keepPool, handlers.pools),
+    nodes: copy(nodes, readNode, handlers.nodes),
+    blocks: copy(nodeBlocks, keepBlock, handlers.blocks),
+    reports: copy(nodeReports, readNodeReport, handlers.reports),
+    ciliumNodes: copy(ciliumNodes, readCiliumNode, handlers.ciliumNodes),
+  };
+}
+
+function keepPool(object: KubeObject): KeptPool {
+  const read = readPool(object);
+  const { name, uid, resourceVersion } = read.kind === 'pool' ? read.pool : read.identity;
+  return { name, uid, resourceVersion, read };
+}
+
+function keepBlock(object: KubeObject): Block {
+  const read = readBlock(object);
+  if (read.kind === 'malformed') throw new Error(`MalformedBlock: ${read.problem}`);
+  return read.block;
+}

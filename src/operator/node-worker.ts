@@ -1,0 +1,140 @@
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { ClusterNode } from '../model/node.ts';
+import type { Prefix } from '../net/prefix.ts';
+import type { Cut } from '../plan/cut.ts';
+import { decideNode, type NodeDecision, type Rules } from '../plan/decide-node.ts';
+import type { Register } from '../plan/register.ts';
+import type { BlockWriter } from './block-writer.ts';
+import type { NodeReporter } from './node-reporter.ts';
+import type { Projector } from './projector.ts';
+
+/**
+ * When something about a node changes: ask, do, and ask again until there is
+ * nothing left to do. Every round starts from what is known then, so a refused
+ * write, a competitor or a crash needs no code of its own.
+ */
+export interface NodeWorkerOptions {
+  register: Register;
+  rules: Rules;
+  writer: BlockWriter;
+  projector: Projector;
+  reporter: NodeReporter;
+  /** Resolves once the pool carries our finalizer and so cannot vanish under a new block. */
+  holdPool(pool: string): Promise<void>;
+  log: Log;
+  metrics: Metrics;
+}
+
+/** More rounds than any competition should take; then back-off takes over. */
+const mostRounds = 24;
+
+export class NodeWorker {
+  /** Nothing new is cut before everything that exists was taken over. */
+  mayAssign = false;
+  readonly #o: NodeWorkerOptions;
+  readonly #decisions;
+
+  constructor(options: NodeWorkerOptions) {
+    this.#o = options;
+    this.#decisions = options.metrics.counter(
+      'cadastre_decisions_total',
+      'Decisions written to the register, by reason.',
+    );
+  }
+
+  async reconcile(name: string): Promise<{ retryAfterMs?: number } | undefined> {
+    const { register, rules } = this.#o;
+    for (let round = 0; round < mostRounds; round++) {
+      const node = register.nodes.get(name);
+      if (node === undefined) {
+        this.#o.reporter.forget(name);
+        return undefined;
+      }
+      const decision = decideNode(register, node, rules);
+      if (await this.#write(decision)) continue;
+      if (!this.mayAssign) return undefined;
+      this.#o.reporter.note(decision);
+      const projected = await this.#o.projector.project(decision);
+      if (projected.kind === 'decide again') continue;
+      await this.#o.reporter.report(decision);
+      return projected.kind === 'later' ? { retryAfterMs: projected.afterMs } : undefined;
+    }
+    throw new Error(`${name} did not settle in ${mostRounds} rounds`);
+  }
+
+  /** Does what the register needs; true if anything was done, so that it is asked again. */
+  async #write(decision: NodeDecision): Promise<boolean> {
+    const { writer } = this.#o;
+    const { node } = decision;
+    for (const block of decision.rebind) {
+      await writer.rebind(block, node);
+      this.#say('Returned', node, block, 'is bound to the node that is there now');
+    }
+    for (const cut of decision.adopt) {
+      await this.#o.holdPool(cut.pool);
+      if (!(await this.#guard(cut))) return true;
+      const outcome = await writer.create(cut.prefix, cut.pool, node);
+      if (outcome.kind === 'ours') this.#say('Adopted', node, cut, 'was held already');
+    }
+    if (decision.rebind.length > 0 || decision.adopt.length > 0) return true;
+    if (!this.mayAssign) return false;
+    for (const block of decision.surplus) {
+      if (block.phase === 'Draining') continue;
+      await writer.drain(block);
+      this.#say('SurplusBlock', node, block, 'is more than the node should have');
+      return true;
+    }
+    if (decision.assign.length === 0) return false;
+    await this.#assign(decision);
+    return true;
+  }
+
+  async #guard({ prefix, pool, guards }: Cut): Promise<boolean> {
+    for (const cell of guards) {
+      const outcome = await this.#o.writer.guard(cell, pool, prefix.toString());
+      // The cell belongs to a node we had not heard of; now we have.
+      if (outcome.kind === 'held') return false;
+    }
+    return true;
+  }
+
+  /** All families or none: what a competitor leaves half done is given back. */
+  async #assign({ node, assign }: NodeDecision): Promise<void> {
+    const { register, writer } = this.#o;
+    for (const { prefix } of assign) register.reserve(node.name, prefix);
+    const created: Array<{ prefix: Prefix; free: () => Promise<void> }> = [];
+    try {
+      for (const cut of assign) {
+        await this.#o.holdPool(cut.pool);
+        const outcome = await writer.create(cut.prefix, cut.pool, node);
+        if (outcome.kind === 'held') {
+          this.#o.log.info(
+            { node: node.name, cidr: cut.prefix.toString(), holder: outcome.block.nodeName },
+            'another has taken the block in the meantime; choosing again',
+          );
+          const again = decideNode(register, node, this.#o.rules);
+          const isStuck = again.refused.length > 0 && again.assign.length === 0;
+          if (isStuck) for (const half of created) await half.free();
+          return;
+        }
+        const { block } = outcome;
+        created.push({ prefix: cut.prefix, free: () => writer.free(block) });
+        this.#say('Assigned', node, cut, `was cut from pool ${cut.pool}`);
+      }
+    } finally {
+      for (const { prefix } of assign) register.unreserve(node.name, prefix);
+    }
+  }
+
+  #say(
+    reason: 'Assigned' | 'Adopted' | 'Returned' | 'SurplusBlock',
+    node: ClusterNode,
+    { prefix, pool }: { prefix: Prefix; pool: string },
+    why: string,
+  ): void {
+    this.#decisions.inc({ reason });
+    const cidr = prefix.toString();
+    this.#o.log.info({ reason, node: node.name, cidr, pool }, `${cidr} of ${node.name} ${why}`);
+  }
+}

@@ -1,0 +1,476 @@
+import { type Clock, systemClock } from '../base/clock.ts';
+import { describeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { ApiError } from '../kube/api-error.ts';
+import { pause } from '../kube/backoff.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { ensureCrds } from '../kube/crds.ts';
+import { EventRecorder } from '../kube/events.ts';
+import { KeyedQueue } from '../kube/keyed-queue.ts';
+import { Leadership } from '../kube/lease.ts';
+import type { LeaseTimings } from '../kube/lease-timings.ts';
+import { crds } from '../model/crds.ts';
+import type { Pool } from '../model/ip-pool.ts';
+import type { ClusterNode } from '../model/node.ts';
+import type { Block } from '../model/node-block.ts';
+import { decideNode, type Rules } from '../plan/decide-node.ts';
+import type { HoldingSource } from '../plan/holdings.ts';
+import type { NamedNetwork } from '../plan/pool-set.ts';
+import { compareText } from '../plan/pool-set.ts';
+import type { ProjectionSwitches } from '../plan/projection.ts';
+import { Register } from '../plan/register.ts';
+import { BlockWorker } from './block-worker.ts';
+import { BlockWriter } from './block-writer.ts';
+import { type Copies, type CopyHandlers, makeCopies } from './copies.ts';
+import { NodeReporter } from './node-reporter.ts';
+import { NodeWorker } from './node-worker.ts';
+import { PoolWorker } from './pool-worker.ts';
+import { Projector } from './projector.ts';
+import type { Provider } from './providers.ts';
+import { readServiceNetworks } from './service-networks.ts';
+
+/**
+ * The operator: copies of the cluster's objects flow into the register; what
+ * changes puts keys into three queues (nodes, blocks, pools); the workers ask
+ * `plan` and write with the hands of `kube`.
+ *
+ * What it promises, and what each promise rests on:
+ *  - No block is given twice: creating the NodeBlock is the allocation, and the
+ *    API server refuses a second one of that name. Not the lease, not a cache.
+ *  - Nothing is cut before all that exists is known: a new leader lists the
+ *    blocks afresh after it won the lease, adopts, and only then assigns.
+ *  - A process that was frozen past its lease writes nothing: leadership is
+ *    judged by monotonic time at every single write.
+ *  - Standbys keep their copies warm, so that a take-over costs one list.
+ */
+export interface OperatorSettings {
+  provider: Provider;
+  rules: Rules;
+  sources: readonly HoldingSource[];
+  clusterPool: Pool | undefined;
+  serviceNetworks: readonly NamedNetwork[];
+  switches: ProjectionSwitches;
+  lease: { namespace: string; name: string; identity: string; timings?: LeaseTimings | undefined };
+  /** Writes under way at once. */
+  concurrency: number;
+}
+
+export interface OperatorOptions {
+  client: KubeClient;
+  settings: OperatorSettings;
+  log: Log;
+  metrics: Metrics;
+  clock?: Clock;
+}
+
+/** This process does not lead (any more); what it was about to write is dropped. */
+class NotLeading extends Error {}
+
+const poolStatusEveryMs = 1_000;
+const serviceNetworksEveryMs = 5 * 60_000;
+
+export class Operator {
+  readonly register: Register;
+  readonly #o: OperatorOptions;
+  readonly #clock: Clock;
+  readonly #copies: Copies;
+  readonly #leadership: Leadership;
+  readonly #events: EventRecorder;
+  readonly #reporter: NodeReporter;
+  readonly #nodeWorker: NodeWorker;
+  readonly #blockWorker: BlockWorker;
+  readonly #poolWorker: PoolWorker;
+  readonly #nodeQueue: KeyedQueue;
+  readonly #blockQueue: KeyedQueue;
+  readonly #poolQueue: KeyedQueue;
+  #usesCiliumNodes = false;
+  #isSynced = false;
+  #listsBeganMs = Number.POSITIVE_INFINITY;
+  /** Counts the times this process became leader; a take-over of an older term stops. */
+  #term = 0;
+  #leadsSinceMs = 0;
+  #kick: NodeJS.Timeout | undefined;
+
+  constructor(options: OperatorOptions) {
+    this.#o = options;
+    const { client, settings, log, metrics } = options;
+    const clock = options.clock ?? systemClock;
+    this.#clock = clock;
+    this.register = new Register(settings.sources);
+    this.#copies = makeCopies({ client, clock, log, metrics }, this.#handlers());
+    const base = { client, clock, log, metrics, assertLeading: () => this.#assertLeading() };
+    const { identity } = settings.lease;
+    this.#events = new EventRecorder({
+      ...base,
+      component: 'cadastre-operator',
+      instance: identity,
+    });
+    this.#leadership = new Leadership({
+      ...base,
+      ...settings.lease,
+      onAcquired: () => this.#acquired(),
+      onLost: (why) => this.#stepDown(why),
+    });
+    const nodeStore = this.#copies.nodes;
+    const writer = new BlockWriter({ ...base, store: this.#copies.blocks });
+    const { register } = this;
+    this.#reporter = new NodeReporter({ ...base, events: this.#events, nodeStore });
+    this.#poolWorker = new PoolWorker({
+      ...base,
+      register,
+      readOf: (name) => this.#copies.pools.get(name)?.read,
+      poolStore: this.#copies.pools,
+    });
+    const projector = new Projector({
+      ...base,
+      register,
+      writer,
+      switches: settings.switches,
+      nodeStore,
+      ciliumStore: this.#copies.ciliumNodes,
+      report: ({ node }, reason, message) => {
+        log.warn({ reason, node: node.name }, message);
+        this.#reporter.event(node, 'Warning', reason, message);
+      },
+    });
+    this.#nodeWorker = new NodeWorker({
+      ...base,
+      register,
+      rules: settings.rules,
+      writer,
+      projector,
+      reporter: this.#reporter,
+      holdPool: (pool) => this.#poolWorker.hold(pool),
+    });
+    const { byDemand } = settings.provider;
+    this.#blockWorker = new BlockWorker({ ...base, register, writer, byDemand, nodeStore });
+    const queue = (name: string, concurrency: number, worker: Worker): KeyedQueue => {
+      const made: KeyedQueue = new KeyedQueue({
+        name,
+        concurrency,
+        log,
+        metrics,
+        work: (key) => this.#work(made, worker, key),
+        backoff: { baseMs: 50, capMs: 30_000 },
+      });
+      return made;
+    };
+    this.#nodeQueue = queue('nodes', settings.concurrency, this.#nodeWorker);
+    this.#blockQueue = queue('blocks', Math.min(16, settings.concurrency), this.#blockWorker);
+    this.#poolQueue = queue('pools', 4, this.#poolWorker);
+  }
+
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  get isLeader(): boolean {
+    return this.#leadership.isLeader();
+  }
+
+  /** Runs until the signal aborts; then stops cleanly and gives the lease back. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { settings, log } = this.#o;
+    if (!settings.provider.allocates) {
+      log.info(
+        { mode: settings.provider.name },
+        `mode ${settings.provider.name}: ${settings.provider.description}`,
+      );
+      this.#isSynced = true;
+      await aborted(signal);
+      return;
+    }
+    try {
+      await this.#untilDone(signal, 'register the custom resources', (attempt) =>
+        ensureCrds(this.#o.client, crds, log, { signal: attempt }),
+      );
+      await this.#untilDone(signal, 'look at the cluster', () => this.#lookAround());
+      // One try for the lease before the lists begin: lists that began after it was won are fresh enough.
+      await this.#leadership.tryOnce();
+      this.#startCopies(signal);
+      const election = this.#leadership.run(signal);
+      await this.#whenSynced();
+      this.#isSynced = true;
+      const { nodes, blocks } = this.#copies;
+      log.info({ nodes: nodes.size, blocks: blocks.size }, 'everything that exists is known');
+      if (this.isLeader) void this.#takeOver(this.#term);
+      const refresh = setInterval(
+        () => void this.#refreshServiceNetworks(),
+        serviceNetworksEveryMs,
+      );
+      await aborted(signal);
+      clearInterval(refresh);
+      await election;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      await this.#shutDown();
+    }
+  }
+
+  async #lookAround(): Promise<void> {
+    const { client, settings, log } = this.#o;
+    if (settings.clusterPool !== undefined) this.register.putPool(settings.clusterPool);
+    await this.#readServiceNetworks();
+    const wanted = settings.switches.ciliumNode || settings.sources.includes('ciliumnode');
+    try {
+      if (wanted) await client.rawGet('/apis/cilium.io/v2');
+      this.#usesCiliumNodes = wanted;
+    } catch (error) {
+      if (!(error instanceof ApiError && error.isNotFound)) throw error;
+      const message = 'the cluster has no CiliumNode resource; it is neither read nor written';
+      if (settings.switches.ciliumNode) log.warn({}, message);
+      else log.debug({}, message);
+      settings.switches.ciliumNode = false;
+    }
+  }
+
+  #startCopies(signal: AbortSignal): void {
+    this.#listsBeganMs = this.#clock.monotonicMs();
+    const { pools, nodes, blocks, reports, ciliumNodes } = this.#copies;
+    if (this.#o.settings.provider.pools === 'objects') pools.start(signal);
+    for (const copy of [nodes, blocks, reports]) copy.start(signal);
+    if (this.#usesCiliumNodes) ciliumNodes.start(signal);
+  }
+
+  #whenSynced(): Promise<unknown> {
+    const { pools, nodes, blocks, reports, ciliumNodes } = this.#copies;
+    const waiting = [nodes.synced, blocks.synced, reports.synced];
+    if (this.#o.settings.provider.pools === 'objects') waiting.push(pools.synced);
+    if (this.#usesCiliumNodes) waiting.push(ciliumNodes.synced);
+    return Promise.all(waiting);
+  }
+
+  #acquired(): void {
+    this.#term += 1;
+    this.#leadsSinceMs = this.#clock.monotonicMs();
+    if (this.#isSynced) void this.#takeOver(this.#term);
+  }
+
+  #stepDown(why: string): void {
+    this.#term += 1;
+    this.#nodeWorker.mayAssign = false;
+    this.#o.log.info({ why }, 'this replica no longer leads');
+  }
+
+  async #takeOver(term: number): Promise<void> {
+    const { log } = this.#o;
+    try {
+      // Blocks that another leader wrote before we won may not have reached our copy.
+      if (this.#listsBeganMs < this.#leadsSinceMs) await this.#copies.blocks.relist();
+      if (term !== this.#term) return;
+      const order = this.#nodesInOrder();
+      let adopting = 0;
+      for (const node of order) {
+        const { adopt, rebind } = decideNode(this.register, node, this.#o.settings.rules);
+        if (adopt.length + rebind.length === 0) continue;
+        adopting += 1;
+        this.#nodeQueue.add(node.name);
+      }
+      if (adopting > 0) log.info({ nodes: adopting }, 'taking over blocks that nodes hold already');
+      await this.#nodeQueue.idle();
+      if (term !== this.#term) return;
+      this.#nodeWorker.mayAssign = true;
+      log.info({ nodes: order.length, adopted: adopting }, 'this replica leads and allocates');
+      for (const node of this.#nodesInOrder()) this.#nodeQueue.add(node.name);
+      for (const name of this.register.blocks.keys()) this.#blockQueue.add(name);
+      for (const pool of this.register.poolSet.pools) this.#poolQueue.add(pool.name);
+    } catch (error) {
+      log.error({ error: describeError(error) }, 'could not take over; trying again');
+      setTimeout(() => term === this.#term && void this.#takeOver(term), 1_000).unref();
+    }
+  }
+
+  /** The order of the dry run: oldest first, then by name. */
+  #nodesInOrder(): ClusterNode[] {
+    return [...this.register.nodes.values()].sort(
+      (a, b) => a.createdMs - b.createdMs || compareText(a.name, b.name),
+    );
+  }
+
+  #assertLeading(): void {
+    if (!this.#leadership.isLeader()) throw new NotLeading('this replica does not lead');
+  }
+
+  async #work(queue: KeyedQueue, worker: Worker, key: string): Promise<void> {
+    if (!this.#isSynced || !this.#leadership.isLeader()) return;
+    try {
+      const outcome = await worker.reconcile(key);
+      if (outcome?.retryAfterMs !== undefined) queue.addAfter(key, outcome.retryAfterMs);
+    } catch (error) {
+      if (error instanceof NotLeading) return;
+      throw error;
+    }
+  }
+
+  #handlers(): CopyHandlers {
+    const { register } = this;
+    return {
+      pools: {
+        onPut: (next, prev) => {
+          if (next.read.kind === 'pool') register.putPool(next.read.pool);
+          else register.removePool(next.name);
+          this.#poolQueue.add(next.name);
+          if (prev === undefined || specChanged(next.read, prev.read)) this.#reconsiderAll();
+        },
+        onDelete: (last) => {
+          register.removePool(last.name);
+          this.#poolQueue.add(last.name);
+          this.#reconsiderAll();
+        },
+      },
+      nodes: {
+        onPut: (next, prev) => {
+          register.putNode(next);
+          if (prev === undefined || nodeChanged(next, prev)) this.#nodeQueue.add(next.name);
+        },
+        onDelete: (last) => {
+          // A namesake may have been put in its place already.
+          if (register.nodes.get(last.name)?.uid !== last.uid) return;
+          register.removeNode(last.name);
+          this.#reporter.forget(last.name);
+          for (const block of register.blocksOf(last.name)) this.#blockQueue.add(block.name);
+        },
+      },
+      blocks: {
+        onPut: (next, prev) => {
+          register.putBlock(next);
+          this.#blockChanged(next);
+          if (prev !== undefined && prev.nodeName !== next.nodeName) this.#blockChanged(prev);
+        },
+        onDelete: (last) => {
+          register.removeBlock(last.name);
+          this.#blockChanged(last);
+          this.#kickUnserved();
+        },
+      },
+      reports: {
+        onPut: (next) => {
+          register.putReport(next);
+          this.#reconsider(next.name);
+        },
+        onDelete: (last) => {
+          register.removeReport(last.name);
+          this.#reconsider(last.name);
+        },
+      },
+      ciliumNodes: {
+        onPut: (next, prev) => {
+          register.putCiliumNode(next);
+          if (prev?.podCidrs.join() !== next.podCidrs.join()) this.#reconsider(next.name);
+        },
+        onDelete: (last) => {
+          register.removeCiliumNode(last.name);
+          this.#reconsider(last.name);
+          this.#kickUnserved();
+        },
+      },
+    };
+  }
+
+  #blockChanged(block: Block): void {
+    this.#blockQueue.add(block.name);
+    if (block.nodeName !== '') this.#nodeQueue.add(block.nodeName);
+    this.#poolQueue.addAfter(block.pool, poolStatusEveryMs);
+  }
+
+  #reconsider(nodeName: string): void {
+    this.#nodeQueue.add(nodeName);
+    for (const block of this.register.blocksOf(nodeName)) this.#blockQueue.add(block.name);
+  }
+
+  #reconsiderAll(): void {
+    if (!this.#isSynced) return;
+    for (const name of this.register.nodes.keys()) this.#nodeQueue.add(name);
+    for (const pool of this.register.poolSet.pools) this.#poolQueue.add(pool.name);
+  }
+
+  /** Land became free: whoever waits is asked again, once for many events. */
+  #kickUnserved(): void {
+    this.#kick ??= setTimeout(() => {
+      this.#kick = undefined;
+      for (const name of this.#reporter.unserved.keys()) this.#nodeQueue.add(name);
+    }, 50);
+  }
+
+  async #refreshServiceNetworks(): Promise<void> {
+    try {
+      await this.#readServiceNetworks();
+      this.#kickUnserved();
+    } catch (error) {
+      this.#o.log.warn({ error: describeError(error) }, 'could not read the Service networks');
+    }
+  }
+
+  async #readServiceNetworks(): Promise<void> {
+    const { client, settings } = this.#o;
+    const networks = [...settings.serviceNetworks, ...(await readServiceNetworks(client))];
+    const { clusterPool } = settings;
+    if (clusterPool !== undefined) {
+      // As kube-controller-manager does: the Service network is left out of the cluster's own range.
+      const reserved = networks
+        .map(({ prefix }) => prefix)
+        .filter((prefix) => clusterPool.cidrs.some((cidr) => cidr.overlaps(prefix)));
+      this.register.putPool({ ...clusterPool, reserved: [...clusterPool.reserved, ...reserved] });
+    }
+    this.register.putNetworks('services', networks);
+  }
+
+  /** Start-up steps are tried until they work; what stands in the way is said. */
+  async #untilDone(
+    signal: AbortSignal,
+    what: string,
+    step: (signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    for (let waitMs = 250; !signal.aborted; waitMs = Math.min(waitMs * 2, 10_000)) {
+      try {
+        return await step(signal);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        this.#o.log.warn(
+          { error: describeError(error), waitMs },
+          `could not ${what}; trying again`,
+        );
+        await pause(waitMs, signal);
+      }
+    }
+    throw new Error('stopped');
+  }
+
+  async #shutDown(): Promise<void> {
+    clearTimeout(this.#kick);
+    await Promise.all([this.#nodeQueue.stop(), this.#blockQueue.stop(), this.#poolQueue.stop()]);
+    await this.#leadership.release();
+    await this.#events.stop();
+  }
+}
+
+interface Worker {
+  reconcile(key: string): Promise<{ retryAfterMs?: number } | undefined>;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) =>
+    signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
+}
+
+/** Status writes, our own above all, change a pool's version but not what it means. */
+function specChanged(next: { kind: string }, prev: { kind: string }): boolean {
+  const essence = (read: object) => {
+    const { pool, generation } = read as { pool?: Pool; generation?: number };
+    return pool === undefined
+      ? `m${generation}`
+      : `${pool.generation} ${pool.deleting} ${pool.uid}`;
+  };
+  return essence(next) !== essence(prev);
+}
+
+/** What the kubelet's heartbeats leave alone. */
+function nodeChanged(next: ClusterNode, prev: ClusterNode): boolean {
+  const essence = ({ uid, labels, podCidrs, annotations, addresses, condition }: ClusterNode) =>
+    JSON.stringify([uid, labels, podCidrs, annotations, addresses, condition?.status]);
+  return essence(next) !== essence(prev);
+}

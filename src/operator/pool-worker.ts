@@ -1,0 +1,135 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Gauge, Metrics } from '../base/metrics.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Pool, PoolStatus, ReadPool } from '../model/ip-pool.ts';
+import { poolFinalizer } from '../model/keys.ts';
+import { ipPools } from '../model/resources.ts';
+import { dated, desiredPoolStatus } from '../plan/pool-status.ts';
+import type { Register } from '../plan/register.ts';
+
+/**
+ * What people see of pools: usage and conditions in the status, written when
+ * they differ and not more often than once a second a pool; and the finalizer,
+ * without which a pool could vanish under its blocks.
+ */
+export interface PoolWorkerOptions {
+  client: KubeClient;
+  register: Register;
+  /** How each IPPool object was read; absent when there is no such object. */
+  readOf(name: string): ReadPool | undefined;
+  poolStore: { put(raw: unknown): void };
+  assertLeading(): void;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+}
+
+const gauges = ['capacity', 'assigned', 'free', 'cooling'] as const;
+
+export class PoolWorker {
+  readonly #o: PoolWorkerOptions;
+  readonly #gauges: Record<(typeof gauges)[number], Gauge>;
+  readonly #holding = new Map<string, Promise<void>>();
+
+  constructor(options: PoolWorkerOptions) {
+    this.#o = options;
+    const gauge = (what: string) =>
+      options.metrics.gauge(`cadastre_pool_blocks_${what}`, `Blocks of a pool: ${what}.`);
+    this.#gauges = {
+      capacity: gauge('capacity'),
+      assigned: gauge('assigned'),
+      free: gauge('free'),
+      cooling: gauge('cooling'),
+    };
+  }
+
+  async reconcile(name: string): Promise<undefined> {
+    const read = this.#o.readOf(name);
+    if (read?.kind === 'malformed') return this.#reportMalformed(name, read);
+    const pool = this.#o.register.poolSet.get(name);
+    if (pool === undefined) {
+      for (const what of gauges) this.#gauges[what].remove({ pool: name });
+      return undefined;
+    }
+    const nowText = new Date(this.#o.clock.wallMs()).toISOString();
+    const status = desiredPoolStatus(this.#o.register, pool, nowText);
+    for (const what of gauges) this.#gauges[what].set(status[what] ?? 0, { pool: name });
+    if (read === undefined) return undefined;
+    if (pool.deleting && this.#o.register.blocksOfPool(name).size === 0) {
+      return this.#letGo(pool);
+    }
+    if (!sameStatus(status, pool.status)) await this.#writeStatus(name, status);
+    if (!pool.deleting) await this.hold(name);
+    return undefined;
+  }
+
+  /** Puts the finalizer on, once, however many nodes wait for it. */
+  hold(name: string): Promise<void> {
+    const pool = this.#o.register.poolSet.get(name);
+    if (pool === undefined || this.#o.readOf(name) === undefined) return Promise.resolve();
+    if (pool.deleting || pool.finalizers.includes(poolFinalizer)) return Promise.resolve();
+    const under = this.#holding.get(name);
+    if (under !== undefined) return under;
+    const holding = this.#writeFinalizers(pool, [...pool.finalizers, poolFinalizer]).finally(() =>
+      this.#holding.delete(name),
+    );
+    this.#holding.set(name, holding);
+    return holding;
+  }
+
+  async #letGo(pool: Pool): Promise<undefined> {
+    if (!pool.finalizers.includes(poolFinalizer)) return undefined;
+    const left = pool.finalizers.filter((finalizer) => finalizer !== poolFinalizer);
+    await this.#writeFinalizers(pool, left);
+    this.#o.log.info({ reason: 'Released', pool: pool.name }, `pool ${pool.name} may go`);
+    return undefined;
+  }
+
+  async #writeFinalizers(pool: Pool, finalizers: readonly string[]): Promise<void> {
+    this.#o.assertLeading();
+    const { uid, resourceVersion } = pool;
+    const body = { metadata: { uid, resourceVersion, finalizers } };
+    this.#o.poolStore.put(await this.#o.client.patch(ipPools, pool.name, { type: 'merge', body }));
+  }
+
+  async #reportMalformed(name: string, read: ReadPool & { kind: 'malformed' }): Promise<undefined> {
+    const nowText = new Date(this.#o.clock.wallMs()).toISOString();
+    const condition = dated(
+      {
+        type: 'Ready',
+        status: 'False',
+        reason: 'MalformedPool',
+        message: read.problems.join('; '),
+        observedGeneration: read.generation,
+      },
+      read.conditions,
+      nowText,
+    );
+    const wanted = { observedGeneration: read.generation, conditions: [condition] };
+    const before = { observedGeneration: read.generation, conditions: read.conditions ?? [] };
+    if (!sameStatus(wanted, before)) await this.#writeStatus(name, wanted);
+    return undefined;
+  }
+
+  async #writeStatus(name: string, status: PoolStatus): Promise<void> {
+    this.#o.assertLeading();
+    const options = { type: 'merge', subresource: 'status', body: { status } } as const;
+    this.#o.poolStore.put(await this.#o.client.patch(ipPools, name, options));
+  }
+}
+
+function sameStatus(a: PoolStatus, b: PoolStatus | undefined): boolean {
+  return b !== undefined && JSON.stringify(ordered(a)) === JSON.stringify(ordered(b));
+}
+
+/** The API server gives fields back in another order than they were sent in. */
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, ordered(inner)]),
+  );
+}

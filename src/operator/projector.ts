@@ -1,0 +1,182 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Counter, Metrics } from '../base/metrics.ts';
+import { ApiError } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Resource } from '../kube/resource.ts';
+import type { Reason } from '../model/reasons.ts';
+import { ciliumNodes, nodes } from '../model/resources.ts';
+import { type Prefix, parsePrefix } from '../net/prefix.ts';
+import type { NodeDecision } from '../plan/decide-node.ts';
+import {
+  immutableDisagreement,
+  type Projection,
+  type ProjectionSwitches,
+  projectOnCiliumNode,
+  projectOnNode,
+} from '../plan/projection.ts';
+import type { Register } from '../plan/register.ts';
+import type { BlockWriter } from './block-writer.ts';
+
+/**
+ * Copies the register to where others read. A projection that is refused, or
+ * that somebody else keeps overwriting, is reported and tried again ever more
+ * slowly; it is never fought over in a hot loop, and never touches the register.
+ */
+export interface ProjectorOptions {
+  client: KubeClient;
+  register: Register;
+  writer: BlockWriter;
+  switches: ProjectionSwitches;
+  /** Caches that the answers of our own writes go into. */
+  nodeStore: { put(raw: unknown): void };
+  ciliumStore: { put(raw: unknown): void };
+  assertLeading(): void;
+  report(decision: NodeDecision, reason: Reason, message: string): void;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+}
+
+export type Projected =
+  | { kind: 'done' }
+  | { kind: 'decide again' }
+  | { kind: 'later'; afterMs: number };
+
+/** So many overwrites within the window are a contest, not a migration. */
+const contestCount = 3;
+const contestWindowMs = 10 * 60_000;
+const slowestMs = 5 * 60_000;
+
+export class Projector {
+  readonly #o: ProjectorOptions;
+  readonly #contests = new Map<string, { count: number; lastMs: number }>();
+  readonly #counter: Counter;
+
+  constructor(options: ProjectorOptions) {
+    this.#o = options;
+    this.#counter = options.metrics.counter(
+      'cadastre_projections_total',
+      'Projections of the register written to other objects, by target and result.',
+    );
+  }
+
+  async project(decision: NodeDecision): Promise<Projected> {
+    const { register, switches } = this.#o;
+    const { node } = decision;
+    const blocks = decision.keep.map((block) => block.prefix).sort(byFamily);
+    if (blocks.length === 0) return { kind: 'done' };
+    const complete = decision.refused.length === 0;
+    const stuck = immutableDisagreement(node, blocks, switches);
+    if (stuck !== undefined) this.#o.report(decision, 'ProjectionRefused', stuck);
+    const onNode = projectOnNode(node, blocks, complete, switches);
+    const first = await this.#write(decision, onNode, nodes, 'node');
+    if (first.kind !== 'done') return first;
+    const cilium = register.ciliumNodes.get(node.name);
+    const onCilium = projectOnCiliumNode(node, cilium, blocks, switches);
+    return this.#write(decision, onCilium, ciliumNodes, 'ciliumnode');
+  }
+
+  async #write(
+    decision: NodeDecision,
+    projection: Projection,
+    resource: Resource,
+    target: 'node' | 'ciliumnode',
+  ): Promise<Projected> {
+    if (projection.kind === 'none') return { kind: 'done' };
+    const { name } = decision.node;
+    const { client } = this.#o;
+    const store = target === 'node' ? this.#o.nodeStore : this.#o.ciliumStore;
+    if (projection.kind === 'patch' && projection.overwrites.length > 0) {
+      if (await this.#learnOwn(decision, projection.overwrites)) return { kind: 'decide again' };
+      const waitMs = this.#contested(decision, target, projection.overwrites);
+      if (waitMs > 0) return { kind: 'later', afterMs: waitMs };
+    }
+    this.#o.assertLeading();
+    try {
+      const answer =
+        projection.kind === 'create'
+          ? await client.create(resource, projection.body)
+          : await client.patch(resource, name, { type: 'json', body: projection.operations });
+      store.put(answer);
+      this.#counter.inc({ target, result: 'written' });
+      return { kind: 'done' };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return this.#failed(decision, error, resource, target, store);
+    }
+  }
+
+  /**
+   * Before a record that names another block is overwritten, the API server is
+   * asked whose block that is: if it is this node's own, then it is our cache
+   * that is behind, and the record is right.
+   */
+  async #learnOwn(decision: NodeDecision, overwrites: readonly string[]): Promise<boolean> {
+    const { name } = decision.node;
+    for (const text of overwrites) {
+      const prefix = parsePrefix(text);
+      if (prefix === undefined) continue;
+      const isKnown = this.#o.register.blocksOf(name).some((block) => block.prefix.equals(prefix));
+      if (isKnown) continue;
+      const block = await this.#o.writer.look(prefix);
+      if (block?.nodeName === name) return true;
+    }
+    return false;
+  }
+
+  /** How long to leave a contested record alone; 0 to write now. */
+  #contested(decision: NodeDecision, target: string, overwrites: readonly string[]): number {
+    const key = `${target}/${decision.node.name}`;
+    const nowMs = this.#o.clock.monotonicMs();
+    const before = this.#contests.get(key);
+    const isRecent = before !== undefined && nowMs - before.lastMs < contestWindowMs;
+    const count = isRecent ? before.count : 0;
+    if (before !== undefined && count >= contestCount) {
+      const waitMs = Math.min(slowestMs, 10_000 * 2 ** (count - contestCount));
+      const dueMs = before.lastMs + waitMs;
+      if (nowMs < dueMs) return dueMs - nowMs;
+      const message = `somebody keeps overwriting the ${target} record of ${decision.node.name} (now ${overwrites.join(', ')}); it is written again every ${waitMs / 1000} s or slower`;
+      this.#o.report(decision, 'ProjectionContested', message);
+    }
+    this.#contests.set(key, { count: count + 1, lastMs: nowMs });
+    return 0;
+  }
+
+  async #failed(
+    decision: NodeDecision,
+    error: ApiError,
+    resource: Resource,
+    target: string,
+    store: { put(raw: unknown): void },
+  ): Promise<Projected> {
+    const { name } = decision.node;
+    if (error.outcome === 'unknown' || error.isThrottled) throw error;
+    if (error.isNotFound) {
+      // The node, or Cilium's resource, is gone; the watch will say so.
+      this.#counter.inc({ target, result: 'gone' });
+      return { kind: 'later', afterMs: 5_000 };
+    }
+    // A failed test (or a create that came second): our copy was behind.
+    const fresh = await this.#o.client.get(resource, name).catch(() => undefined);
+    if (fresh !== undefined) {
+      const before = versionOf(
+        resource === nodes ? decision.node : this.#o.register.ciliumNodes.get(name),
+      );
+      store.put(fresh);
+      if (fresh.metadata.resourceVersion !== before) return { kind: 'decide again' };
+    }
+    this.#counter.inc({ target, result: 'refused' });
+    this.#o.report(decision, 'ProjectionRefused', error.message);
+    return { kind: 'later', afterMs: 60_000 };
+  }
+}
+
+function versionOf(kept: { resourceVersion: string } | undefined): string | undefined {
+  return kept?.resourceVersion;
+}
+
+/** Oldest first within a family (the sort is stable), IPv4 before IPv6. */
+function byFamily(a: Prefix, b: Prefix): number {
+  return a.family === b.family ? 0 : a.family === 'ipv4' ? -1 : 1;
+}
