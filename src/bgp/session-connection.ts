@@ -51,16 +51,24 @@ export class SessionConnection {
     this.#context = context;
   }
 
-  /** Says a last word, ends our half, and lets go when the peer ends its own or time is up. */
-  end(last: Uint8Array | undefined): void {
+  /**
+   * Says a last word, ends our half, and lets go when the peer ends its own or
+   * time is up. Resolves when the socket is gone.
+   */
+  async end(last: Uint8Array | undefined): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     const socket = this.#socket;
-    this.writer.end(last);
-    const late = setTimeout(() => socket.destroy(), lingerMs);
-    socket.once('end', () => socket.destroy());
-    socket.once('close', () => clearTimeout(late));
-    socket.resume();
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(() => socket.destroy(), lingerMs);
+      socket.once('end', () => socket.destroy());
+      socket.once('close', () => {
+        clearTimeout(late);
+        resolve();
+      });
+      this.writer.end(last);
+      socket.resume();
+    });
   }
 
   /** True when all that was written has been acknowledged; without koffi, when the kernel has it. */

@@ -83,6 +83,7 @@ export class Session {
   #peer: Peer;
   #dialling: Socket | undefined;
   #knocking: Socket | undefined;
+  readonly #lingering = new Set<Promise<void>>();
   #upSide: Side | undefined;
   #upSinceMs: number | undefined;
   #lastError: string | undefined;
@@ -150,6 +151,11 @@ export class Session {
   /** Nothing is left to say, and the peer has acknowledged what was said. */
   isDelivered(): boolean {
     return this.#up()?.isDelivered() ?? true;
+  }
+
+  /** Resolves when the connections we have let go are gone. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#lingering);
   }
 
   #up(): SessionConnection | undefined {
@@ -299,7 +305,10 @@ export class Session {
   #letGo(side: Side, last: Uint8Array | undefined): void {
     const connection = this.#connections.get(side);
     this.#connections.delete(side);
-    connection?.end(last);
+    if (connection === undefined) return;
+    const gone = connection.end(last);
+    this.#lingering.add(gone);
+    void gone.then(() => this.#lingering.delete(gone));
   }
 
   #cameUp(side: Side, negotiated: Negotiated): void {

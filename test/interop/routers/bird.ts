@@ -17,7 +17,7 @@ log stderr all;
 router id ${settings.routerId};
 protocol device {}
 protocol direct { ipv4; ipv6; interface "cad-down"; }
-protocol bgp us {
+protocol bgp node {
   debug { states, events };
   local ${settings.localAddress} as ${settings.asn};
   neighbor ${settings.neighborAddress} as ${settings.neighborAsn};
@@ -41,14 +41,14 @@ protocol bgp us {
     return {
       ...control,
       async isEstablished() {
-        return (await birdc('show protocols us')).includes('Established');
+        return (await birdc('show protocols node')).includes('Established');
       },
       async routes(family) {
         const table = family === 'ipv4' ? 'master4' : 'master6';
-        return parseBird(await birdc(`show route all protocol us table ${table}`));
+        return parseBird(await birdc(`show route all protocol node table ${table}`));
       },
       async requestRefresh() {
-        await birdc('reload in us');
+        await birdc('reload in node');
       },
     };
   },

@@ -65,7 +65,7 @@ export const frr: Router = {
         return all[a]?.bgpState === 'Established';
       },
       async routes(family) {
-        const table = JSON.parse(await vtysh(`show bgp ${family} unicast detail json`));
+        const table = JSON.parse(await vtysh(`show bgp ${family} unicast json detail`));
         const held: HeldRoute[] = [];
         for (const [prefix, value] of Object.entries(table.routes ?? {})) {
           const paths = (

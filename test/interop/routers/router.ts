@@ -81,8 +81,11 @@ export function startDaemon(
       thaw: () => signalAll(link, 'SIGCONT'),
       log: () => readFileSync(logFile, 'utf8'),
       async stop() {
-        signalAll(link, 'SIGKILL');
+        signalAll(link, 'SIGCONT');
+        child.kill('SIGTERM');
+        const late = setTimeout(() => signalAll(link, 'SIGKILL'), 3000);
         await gone;
+        clearTimeout(late);
         rmSync(folder, { recursive: true, force: true });
       },
     },

@@ -1,0 +1,282 @@
+/**
+ * What one peer has been told, and what it still has to be told. It is pulled,
+ * never pushed: `next()` makes one message from the state of this moment, so a
+ * route that changes three times while the peer is slow is sent once, as it is.
+ *
+ *   changed prefixes ─▶ dirty ──┐   (first: a change is small and somebody waits for it)
+ *                               ├─▶ buckets by equal attributes ─▶ packed UPDATEs
+ *   whole table ─▶ sweep ───────┘   (then: start of a session, route refresh, new settings)
+ *
+ * Announcements leave before withdrawals, so that a block that moves or is split
+ * is never without a route in between. A sweep ends with End-of-RIB the first
+ * time (RFC 4724 §2), even if the table is empty, and with the end marker of
+ * RFC 7313 when it answers a refresh.
+ */
+import type { Family } from '../net/family.ts';
+import type { AttributeSet } from './announcement.ts';
+import type { AnnouncementTable, Route } from './announcement-table.ts';
+import { type RenderContext, type Rendered, renderRoute } from './route-rendering.ts';
+import { wireFamily } from './session-negotiation.ts';
+import {
+  encodeAnnounce,
+  encodeEndOfRib,
+  encodeRouteRefresh,
+  encodeWithdraw,
+  type Nlri,
+} from './wire/message.ts';
+
+/** Routes looked at in one `next()`: a few tenths of a millisecond. */
+const routesPerStep = 1000;
+/** Prefixes that wait for company before they are encoded; about eight full messages. */
+const bucketLimit = 8000;
+
+interface Sweep {
+  readonly family: Family;
+  readonly kind: 'initial' | 'refresh' | 'compare';
+  routes: Iterator<Route> | undefined;
+}
+
+interface Bucket {
+  readonly rendered: Rendered;
+  prefixes: Nlri[];
+}
+
+export class AdjRibOut {
+  readonly #table: AnnouncementTable;
+  readonly #name: string;
+  #context: RenderContext | undefined;
+  #isDraining = false;
+  readonly #told = new Map<string, { route: Route; rendered: Rendered }>();
+  readonly #unspeakable = new Map<string, string>();
+  readonly #dirty = new Map<string, Route>();
+  #sweeps: Sweep[] = [];
+  readonly #buckets = new Map<Rendered, Bucket>();
+  readonly #withdrawals = { ipv4: new Map<string, Nlri>(), ipv6: new Map<string, Nlri>() };
+  #ready: Uint8Array[] = [];
+  #rendered = new Map<AttributeSet, Partial<Record<Family, Rendered | string>>>();
+  readonly #internedRenderings = new Map<string, Rendered>();
+
+  constructor(table: AnnouncementTable, peerName: string) {
+    this.#table = table;
+    this.#name = peerName;
+  }
+
+  /** The session is up: the peer knows nothing yet. */
+  open(context: RenderContext): void {
+    this.close();
+    this.#context = context;
+    this.#sweeps = context.negotiated.families.map((family) => ({
+      family,
+      kind: 'initial',
+      routes: undefined,
+    }));
+  }
+
+  close(): void {
+    this.#context = undefined;
+    this.#told.clear();
+    this.#dirty.clear();
+    this.#buckets.clear();
+    this.#withdrawals.ipv4.clear();
+    this.#withdrawals.ipv6.clear();
+    this.#ready = [];
+    this.#sweeps = [];
+    this.#forgetRenderings();
+  }
+
+  /** These prefixes are new, gone or different. */
+  touch(routes: Iterable<Route>): void {
+    if (this.#context === undefined) return;
+    for (const route of routes) {
+      if (this.#isConcerned(route)) this.#dirty.set(route.prefix, route);
+    }
+  }
+
+  /** RFC 2918: the peer asks for everything of a family again. */
+  refresh(family: Family): boolean {
+    if (this.#context?.negotiated.families.includes(family) !== true) return false;
+    // A sweep that has not begun yet will tell the peer everything anyway.
+    const isQueued = this.#sweeps.some(
+      (s) => s.family === family && s.kind === 'refresh' && s.routes === undefined,
+    );
+    if (!isQueued) this.#sweeps.push({ family, kind: 'refresh', routes: undefined });
+    return true;
+  }
+
+  /** Settings that shape attributes have changed; only what differs is sent. */
+  setContext(context: RenderContext): void {
+    if (this.#context === undefined) return;
+    this.#flush();
+    this.#context = context;
+    this.#forgetRenderings();
+    for (const family of context.negotiated.families) {
+      this.#sweeps.push({ family, kind: 'compare', routes: undefined });
+    }
+  }
+
+  /** Takes back everything; nothing is announced any more until the next `open`. */
+  drain(): void {
+    this.#isDraining = true;
+    this.#sweeps = this.#sweeps.filter((sweep) => sweep.kind === 'initial');
+    for (const { route } of this.#told.values()) this.#dirty.set(route.prefix, route);
+  }
+
+  get announcedCount(): number {
+    return this.#told.size;
+  }
+
+  /** Nothing is waiting to be made into a message. */
+  get isDone(): boolean {
+    return this.#dirty.size === 0 && this.#sweeps.length === 0 && this.#ready.length === 0;
+  }
+
+  *announced(): IterableIterator<{ prefix: string; rendered: Rendered }> {
+    for (const { route, rendered } of this.#told.values()) yield { prefix: route.prefix, rendered };
+  }
+
+  /** Announcements this peer cannot be told, with the reason. */
+  get unspeakable(): ReadonlyMap<string, string> {
+    return this.#unspeakable;
+  }
+
+  next(): Uint8Array | undefined {
+    while (this.#ready.length === 0) {
+      if (this.#context === undefined) return undefined;
+      if (this.#dirty.size > 0) this.#stepDirty();
+      else if (this.#sweeps.length > 0) this.#stepSweep(this.#sweeps[0]!, this.#context);
+      else return undefined;
+    }
+    return this.#ready.shift();
+  }
+
+  #stepDirty(): void {
+    // What has been gathered is older than this change: it has to leave first.
+    this.#flushAnnouncements();
+    let left = routesPerStep * 4;
+    for (const [prefix, route] of this.#dirty) {
+      if (left-- === 0) break;
+      this.#dirty.delete(prefix);
+      this.#weigh(this.#table.get(route) ?? route, false);
+    }
+    // Withdrawals wait until every announcement of this change has been made.
+    if (this.#dirty.size === 0) this.#flush();
+  }
+
+  #stepSweep(sweep: Sweep, context: RenderContext): void {
+    const { family, kind } = sweep;
+    const isEnhanced = kind === 'refresh' && context.negotiated.hasEnhancedRouteRefresh;
+    if (sweep.routes === undefined) {
+      sweep.routes = this.#table.routes(family);
+      // RFC 7313 §4: beginning and end of the answer, so that the peer can drop what was not repeated.
+      if (isEnhanced) this.#ready.push(encodeRouteRefresh({ ...wireFamily(family), subtype: 1 }));
+    }
+    for (let looked = 0; looked < routesPerStep; looked++) {
+      const { done, value } = sweep.routes.next();
+      if (!done) {
+        this.#weigh(value, kind === 'refresh');
+        continue;
+      }
+      this.#flush();
+      if (kind === 'initial') this.#ready.push(encodeEndOfRib(wireFamily(family)));
+      if (isEnhanced) this.#ready.push(encodeRouteRefresh({ ...wireFamily(family), subtype: 2 }));
+      this.#sweeps.shift();
+      return;
+    }
+  }
+
+  /** Puts a route where it belongs: a bucket, the withdrawals, or nowhere. */
+  #weigh(route: Route, evenIfTold: boolean): void {
+    const { prefix, family, nlri } = route;
+    const wanted = this.#desired(route);
+    const told = this.#told.get(prefix);
+    if (wanted === undefined) {
+      if (told === undefined) return;
+      this.#told.delete(prefix);
+      this.#withdrawals[family].set(prefix, nlri);
+      return;
+    }
+    if (told?.rendered === wanted && !evenIfTold) return;
+    this.#told.set(prefix, { route, rendered: wanted });
+    // Back before its withdrawal was made: announcing it again says it all.
+    if (this.#withdrawals[family].size > 0) this.#withdrawals[family].delete(prefix);
+    let bucket = this.#buckets.get(wanted);
+    if (bucket === undefined) {
+      bucket = { rendered: wanted, prefixes: [] };
+      this.#buckets.set(wanted, bucket);
+    }
+    bucket.prefixes.push(nlri);
+    if (bucket.prefixes.length >= bucketLimit) this.#encode(bucket);
+  }
+
+  #desired(route: Route): Rendered | undefined {
+    const context = this.#context;
+    if (context === undefined || this.#isDraining) return undefined;
+    if (!context.negotiated.families.includes(route.family)) return undefined;
+    const set = route.variants.find((v) => v.peers === undefined || v.peers.has(this.#name));
+    if (set === undefined) {
+      this.#unspeakable.delete(route.prefix);
+      return undefined;
+    }
+    const rendered = this.#render(set, route.family, context);
+    if (typeof rendered === 'string') {
+      this.#unspeakable.set(route.prefix, rendered);
+      return undefined;
+    }
+    if (this.#unspeakable.size > 0) this.#unspeakable.delete(route.prefix);
+    return rendered;
+  }
+
+  #render(set: AttributeSet, family: Family, context: RenderContext): Rendered | string {
+    let byFamily = this.#rendered.get(set);
+    if (byFamily === undefined) {
+      byFamily = {};
+      this.#rendered.set(set, byFamily);
+    }
+    byFamily[family] ??= this.#renderAnew(set, family, context);
+    return byFamily[family];
+  }
+
+  /** Equal renderings are one object: that is how a change without effect sends nothing. */
+  #renderAnew(set: AttributeSet, family: Family, context: RenderContext): Rendered | string {
+    const result = renderRoute(set, family, context);
+    if (result.kind === 'unspeakable') return result.reason;
+    const key = `${family}${JSON.stringify(result.rendered)}`;
+    const known = this.#internedRenderings.get(key) ?? result.rendered;
+    this.#internedRenderings.set(key, known);
+    return known;
+  }
+
+  #forgetRenderings(): void {
+    this.#rendered = new Map();
+    this.#unspeakable.clear();
+    // Interned ones stay while the peer still holds routes made of them.
+    if (this.#told.size === 0) this.#internedRenderings.clear();
+  }
+
+  #isConcerned(route: Route): boolean {
+    if (this.#told.has(route.prefix)) return true;
+    return route.variants.some((v) => v.peers === undefined || v.peers.has(this.#name));
+  }
+
+  #flush(): void {
+    this.#flushAnnouncements();
+    const context = this.#context;
+    for (const withdrawn of Object.values(this.#withdrawals)) {
+      if (withdrawn.size === 0 || context === undefined) continue;
+      this.#ready.push(...encodeWithdraw([...withdrawn.values()], context.negotiated.send));
+      withdrawn.clear();
+    }
+  }
+
+  #flushAnnouncements(): void {
+    for (const bucket of this.#buckets.values()) this.#encode(bucket);
+    this.#buckets.clear();
+  }
+
+  #encode(bucket: Bucket): void {
+    if (bucket.prefixes.length === 0 || this.#context === undefined) return;
+    const { prefixes, rendered } = bucket;
+    bucket.prefixes = [];
+    this.#ready.push(...encodeAnnounce({ prefixes, ...rendered }, this.#context.negotiated.send));
+  }
+}
