@@ -1,10 +1,11 @@
 /**
- * The codec under a rain of damaged messages: `node test/soak/bgp-codec.ts [count] [seed]`,
+ * The codec under a rain of damaged messages: `npm run soak -- bgp-codec [COUNT] [SEED]`,
  * 1,000,000 messages unless told. Ends with the outcomes counted, or at the
  * first message whose outcome is not one a BGP speaker may have.
  */
-import { CodecOracle, type Outcome } from './bgp-codec-oracle.ts';
-import { loadCorpus, Mutator, Random } from './bgp-mutator.ts';
+
+import { loadCorpus, Mutator, Random } from './bgp-codec/mutator.ts';
+import { CodecOracle, type Outcome } from './bgp-codec/oracle.ts';
 
 const count = Number(process.argv[2] ?? 1_000_000);
 const seed = Number(process.argv[3] ?? 20);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { CodecOracle } from '../../../test/soak/bgp-codec-oracle.ts';
-import { loadCorpus, Mutator, Random } from '../../../test/soak/bgp-mutator.ts';
+import { loadCorpus, Mutator, Random } from '../../../test/soak/bgp-codec/mutator.ts';
+import { CodecOracle } from '../../../test/soak/bgp-codec/oracle.ts';
 
 test('30,000 damaged messages are accepted, trimmed, withdrawn or refused, each with its own code', () => {
   const mutator = new Mutator(loadCorpus(), new Random(7));

@@ -1,7 +1,8 @@
+import { maskWord } from '../../net/words.ts';
 import { readWord } from './address-text.ts';
 import { afiIpv4, type UnicastAfi } from './afi-safi.ts';
 import { errorCode, updateError, WireError } from './error.ts';
-import { maskWord, Nlri } from './nlri.ts';
+import { Nlri } from './nlri.ts';
 
 /** Called once per prefix; words are masked, see `Nlri`. */
 export type NlriVisitor = (
@@ -89,13 +90,13 @@ export class NlriRun {
       const length = bytes[at++]!;
       const octets = (length + 7) >> 3;
       if (afi === afiIpv4) {
-        visitor(readPartialWord(bytes, at, octets) & maskWord(length), 0, 0, 0, length, pathId);
+        visitor(readPartialWord(bytes, at, octets) & maskWord(length, 0), 0, 0, 0, length, pathId);
       } else {
         visitor(
-          readPartialWord(bytes, at, octets) & maskWord(length),
-          readPartialWord(bytes, at + 4, octets - 4) & maskWord(length - 32),
-          readPartialWord(bytes, at + 8, octets - 8) & maskWord(length - 64),
-          readPartialWord(bytes, at + 12, octets - 12) & maskWord(length - 96),
+          readPartialWord(bytes, at, octets) & maskWord(length, 0),
+          readPartialWord(bytes, at + 4, octets - 4) & maskWord(length, 1),
+          readPartialWord(bytes, at + 8, octets - 8) & maskWord(length, 2),
+          readPartialWord(bytes, at + 12, octets - 12) & maskWord(length, 3),
           length,
           pathId,
         );

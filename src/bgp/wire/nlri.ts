@@ -1,11 +1,8 @@
-import {
-  type AddressWords,
-  formatIpv4Word,
-  formatIpv6Words,
-  parseAddressText,
-  writeWord,
-} from './address-text.ts';
-import { afiIpv4, type UnicastAfi } from './afi-safi.ts';
+import { formatWords } from '../../net/address.ts';
+import { type Prefix, parsePrefix } from '../../net/prefix.ts';
+import { maskWord } from '../../net/words.ts';
+import { type AddressWords, writeWord } from './address-text.ts';
+import { afiIpv4, afiIpv6, type UnicastAfi } from './afi-safi.ts';
 
 /**
  * One prefix as BGP carries it: family, length, address words, and the path
@@ -25,28 +22,27 @@ export class Nlri implements AddressWords {
   constructor(afi: UnicastAfi, length: number, w0: number, w1 = 0, w2 = 0, w3 = 0, pathId = 0) {
     this.afi = afi;
     this.length = length;
-    this.w0 = w0 & maskWord(length);
-    this.w1 = w1 & maskWord(length - 32);
-    this.w2 = w2 & maskWord(length - 64);
-    this.w3 = w3 & maskWord(length - 96);
+    this.w0 = w0 & maskWord(length, 0);
+    this.w1 = w1 & maskWord(length, 1);
+    this.w2 = w2 & maskWord(length, 2);
+    this.w3 = w3 & maskWord(length, 3);
     this.pathId = pathId;
   }
 
   /** From `10.5.112.0/24` or `fd00::/64`; undefined if the text is no prefix. */
   static parse(text: string, pathId = 0): Nlri | undefined {
-    const slash = text.indexOf('/');
-    if (slash < 0) return undefined;
-    const words = parseAddressText(text.slice(0, slash));
-    const digits = text.slice(slash + 1);
-    if (words === undefined || !/^(0|[1-9]\d{0,2})$/.test(digits)) return undefined;
-    const length = Number(digits);
-    if (length > (words.afi === afiIpv4 ? 32 : 128)) return undefined;
-    return new Nlri(words.afi, length, words.w0, words.w1, words.w2, words.w3, pathId);
+    const prefix = parsePrefix(text);
+    return prefix && Nlri.of(prefix, pathId);
+  }
+
+  static of({ family, length, w0, w1, w2, w3 }: Prefix, pathId = 0): Nlri {
+    return new Nlri(family === 'ipv4' ? afiIpv4 : afiIpv6, length, w0, w1, w2, w3, pathId);
   }
 
   /** The prefix as text, without the path identifier. */
   toString(): string {
-    return formatPrefix(this.afi, this.length, this.w0, this.w1, this.w2, this.w3);
+    const family = this.afi === afiIpv4 ? 'ipv4' : 'ipv6';
+    return `${formatWords(family, this.w0, this.w1, this.w2, this.w3)}/${this.length}`;
   }
 
   /** Octets this NLRI takes on the wire. */
@@ -74,21 +70,4 @@ export class Nlri implements AddressWords {
       bytes[at++] = (later >>> (24 - ((octet & 3) << 3))) & 0xff;
     }
   }
-}
-
-/** The mask of a word that holds the first `bits` bits of what is left of a prefix. */
-export function maskWord(bits: number): number {
-  return bits >= 32 ? -1 : bits <= 0 ? 0 : -1 << (32 - bits);
-}
-
-export function formatPrefix(
-  afi: UnicastAfi,
-  length: number,
-  w0: number,
-  w1: number,
-  w2: number,
-  w3: number,
-): string {
-  const address = afi === afiIpv4 ? formatIpv4Word(w0) : formatIpv6Words(w0, w1, w2, w3);
-  return `${address}/${length}`;
 }

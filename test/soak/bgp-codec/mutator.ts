@@ -5,7 +5,7 @@
  * code behind it would never be tried.
  */
 import { readFileSync } from 'node:fs';
-import type { SessionContext } from '../../src/bgp/wire/message.ts';
+import type { SessionContext } from '../../../src/bgp/wire/message.ts';
 
 const caseFiles = [
   'eor-open-notification-refresh-exabgp',
@@ -70,8 +70,10 @@ export class Random {
 export function loadCorpus(): Uint8Array[] {
   const corpus: Uint8Array[] = rich.map((hex) => fixHeader(Buffer.from(hex, 'hex'), undefined));
   for (const name of caseFiles) {
-    const url = new URL(`../cases/bgp/${name}.json`, import.meta.url);
-    const { cases } = JSON.parse(readFileSync(url, 'utf8')) as { cases: { hex: string }[] };
+    // From the checkout: a bundled program lies elsewhere than this file.
+    const { cases } = JSON.parse(readFileSync(`test/cases/bgp/${name}.json`, 'utf8')) as {
+      cases: { hex: string }[];
+    };
     for (const one of cases) corpus.push(new Uint8Array(Buffer.from(one.hex, 'hex')));
   }
   return corpus;

@@ -1,4 +1,4 @@
-import { AdjRibIn } from '../../src/bgp/adj-rib-in.ts';
+import { AdjRibIn } from '../../../src/bgp/adj-rib-in.ts';
 import {
   decodeMessage,
   encodeAnnounce,
@@ -7,8 +7,8 @@ import {
   type SessionContext,
   type UpdateMessage,
   type WireError,
-} from '../../src/bgp/wire/message.ts';
-import { messageJson, resultJson } from '../../src/bgp/wire/message-json.ts';
+} from '../../../src/bgp/wire/message.ts';
+import { messageJson, resultJson } from '../../../src/bgp/wire/message-json.ts';
 
 export type Outcome =
   | 'accept'
