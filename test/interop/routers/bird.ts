@@ -4,7 +4,7 @@ import { type HeldRoute, type Router, routerFolder, startDaemon } from './router
 
 export const bird: Router = {
   name: 'BIRD',
-  binary: '/usr/sbin/bird',
+  debianPackage: 'bird2',
   lacks: {},
   async start(link, settings) {
     const folder = routerFolder('bird');

@@ -2,12 +2,12 @@ import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } fr
 import { join } from 'node:path';
 import { type HeldRoute, type Router, routerFolder, startDaemon } from './router.ts';
 
-const noHelper = 'keeps no table through a lost session';
-
 export const exabgp: Router = {
   name: 'ExaBGP',
-  binary: '/usr/sbin/exabgp',
-  lacks: { 'graceful restart': noHelper },
+  debianPackage: 'exabgp',
+  lacks: {
+    'graceful restart': 'ExaBGP keeps no table through a lost session',
+  },
   async start(link, settings) {
     const folder = routerFolder('exabgp');
     const events = join(folder, 'events');

@@ -1,7 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type HeldRoute, type Router, routerFolder, startDaemon } from './router.ts';
+import {
+  communityNumbers,
+  type HeldRoute,
+  type Router,
+  routerFolder,
+  startDaemon,
+} from './router.ts';
 
 interface FrrPath {
   path?: string;
@@ -17,8 +23,10 @@ interface FrrPath {
 
 export const frr: Router = {
   name: 'FRR',
-  binary: '/usr/lib/frr/bgpd',
-  lacks: {},
+  debianPackage: 'frr',
+  lacks: {
+    'no AS4 capability': 'FRR always offers 4-octet AS numbers',
+  },
   async start(link, settings) {
     const folder = routerFolder('frr');
     const uid = Number(execFileSync('id', ['-u', 'frr'], { encoding: 'utf8' }));
@@ -71,7 +79,8 @@ export const frr: Router = {
           const paths = (
             Array.isArray(value) ? value : (value as { paths: FrrPath[] }).paths
           ) as FrrPath[];
-          for (const path of paths) held.push(toHeld(prefix, path));
+          // The first entry is about the prefix, not about a path.
+          for (const path of paths) if (path.nexthops) held.push(toHeld(prefix, path));
         }
         return held;
       },
@@ -89,7 +98,7 @@ function toHeld(prefix: string, path: FrrPath): HeldRoute {
     nextHop:
       (path.nexthops?.find((hop) => hop.scope !== 'link-local') ?? path.nexthops?.[0])?.ip ?? '',
     asPath: text === 'Local' || text === '' ? [] : text.split(' ').map(Number),
-    communities: path.community?.string.split(' ') ?? [],
+    communities: communityNumbers(path.community?.string.split(' ') ?? []),
     largeCommunities: path.largeCommunity?.string.split(' ') ?? [],
     localPref: path.locPrf ?? path.localPref,
     med: path.metric ?? path.med,

@@ -16,8 +16,10 @@ interface GobgpPath {
 
 export const gobgp: Router = {
   name: 'GoBGP',
-  binary: '/usr/bin/gobgpd',
-  lacks: {},
+  debianPackage: 'gobgpd',
+  lacks: {
+    'no AS4 capability': 'GoBGP always offers 4-octet AS numbers',
+  },
   async start(link, settings) {
     const folder = routerFolder('gobgp');
     const hold = settings.holdSeconds ?? 30;

@@ -1,6 +1,12 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type HeldRoute, type Router, routerFolder, startDaemon } from './router.ts';
+import {
+  communityNumbers,
+  type HeldRoute,
+  type Router,
+  routerFolder,
+  startDaemon,
+} from './router.ts';
 
 interface OpenbgpdRoute {
   prefix: string;
@@ -15,8 +21,10 @@ interface OpenbgpdRoute {
 
 export const openbgpd: Router = {
   name: 'OpenBGPD',
-  binary: '/usr/sbin/bgpd',
-  lacks: {},
+  debianPackage: 'openbgpd',
+  lacks: {
+    'TCP-MD5': 'OpenBGPD sets TCP-MD5 keys through PF_KEY, which Linux does not offer for it',
+  },
   async start(link, settings) {
     const folder = routerFolder('openbgpd');
     mkdirSync('/run/openbgpd', { recursive: true });
@@ -85,7 +93,7 @@ function toHeld(route: OpenbgpdRoute): HeldRoute {
     prefix: route.prefix,
     nextHop: route.exit_nexthop ?? '',
     asPath: route.aspath === '' ? [] : route.aspath.split(' ').map(Number),
-    communities: route.communities ?? all.flatMap((a) => a.communities ?? []),
+    communities: communityNumbers(route.communities ?? all.flatMap((a) => a.communities ?? [])),
     largeCommunities: route.large_communities ?? all.flatMap((a) => a.large_communities ?? []),
     localPref: route.localpref,
     med: route.metric,

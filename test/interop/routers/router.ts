@@ -4,6 +4,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Family } from '../../../src/net/family.ts';
+import type { Feature } from '../features.ts';
 import { type Link, spawnIn } from '../link.ts';
 
 export interface RouterSettings {
@@ -46,9 +47,9 @@ export interface RunningRouter {
 
 export interface Router {
   readonly name: string;
-  readonly binary: string;
+  readonly debianPackage: string;
   /** Features the router itself does not have, with the reason shown in the table. */
-  readonly lacks: Readonly<Partial<Record<string, string>>>;
+  readonly lacks: Readonly<Partial<Record<Feature, string>>>;
   start(link: Link, settings: RouterSettings): Promise<RunningRouter>;
 }
 
@@ -102,4 +103,14 @@ function pidsIn(namespace: string): number[] {
     .split('\n')
     .filter(Boolean)
     .map(Number);
+}
+
+const named: Readonly<Record<string, string>> = {
+  'no-export': '65535:65281',
+  'graceful-shutdown': '65535:0',
+};
+
+/** Routers print well-known communities by name, each in its own spelling. */
+export function communityNumbers(texts: readonly string[]): string[] {
+  return texts.map((text) => named[text.toLowerCase().replaceAll('_', '-')] ?? text).sort();
 }
