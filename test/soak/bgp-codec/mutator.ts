@@ -6,6 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { SessionContext } from '../../../src/bgp/wire/message.ts';
+import { seededRandom } from '../../world/seeded-random.ts';
 
 const caseFiles = [
   'eor-open-notification-refresh-exabgp',
@@ -43,23 +44,16 @@ const rich = [
     '180a0570',
 ];
 
-/** mulberry32: small, fast, good enough, and the same on every machine. */
+/** Draws from a seed: the same ones on every machine. */
 export class Random {
-  #state: number;
+  readonly #next: () => number;
 
   constructor(seed: number) {
-    this.#state = seed >>> 0;
-  }
-
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+    this.#next = seededRandom(seed);
   }
 
   below(limit: number): number {
-    return Math.floor(this.next() * limit);
+    return Math.floor(this.#next() * limit);
   }
 
   pick<T>(list: readonly T[]): T {

@@ -1,0 +1,116 @@
+/**
+ * One million distinct /24 in UPDATEs of 1,000 into an Adj-RIB-In: ours, and
+ * those of BIRD, FRR, GoBGP and ExaBGP, all fed by the same sender over a veth
+ * between two network namespaces. Time runs from the first UPDATE written to
+ * the moment the receiver's own account says one million; memory is the peak of
+ * the receiver's processes.
+ *
+ *   npm run bench -- receive [ROUTES] [RECEIVER…]
+ */
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually, makeLink, spawnIn, sweepDeadRuns } from '../test/interop/link.ts';
+import { type BlasterArgs, runBlaster } from './receive/blaster.ts';
+import { ours, runOurs } from './receive/ours.ts';
+import { peakMemoryMb, type Receiver } from './receive/receiver.ts';
+import { bird, exabgp, frr, gobgp } from './receive/routers.ts';
+
+interface Result {
+  readonly seconds: number;
+  readonly megabytes: number;
+}
+
+const giveUpMs = 180_000;
+
+async function measure(receiver: Receiver, routes: number): Promise<Result> {
+  const link = await makeLink();
+  const folder = mkdtempSync(join(tmpdir(), `cad-receive-${receiver.name}-`));
+  let isOver = false;
+  try {
+    const running = receiver.start(link, folder);
+    const gone = new Promise<never>((_, reject) => {
+      running.child.once('exit', (code) => {
+        if (isOver) return;
+        const log = readFileSync(join(folder, 'log'), 'utf8').slice(-2000);
+        reject(new Error(`${receiver.name} ended with ${code}: ${log}`));
+      });
+    });
+    gone.catch(() => undefined);
+    await Promise.race([
+      eventually(`${receiver.name} answers`, async () => (await running.count()) >= 0),
+      gone,
+    ]);
+    const args: BlasterArgs = {
+      host: link.their4,
+      localAddress: link.our4,
+      routes,
+      routesPerUpdate: 1000,
+    };
+    const blaster = spawnIn(
+      link.ours,
+      process.execPath,
+      [process.argv[1]!, 'as-blaster', JSON.stringify(args)],
+      { logFd: openSync(join(folder, 'blaster'), 'a'), ipc: true },
+    );
+    const started = new Promise<number>((resolve) => {
+      blaster.once('message', (told: { startedAtMs: number }) => resolve(told.startedAtMs));
+    });
+    const startedAtMs = await Promise.race([started, gone]);
+    for (;;) {
+      const held = await Promise.race([running.count(), gone]);
+      const now = Date.now();
+      if (held >= routes) {
+        return { seconds: (now - startedAtMs) / 1000, megabytes: peakMemoryMb(link.theirs) };
+      }
+      if (now - startedAtMs > giveUpMs)
+        throw new Error(`${receiver.name} stopped at ${held} routes`);
+      await new Promise((resolve) => setTimeout(resolve, running.askEveryMs));
+    }
+  } finally {
+    isOver = true;
+    await link.remove();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Fresh processes each round; the median time, and the largest memory. */
+async function median(receiver: Receiver, routes: number): Promise<Result> {
+  const results: Result[] = [];
+  for (let round = 0; round < receiver.rounds; round++)
+    results.push(await measure(receiver, routes));
+  const seconds = results.map((result) => result.seconds).sort((a, b) => a - b);
+  return {
+    seconds: seconds[seconds.length >> 1]!,
+    megabytes: Math.max(...results.map((result) => result.megabytes)),
+  };
+}
+
+async function main(): Promise<void> {
+  const routes = Number(process.argv[2] ?? 1_000_000);
+  const wanted = process.argv.slice(3);
+  const all = [ours, bird, gobgp, frr, exabgp];
+  const chosen = wanted.length === 0 ? all : all.filter((one) => wanted.includes(one.name));
+  await sweepDeadRuns();
+  const results = new Map<string, Result>();
+  for (const receiver of chosen) {
+    const result = await median(receiver, routes);
+    results.set(receiver.name, result);
+    const { seconds, megabytes } = result;
+    console.log(
+      `${receiver.name}: ${routes} routes in ${seconds.toFixed(2)} s, ${megabytes.toFixed(0)} MB`,
+    );
+  }
+  const mine = results.get('ours');
+  if (mine === undefined) return;
+  console.log(`memory receive-ours ${mine.megabytes.toFixed(0)} MB`);
+  for (const [name, { seconds }] of results) {
+    if (name !== 'ours')
+      console.log(`ratio receive-${name} ${(mine.seconds / seconds).toFixed(3)}`);
+  }
+}
+
+const [role, args] = process.argv.slice(2);
+if (role === 'as-blaster') runBlaster(JSON.parse(args!) as BlasterArgs);
+else if (role === 'as-ours') await runOurs(JSON.parse(args!) as Parameters<typeof runOurs>[0]);
+else await main();
