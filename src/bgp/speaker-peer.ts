@@ -1,13 +1,24 @@
 /** One peer of the speaker: its session, what it has been told, and the view of both. */
 import type { Socket } from 'node:net';
+import type { Family } from '../net/family.ts';
 import { AdjRibOut } from './adj-rib-out.ts';
 import type { AnnouncementTable, Route } from './announcement-table.ts';
 import type { Peer } from './peer-settings.ts';
 import { Session, type SessionWorld } from './session.ts';
 import type { SessionCounters } from './session-counters.ts';
 import type { Cease, SessionEnd, SessionState } from './session-events.ts';
-import { familyOfWire, type Negotiated, type RestartEvidence } from './session-negotiation.ts';
-import { errorCode, type RouteRefreshMessage, type UpdateMessage } from './wire/message.ts';
+import {
+  familyOfWire,
+  type Negotiated,
+  type RestartEvidence,
+  wireFamily,
+} from './session-negotiation.ts';
+import {
+  encodeRouteRefresh,
+  errorCode,
+  type RouteRefreshMessage,
+  type UpdateMessage,
+} from './wire/message.ts';
 import { ceaseSubcode } from './wire/notification.ts';
 
 export interface PeerView {
@@ -32,6 +43,8 @@ export interface PeerEvents {
   onUpdate?: ((peer: Peer, update: UpdateMessage) => void) | undefined;
   onUp?: ((peer: Peer, negotiated: Negotiated) => void) | undefined;
   onDown?: ((peer: Peer, end: SessionEnd) => void) | undefined;
+  /** RFC 7313: the peer begins (1) or ends (2) telling everything of a family again. */
+  onRefreshMark?: ((peer: Peer, family: Family, mark: 'begin' | 'end') => void) | undefined;
 }
 
 export class SpeakerPeer {
@@ -87,6 +100,14 @@ export class SpeakerPeer {
     if (this.#negotiated === undefined) return;
     this.#rib.setContext(this.#context(this.#negotiated));
     this.#session.kick();
+  }
+
+  /** Asks the peer to tell everything of a family again (RFC 2918); false where it cannot. */
+  requestRefresh(family: Family): boolean {
+    const negotiated = this.#negotiated;
+    if (!negotiated?.hasRouteRefresh || !negotiated.families.includes(family)) return false;
+    this.#session.counters.sent.refreshes++;
+    return this.#session.sendNow(encodeRouteRefresh({ ...wireFamily(family), subtype: 0 }));
   }
 
   /** Takes back everything this peer was told. */
@@ -172,9 +193,11 @@ export class SpeakerPeer {
   }
 
   #onRefresh(refresh: RouteRefreshMessage): void {
-    // RFC 7313 §4: subtypes 1 and 2 mark the peer's own answers; only 0 is a question to us.
     const family = familyOfWire(refresh.afi, refresh.safi);
-    if (refresh.subtype !== 0 || family === undefined) return;
-    if (this.#rib.refresh(family)) this.#session.kick();
+    if (family === undefined) return;
+    // RFC 7313 §4: subtypes 1 and 2 mark the peer's own answers; only 0 is a question to us.
+    if (refresh.subtype === 0 && this.#rib.refresh(family)) this.#session.kick();
+    if (refresh.subtype === 1) this.#events.onRefreshMark?.(this.peer, family, 'begin');
+    if (refresh.subtype === 2) this.#events.onRefreshMark?.(this.peer, family, 'end');
   }
 }

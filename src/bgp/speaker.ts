@@ -24,6 +24,7 @@
  */
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
+import type { Family } from '../net/family.ts';
 import type { Announcement } from './announcement.ts';
 import { AnnouncementTable, type RefusedAnnouncement } from './announcement-table.ts';
 import { PeerDoor } from './peer-door.ts';
@@ -38,6 +39,8 @@ import { ceaseSubcode } from './wire/notification.ts';
 export interface SpeakerOptions extends PeerEvents {
   /** Where to wait for peers; false: only connect. */
   listen?: ListenTarget | false | undefined;
+  /** Settings for an address nobody has declared, or undefined: a router takes its nodes as they come. */
+  welcome?: ((address: string) => PeerSettings | undefined) | undefined;
   /** Asked for every OPEN; see `RestartEvidence`. */
   evidence?: (() => RestartEvidence) | undefined;
   world?: Partial<SessionWorld> | undefined;
@@ -58,6 +61,8 @@ export class Speaker {
   readonly #world: SessionWorld;
   readonly #table = new AnnouncementTable();
   readonly #peers = new Map<string, SpeakerPeer>();
+  /** Peers that came by themselves; `setPeers` does not speak of them. */
+  readonly #guests = new Set<string>();
   readonly #door: PeerDoor;
   readonly #leaving = new Set<Promise<void>>();
   #refusedPeers: RefusedPeer[] = [];
@@ -68,7 +73,8 @@ export class Speaker {
     this.#options = options;
     this.#world = { clock: systemClock, random: Math.random, log: silentLog, ...options.world };
     this.#door = new PeerDoor((socket, remote) => {
-      const peer = this.#isComplete ? this.#byAddress(remote) : undefined;
+      if (!this.#isComplete) return false;
+      const peer = this.#byAddress(remote) ?? this.#welcome(remote);
       peer?.accept(socket);
       return peer !== undefined;
     }, this.#world.log);
@@ -94,7 +100,7 @@ export class Speaker {
       else this.#refusePeer(settings, judged);
     }
     for (const [name, current] of this.#peers) {
-      if (wanted.has(name)) continue;
+      if (wanted.has(name) || this.#guests.has(name)) continue;
       current.stop(ceaseSubcode.deconfigured);
       this.#letGo(name, current);
     }
@@ -111,10 +117,8 @@ export class Speaker {
         current.reset();
         this.#letGo(name, current);
       }
-      const evidence = this.#options.evidence ?? (() => noEvidence);
-      const added = new SpeakerPeer(peer, this.#table, this.#world, this.#options, evidence);
-      this.#peers.set(name, added);
-      fresh.push(added);
+      this.#guests.delete(name);
+      fresh.push(this.#add(peer));
     }
     // Keys and TTLs first: the other side may connect the moment it sees us.
     this.#door.setPeers(new Map([...wanted.values()].map((peer) => [peer.address, peer.socket])));
@@ -163,6 +167,11 @@ export class Speaker {
     }));
   }
 
+  /** Asks a peer for everything of a family again; false where it cannot be asked. */
+  requestRefresh(name: string, family: Family): boolean {
+    return this.#peers.get(name)?.requestRefresh(family) ?? false;
+  }
+
   async close(how: 'restart' | 'drain', words?: string): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -176,6 +185,24 @@ export class Speaker {
     }
     await this.#door.close();
     await Promise.all([...peers.map((peer) => peer.settled()), ...this.#leaving]);
+  }
+
+  #add(peer: Peer): SpeakerPeer {
+    const evidence = this.#options.evidence ?? (() => noEvidence);
+    const added = new SpeakerPeer(peer, this.#table, this.#world, this.#options, evidence);
+    this.#peers.set(peer.name, added);
+    return added;
+  }
+
+  #welcome(address: string): SpeakerPeer | undefined {
+    const settings = this.#options.welcome?.(address);
+    if (settings === undefined || this.#isClosed) return undefined;
+    const result = completePeer({ ...settings, address, isPassive: true });
+    if (result.kind === 'refused' || this.#peers.has(result.peer.name)) return undefined;
+    this.#guests.add(result.peer.name);
+    const guest = this.#add(result.peer);
+    guest.start();
+    return guest;
   }
 
   async #delivered(peer: SpeakerPeer): Promise<void> {

@@ -58,6 +58,10 @@ export class FeatureColumn {
     for (const feature of these) this.#column.cells[feature] = 'yes';
   }
 
+  provedInPart(feature: Feature, when: string): void {
+    this.#column.cells[feature] = `yes, ${when}`;
+  }
+
   /** Keeps the column, and writes the page once every router has one. */
   save(): void {
     mkdirSync(folder, { recursive: true });
@@ -75,7 +79,7 @@ function render(columns: readonly Column[]): string {
   const notes: string[] = [];
   const cell = (text: string | undefined): string => {
     if (text === undefined) return '—';
-    if (text === 'yes') return 'yes';
+    if (text.startsWith('yes')) return text;
     if (!notes.includes(text)) notes.push(text);
     return `n/a (${notes.indexOf(text) + 1})`;
   };

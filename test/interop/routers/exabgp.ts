@@ -5,6 +5,7 @@ import { type HeldRoute, type Router, routerFolder, startDaemon } from './router
 export const exabgp: Router = {
   name: 'ExaBGP',
   debianPackage: 'exabgp',
+  onlyConnectsWithGtsm: true,
   lacks: {
     'graceful restart': 'ExaBGP keeps no table through a lost session',
   },
@@ -39,7 +40,7 @@ neighbor ${settings.neighborAddress} {
     graceful-restart 60;
   }
   family { ipv4 unicast; ipv6 unicast; }
-  api { processes [ watch ]; neighbor-changes; receive { parsed; update; notification; open; refresh; } }
+  api { processes [ watch ]; neighbor-changes; receive { parsed; update; notification; open; } }
 }
 `,
     );

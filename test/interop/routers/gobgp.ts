@@ -18,6 +18,7 @@ export const gobgp: Router = {
   name: 'GoBGP',
   debianPackage: 'gobgpd',
   lacks: {
+    'route refresh': 'GoBGP rereads its own Adj-RIB-In and never asks for a refresh',
     'no AS4 capability': 'GoBGP always offers 4-octet AS numbers',
   },
   async start(link, settings) {

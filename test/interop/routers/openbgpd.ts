@@ -23,7 +23,7 @@ export const openbgpd: Router = {
   name: 'OpenBGPD',
   debianPackage: 'openbgpd',
   lacks: {
-    'TCP-MD5': 'OpenBGPD sets TCP-MD5 keys through PF_KEY, which Linux does not offer for it',
+    'TCP-MD5': 'OpenBGPD sets keys through PF_KEY, which it does not find on Linux',
   },
   async start(link, settings) {
     const folder = routerFolder('openbgpd');

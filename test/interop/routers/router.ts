@@ -50,6 +50,8 @@ export interface Router {
   readonly debianPackage: string;
   /** Features the router itself does not have, with the reason shown in the table. */
   readonly lacks: Readonly<Partial<Record<Feature, string>>>;
+  /** Its listening socket has no TTL: the SYN-ACK would not pass our own check. */
+  readonly onlyConnectsWithGtsm?: true;
   start(link: Link, settings: RouterSettings): Promise<RunningRouter>;
 }
 
