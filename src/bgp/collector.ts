@@ -108,7 +108,11 @@ export class Collector {
   }
 
   forEachRoute(visit: (peer: string, route: ReceivedRoute) => void): void {
-    for (const [name, { rib }] of this.#collected) rib.forEach((route) => visit(name, route));
+    for (const [name, { rib }] of this.#collected) {
+      rib.forEach((route) => {
+        visit(name, route);
+      });
+    }
   }
 
   requestRefresh(peer: string, family: Family): boolean {

@@ -64,6 +64,8 @@ export class FeatureColumn {
 
   /** Keeps the column, and writes the page once every router has one. */
   save(): void {
+    // A run of some tests, or with a failure, has nothing new to say about the whole.
+    if (features.some((feature) => this.#column.cells[feature] === undefined)) return;
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, `${this.#column.name}.json`), JSON.stringify(this.#column));
     const files = order.map((name) => join(folder, `${name}.json`));
