@@ -25,6 +25,8 @@ export interface PeerSettings {
   /** 0 switches keepalives and the hold timer off (RFC 4271 §4.2). */
   holdSeconds?: number | undefined;
   keepaliveSeconds?: number | undefined;
+  /** How long a connected peer may take to say OPEN. */
+  openHoldSeconds?: number | undefined;
   connectRetrySeconds?: number | undefined;
   /** First wait after a session that failed; doubles up to `maxIdleSeconds`. */
   idleSeconds?: number | undefined;
@@ -72,6 +74,7 @@ export interface Peer {
   readonly families: readonly Family[];
   readonly holdSeconds: number;
   readonly keepaliveSeconds: number | undefined;
+  readonly openHoldSeconds: number;
   readonly connectRetrySeconds: number;
   readonly idleSeconds: number;
   readonly maxIdleSeconds: number;
@@ -115,6 +118,8 @@ export function completePeer(settings: PeerSettings): PeerResult {
     holdSeconds: settings.holdSeconds ?? 90,
     keepaliveSeconds: settings.keepaliveSeconds,
     connectRetrySeconds: settings.connectRetrySeconds ?? 10,
+    // RFC 4271 §8.2.2 suggests four minutes.
+    openHoldSeconds: settings.openHoldSeconds ?? 240,
     idleSeconds: settings.idleSeconds ?? 1,
     maxIdleSeconds: settings.maxIdleSeconds ?? 60,
     sendHoldSeconds: settings.sendHoldSeconds,
@@ -184,6 +189,7 @@ function refuseSettings(s: PeerSettings): string | undefined {
 
 /** Read by the speaker or by a timer the next time it starts: no session depends on them. */
 const liveFields: ReadonlySet<keyof Peer> = new Set([
+  'openHoldSeconds',
   'connectRetrySeconds',
   'idleSeconds',
   'maxIdleSeconds',

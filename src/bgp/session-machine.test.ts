@@ -236,6 +236,20 @@ describe('NOTIFICATION', () => {
     }
   });
 
+  test('that is broken ends the session without an answer too', () => {
+    const { happen } = machineOf();
+    happen(...upOurs);
+    const error = new WireError('session-reset', {
+      code: 1,
+      subcode: 2,
+      detail: 'short',
+      quiet: true,
+    });
+    const actions = happen({ type: 'wire-error', side: 'ours', error });
+    expect(notifications(actions)).toEqual([]);
+    expect(names(actions)).toEqual(expect.arrayContaining(['close', 'down']));
+  });
+
   test('keeps routes only where both set the N-bit, and never on a Hard Reset (RFC 8538)', () => {
     const keeps = (ours: number | undefined, theirs: number | undefined, subcode: number) => {
       const { happen } = machineOf({ gracefulRestartSeconds: ours });

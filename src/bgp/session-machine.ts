@@ -48,8 +48,6 @@ interface Conversation {
   negotiated: Negotiated | undefined;
 }
 
-/** RFC 4271 §8.2.2 suggests four minutes to wait for the peer's OPEN. */
-const openHoldMs = 240_000;
 /** A session that lasted this long was no refusal: the back-off starts anew. */
 const stableMs = 30_000;
 /** Up to here an incoming connection ends the wait of Idle. */
@@ -142,8 +140,9 @@ export class SessionMachine {
       case 'notification':
         return this.#onNotification(side, event.notification);
       case 'wire-error':
-        if (event.error.quiet) return this.#lose(side, event.error.detail);
-        return this.#refuse(side, event.error, event.error.detail);
+        if (!event.error.quiet) return this.#refuse(side, event.error, event.error.detail);
+        this.#ask({ do: 'close', side });
+        return this.#lose(side, event.error.detail);
       case 'send-hold-expired':
         // RFC 9687 §3.2: the NOTIFICATION will hardly arrive, and is the log of the peer if it does.
         return this.#refuse(
@@ -217,7 +216,8 @@ export class SessionMachine {
     this.#sides[side] = { step: 'OpenSent', negotiated: undefined };
     this.#ask({ do: 'stop-timer', timer: 'connect-retry' });
     this.#ask({ do: 'send-open', side });
-    this.#ask({ do: 'start-timer', timer: `hold-${side}`, ms: openHoldMs });
+    const ms = this.#peer.openHoldSeconds * 1000;
+    this.#ask({ do: 'start-timer', timer: `hold-${side}`, ms });
   }
 
   // ── Messages ─────────────────────────────────────────────────────────────

@@ -34,6 +34,7 @@ import { noEvidence, type RestartEvidence } from './session-negotiation.ts';
 import { type PeerEvents, type PeerView, SpeakerPeer } from './speaker-peer.ts';
 import { refuseTransport } from './transport/dial.ts';
 import type { ListenTarget } from './transport/listen.ts';
+import type { NativeSocketsResult } from './transport/native-sockets.ts';
 import { ceaseSubcode } from './wire/notification.ts';
 
 export interface SpeakerOptions extends PeerEvents {
@@ -44,6 +45,8 @@ export interface SpeakerOptions extends PeerEvents {
   /** Asked for every OPEN; see `RestartEvidence`. */
   evidence?: (() => RestartEvidence) | undefined;
   world?: Partial<SessionWorld> | undefined;
+  /** What the machine can do with sockets; found out unless given. */
+  native?: NativeSocketsResult | undefined;
 }
 
 export interface RefusedPeer {
@@ -95,7 +98,7 @@ export class Speaker {
     const wanted = new Map<string, Peer>();
     this.#refusedPeers = [];
     for (const settings of all) {
-      const judged = judge(settings, wanted);
+      const judged = judge(settings, wanted, this.#options.native);
       if (typeof judged !== 'string') wanted.set(judged.name, judged);
       else this.#refusePeer(settings, judged);
     }
@@ -233,12 +236,16 @@ export class Speaker {
 }
 
 /** The peer with its defaults, or why it cannot be one. */
-function judge(settings: PeerSettings, taken: ReadonlyMap<string, Peer>): Peer | string {
+function judge(
+  settings: PeerSettings,
+  taken: ReadonlyMap<string, Peer>,
+  native: NativeSocketsResult | undefined,
+): Peer | string {
   const result = completePeer(settings);
   if (result.kind === 'refused') return result.reason;
   const { peer } = result;
   if (taken.has(peer.name)) return `two peers are called ${peer.name}`;
   const twin = [...taken.values()].find((other) => other.address === peer.address);
   if (twin !== undefined) return `peer ${twin.name} has the address ${peer.address} already`;
-  return refuseTransport(peer.socket) ?? peer;
+  return refuseTransport(peer.socket, native) ?? peer;
 }
