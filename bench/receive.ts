@@ -10,10 +10,15 @@
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually, makeLink, spawnIn, sweepDeadRuns } from '../test/interop/link.ts';
+import { eventually, type Link, makeLink, spawnIn, sweepDeadRuns } from '../test/interop/link.ts';
 import { type BlasterArgs, runBlaster } from './receive/blaster.ts';
 import { ours, runOurs } from './receive/ours.ts';
-import { peakMemoryMb, type Receiver } from './receive/receiver.ts';
+import {
+  cpuSeconds,
+  peakMemoryMb,
+  type Receiver,
+  type RunningReceiver,
+} from './receive/receiver.ts';
 import { bird, exabgp, frr, gobgp } from './receive/routers.ts';
 
 interface Result {
@@ -57,21 +62,48 @@ async function measure(receiver: Receiver, routes: number): Promise<Result> {
       blaster.once('message', (told: { startedAtMs: number }) => resolve(told.startedAtMs));
     });
     const startedAtMs = await Promise.race([started, gone]);
-    for (;;) {
-      const held = await Promise.race([running.count(), gone]);
-      const now = Date.now();
-      if (held >= routes) {
-        return { seconds: (now - startedAtMs) / 1000, megabytes: peakMemoryMb(link.theirs) };
-      }
-      if (now - startedAtMs > giveUpMs)
-        throw new Error(`${receiver.name} stopped at ${held} routes`);
-      await new Promise((resolve) => setTimeout(resolve, running.askEveryMs));
-    }
+    const finishedAtMs = await Promise.race([finished(running, link, routes), gone]);
+    return {
+      seconds: (finishedAtMs - startedAtMs) / 1000,
+      megabytes: peakMemoryMb(link.theirs),
+    };
   } finally {
     isOver = true;
     await link.remove();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** When the receiver's own account has reached all routes. */
+async function finished(running: RunningReceiver, link: Link, routes: number): Promise<number> {
+  const giveUpAtMs = Date.now() + giveUpMs;
+  for (;;) {
+    const idleSinceMs = running.askWhenIdle ? await idleSince(link) : undefined;
+    const held = await running.count();
+    const now = Date.now();
+    if (held >= routes) return idleSinceMs ?? now;
+    if (now > giveUpAtMs) throw new Error(`stopped at ${held} routes`);
+    await pause(running.askEveryMs);
+  }
+}
+
+/** Waits until the receiver has used no processor for a second; says when that second began. */
+async function idleSince(link: Link): Promise<number> {
+  let busy = cpuSeconds(link.theirs);
+  let sinceMs = Date.now();
+  while (Date.now() - sinceMs < 1000) {
+    await pause(50);
+    const now = cpuSeconds(link.theirs);
+    if (now - busy >= 0.02) {
+      busy = now;
+      sinceMs = Date.now();
+    }
+  }
+  return sinceMs;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Fresh processes each round; the median time, and the largest memory. */

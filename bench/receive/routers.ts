@@ -99,6 +99,8 @@ export const gobgp: Receiver = {
     return {
       child,
       askEveryMs: 100,
+      // It counts by walking the table under the lock that receiving needs: 8 s a question.
+      askWhenIdle: true,
       async count() {
         const text = await link.inTheirs('gobgp', 'neighbor', link.our4, '-j');
         const peer = JSON.parse(text) as { afi_safis?: { state?: { received?: number } }[] };
