@@ -117,13 +117,17 @@ export const frr: Receiver = {
   start(link, folder) {
     writeFileSync(
       join(folder, 'bgpd.conf'),
-      `router bgp ${receiverAsn}
+      `ip prefix-list nothing deny any
+router bgp ${receiverAsn}
  bgp router-id ${link.their4}
  no bgp ebgp-requires-policy
  no bgp network import-check
  neighbor ${link.our4} remote-as ${blasterAsn}
  neighbor ${link.our4} timers 80 240
  neighbor ${link.our4} passive
+ address-family ipv4 unicast
+  neighbor ${link.our4} prefix-list nothing out
+ exit-address-family
 `,
     );
     // bgpd gives up root and must own its folder.
@@ -142,8 +146,10 @@ export const frr: Receiver = {
         const text = await link.inTheirs(
           ...(['vtysh', '--vty_socket', folder, '-c', 'show bgp ipv4 summary json'] as const),
         );
-        const summary = JSON.parse(text) as { peers?: Record<string, { pfxRcd?: number }> };
-        return summary.peers?.[link.our4]?.pfxRcd ?? 0;
+        const summary = JSON.parse(text) as {
+          ipv4Unicast?: { peers?: Record<string, { pfxRcd?: number }> };
+        };
+        return summary.ipv4Unicast?.peers?.[link.our4]?.pfxRcd ?? 0;
       },
     };
   },
