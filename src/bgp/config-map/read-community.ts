@@ -1,5 +1,4 @@
-import type { Node } from 'yaml';
-import type { YamlReader } from './yaml-reader.ts';
+import type { YamlNode, YamlReader } from './yaml-reader.ts';
 
 /** `64512:100` as 32 bits (RFC 1997); undefined if it is not two numbers of 16 bits. */
 export function parseCommunity(text: string): number | undefined {
@@ -12,7 +11,7 @@ export function parseCommunity(text: string): number | undefined {
 /** `bgp-communities`: names for communities, used in advertisements. */
 export function readCommunityNames(
   reader: YamlReader,
-  node: Node | null,
+  node: YamlNode | null,
   path: string,
 ): Map<string, number> {
   const names = new Map<string, number>();
@@ -27,7 +26,7 @@ export function readCommunityNames(
 /** One entry of an advertisement's `communities`: a name, or the two numbers. */
 export function readCommunity(
   reader: YamlReader,
-  node: Node | null,
+  node: YamlNode | null,
   path: string,
   names: ReadonlyMap<string, number>,
 ): number | undefined {

@@ -1,8 +1,7 @@
-import type { Node } from 'yaml';
 import { parseAddress } from '../../net/address.ts';
 import { parseGoDuration } from './go-duration.ts';
 import { type NodeSelector, readNodeSelector } from './read-selector.ts';
-import type { YamlReader } from './yaml-reader.ts';
+import type { YamlNode, YamlReader } from './yaml-reader.ts';
 
 /** One entry of `peers`, defaults filled in. */
 export interface ConfiguredPeer {
@@ -25,7 +24,7 @@ const noBfd = 'BFD is not supported; take the key out, the session lives on BGP 
 
 export function readPeer(
   reader: YamlReader,
-  node: Node | null,
+  node: YamlNode | null,
   path: string,
 ): ConfiguredPeer | undefined {
   const before = reader.problems.length;
@@ -36,7 +35,7 @@ export function readPeer(
   let sourceAddress: string | undefined;
   let holdSeconds: number | undefined = 90;
   let keepaliveSeconds: number | undefined;
-  let keepaliveNode: Node | null = null;
+  let keepaliveNode: YamlNode | null = null;
   let routerId: string | undefined;
   let password: string | undefined;
   let ebgpMultihop = false;
@@ -122,7 +121,7 @@ export function readPeer(
   };
 }
 
-function readAddress(reader: YamlReader, node: Node | null, path: string): string | undefined {
+function readAddress(reader: YamlReader, node: YamlNode | null, path: string): string | undefined {
   const text = reader.text(node, path);
   if (text === undefined) return undefined;
   const address = parseAddress(text);
@@ -132,7 +131,7 @@ function readAddress(reader: YamlReader, node: Node | null, path: string): strin
   return address.toString();
 }
 
-function readRouterId(reader: YamlReader, node: Node | null, path: string): string | undefined {
+function readRouterId(reader: YamlReader, node: YamlNode | null, path: string): string | undefined {
   const text = reader.text(node, path);
   if (text === undefined) return undefined;
   if (parseAddress(text)?.family !== 'ipv4' || text === '0.0.0.0') {
@@ -142,7 +141,7 @@ function readRouterId(reader: YamlReader, node: Node | null, path: string): stri
 }
 
 /** Whole seconds, rounded down as MetalLB does. */
-function readDuration(reader: YamlReader, node: Node | null, path: string): number | undefined {
+function readDuration(reader: YamlReader, node: YamlNode | null, path: string): number | undefined {
   const text = reader.text(node, path);
   if (text === undefined) return undefined;
   const seconds = parseGoDuration(text);
@@ -153,7 +152,7 @@ function readDuration(reader: YamlReader, node: Node | null, path: string): numb
 }
 
 /** RFC 4271 §4.2: no hold time at all, or at least three seconds. */
-function readHoldTime(reader: YamlReader, node: Node | null, path: string): number | undefined {
+function readHoldTime(reader: YamlReader, node: YamlNode | null, path: string): number | undefined {
   const seconds = readDuration(reader, node, path);
   if (seconds === undefined) return undefined;
   if ((seconds !== 0 && seconds < 3) || seconds > 65535) {

@@ -1,4 +1,3 @@
-import type { Node } from 'yaml';
 import {
   type AddressRange,
   largestBlockLength,
@@ -6,7 +5,7 @@ import {
   rangesOverlap,
 } from './address-range.ts';
 import { readCommunity } from './read-community.ts';
-import type { YamlReader } from './yaml-reader.ts';
+import type { YamlNode, YamlReader } from './yaml-reader.ts';
 
 /** How the addresses of a pool are announced. */
 export interface ConfiguredAdvertisement {
@@ -37,7 +36,7 @@ const plainAdvertisement: ConfiguredAdvertisement = {
 
 export function readPool(
   reader: YamlReader,
-  node: Node | null,
+  node: YamlNode | null,
   path: string,
   names: ReadonlyMap<string, number>,
 ): ConfiguredPool | undefined {
@@ -47,7 +46,8 @@ export function readPool(
   let autoAssign = true;
   let avoidBuggyIps = false;
   const addresses: AddressRange[] = [];
-  const advertisements: { node: Node | null; path: string; value: ConfiguredAdvertisement }[] = [];
+  const advertisements: { node: YamlNode | null; path: string; value: ConfiguredAdvertisement }[] =
+    [];
   const isMapping = reader.mapping(node, path, {
     name: (value, key) => {
       name = reader.text(value, key);
@@ -106,7 +106,7 @@ export function readPool(
 
 function readRange(
   reader: YamlReader,
-  node: Node | null,
+  node: YamlNode | null,
   path: string,
   taken: readonly AddressRange[],
 ): AddressRange | undefined {
@@ -121,7 +121,7 @@ function readRange(
 
 function readAdvertisement(
   reader: YamlReader,
-  node: Node | null,
+  node: YamlNode | null,
   path: string,
   names: ReadonlyMap<string, number>,
 ): ConfiguredAdvertisement | undefined {
@@ -158,7 +158,7 @@ function readAdvertisement(
 /** An aggregate larger than the pool would attract traffic for addresses that are not ours. */
 function checkAggregation(
   reader: YamlReader,
-  given: { node: Node | null; path: string; value: ConfiguredAdvertisement },
+  given: { node: YamlNode | null; path: string; value: ConfiguredAdvertisement },
   addresses: readonly AddressRange[],
 ): void {
   for (const range of addresses) {

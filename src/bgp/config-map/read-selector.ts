@@ -1,5 +1,4 @@
-import type { Node } from 'yaml';
-import type { YamlReader } from './yaml-reader.ts';
+import type { YamlNode, YamlReader } from './yaml-reader.ts';
 
 export type SelectorOperator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
 
@@ -19,7 +18,7 @@ const operators: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
 export function readNodeSelector(
   reader: YamlReader,
-  node: Node | null,
+  node: YamlNode | null,
   path: string,
 ): NodeSelector {
   const matchLabels: Record<string, string> = {};
@@ -40,7 +39,7 @@ export function readNodeSelector(
 
 function readExpression(
   reader: YamlReader,
-  node: Node | null,
+  node: YamlNode | null,
   path: string,
 ): SelectorExpression | undefined {
   let key: string | undefined;
