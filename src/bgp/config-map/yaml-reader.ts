@@ -1,5 +1,17 @@
-import type { Document, YAMLMap } from 'yaml';
-import { isAlias, isMap, isScalar, isSeq, type LineCounter, type Node, type Scalar } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type LineCounter,
+  type Node,
+  type Scalar,
+  type YAMLMap,
+} from 'yaml';
+
+/** So that only this file and the entry know whose nodes these are. */
+export type YamlNode = Node;
 
 /** One thing wrong with a configuration: where, what, and what would be right. */
 export interface ConfigProblem {
