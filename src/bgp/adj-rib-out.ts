@@ -22,7 +22,7 @@ import {
   encodeEndOfRib,
   encodeRouteRefresh,
   encodeWithdraw,
-  type Nlri,
+  Nlri,
 } from './wire/message.ts';
 
 /** Routes looked at in one `next()`: a few tenths of a millisecond. */
@@ -46,7 +46,8 @@ export class AdjRibOut {
   readonly #name: string;
   #context: RenderContext | undefined;
   #isDraining = false;
-  readonly #told = new Map<string, { route: Route; rendered: Rendered }>();
+  /** By prefix: the very object it was made of, so that a comparison is one of references. */
+  readonly #told = new Map<string, Rendered>();
   readonly #unspeakable = new Map<string, string>();
   readonly #dirty = new Map<string, Route>();
   #sweeps: Sweep[] = [];
@@ -118,7 +119,7 @@ export class AdjRibOut {
   drain(): void {
     this.#isDraining = true;
     this.#sweeps = this.#sweeps.filter((sweep) => sweep.kind === 'initial');
-    for (const { route } of this.#told.values()) this.#dirty.set(route.prefix, route);
+    for (const prefix of this.#told.keys()) this.#dirty.set(prefix, routeOf(prefix));
   }
 
   get announcedCount(): number {
@@ -131,7 +132,7 @@ export class AdjRibOut {
   }
 
   *announced(): IterableIterator<{ prefix: string; rendered: Rendered }> {
-    for (const { route, rendered } of this.#told.values()) yield { prefix: route.prefix, rendered };
+    for (const [prefix, rendered] of this.#told) yield { prefix, rendered };
   }
 
   /** Announcements this peer cannot be told, with the reason. */
@@ -195,8 +196,8 @@ export class AdjRibOut {
       this.#withdrawals[family].set(prefix, nlri);
       return;
     }
-    if (told?.rendered === wanted && !evenIfTold) return;
-    this.#told.set(prefix, { route, rendered: wanted });
+    if (told === wanted && !evenIfTold) return;
+    this.#told.set(prefix, wanted);
     // Back before its withdrawal was made: announcing it again says it all.
     if (this.#withdrawals[family].size > 0) this.#withdrawals[family].delete(prefix);
     let bucket = this.#buckets.get(wanted);
@@ -279,4 +280,11 @@ export class AdjRibOut {
     bucket.prefixes = [];
     this.#ready.push(...encodeAnnounce({ prefixes, ...rendered }, this.#context.negotiated.send));
   }
+}
+
+/** A prefix that nobody announces any more, as far as a withdrawal needs it. */
+function routeOf(prefix: string): Route {
+  const nlri = Nlri.parse(prefix);
+  if (nlri === undefined) throw new Error(`${prefix} is not a prefix`);
+  return { prefix, family: prefix.includes(':') ? 'ipv6' : 'ipv4', nlri, variants: [] };
 }

@@ -68,12 +68,10 @@ export class AnnouncementTable {
     for (let i = same; i < list.length; i++) fresh.push(list[i]!);
     if (gone.length === 0 && fresh.length === 0) return { changed: [], refused: this.#refusals() };
 
-    const touched = new Map<string, Route>();
     const previous = new Map<Route, readonly AttributeSet[]>();
     const touch = (route: Route) => {
       if (previous.has(route)) return;
-      previous.set(route, [...route.variants]);
-      touched.set(route.prefix, route);
+      previous.set(route, route.variants.length === 0 ? none : [...route.variants]);
     };
     for (const announcement of gone) this.#remove(announcement, touch);
     // What was refused as a duplicate may be the only one now.
@@ -82,9 +80,9 @@ export class AnnouncementTable {
     for (const announcement of retried) this.#add(announcement, touch);
     for (const announcement of fresh) this.#add(announcement, touch);
     const changed: Route[] = [];
-    for (const route of touched.values()) {
+    for (const [route, before] of previous) {
       if (route.variants.length === 0) this.#routes[route.family].delete(route.prefix);
-      if (!sameSets(previous.get(route) ?? [], route.variants)) changed.push(route);
+      if (!sameSets(before, route.variants)) changed.push(route);
     }
     if (this.#interned.size > 2 * this.size + 1000) this.#forgetUnused();
     return { changed, refused: this.#refusals() };
@@ -96,7 +94,7 @@ export class AnnouncementTable {
 
   #remove(announcement: Announcement, touch: (route: Route) => void): void {
     if (this.#refused.delete(announcement)) return;
-    const route = this.#find(announcement.prefix);
+    const route = this.#find(announcement.prefix) ?? this.#make(announcement.prefix);
     const set = this.#interned.get(attributeKey(announcement));
     if (route === undefined || set === undefined) return;
     touch(route);
@@ -110,15 +108,8 @@ export class AnnouncementTable {
     };
     const set = this.#intern(announcement);
     if (typeof set === 'string') return refuse(set);
-    let route = this.#find(announcement.prefix);
-    if (route === undefined) {
-      const nlri = Nlri.parse(announcement.prefix);
-      if (nlri === undefined) return refuse(`${announcement.prefix} is not a prefix`);
-      const family: Family = nlri.afi === afiIpv4 ? 'ipv4' : 'ipv6';
-      const prefix = nlri.toString();
-      route = this.#routes[family].get(prefix) ?? { prefix, family, nlri, variants: [] };
-      this.#routes[family].set(prefix, route);
-    }
+    const route = this.#find(announcement.prefix) ?? this.#make(announcement.prefix);
+    if (route === undefined) return refuse(`${announcement.prefix} is not a prefix`);
     if (route.variants.some((other) => shareAPeer(other, set))) {
       return refuse(`${route.prefix} is announced twice to the same peer`);
     }
@@ -126,13 +117,22 @@ export class AnnouncementTable {
     route.variants.push(set);
   }
 
-  /** By the text as given first: it is nearly always canonical, and parsing is not free. */
+  /** By the text as given: it is nearly always canonical, and parsing is not free. */
   #find(prefix: string): Route | undefined {
-    const family: Family = prefix.includes(':') ? 'ipv6' : 'ipv4';
-    const direct = this.#routes[family].get(prefix);
-    if (direct !== undefined) return direct;
-    const canonical = Nlri.parse(prefix)?.toString();
-    return canonical === undefined ? undefined : this.#routes[family].get(canonical);
+    return this.#routes[prefix.includes(':') ? 'ipv6' : 'ipv4'].get(prefix);
+  }
+
+  /** The route of a prefix in any spelling, made if there is none yet. */
+  #make(text: string): Route | undefined {
+    const nlri = Nlri.parse(text);
+    if (nlri === undefined) return undefined;
+    const family: Family = nlri.afi === afiIpv4 ? 'ipv4' : 'ipv6';
+    const prefix = nlri.toString();
+    const known = this.#routes[family].get(prefix);
+    if (known !== undefined) return known;
+    const route: Route = { prefix, family, nlri, variants: [] };
+    this.#routes[family].set(prefix, route);
+    return route;
   }
 
   #intern(announcement: Announcement): AttributeSet | string {
@@ -158,6 +158,8 @@ export class AnnouncementTable {
     for (const [key, set] of this.#interned) if (!used.has(set)) this.#interned.delete(key);
   }
 }
+
+const none: readonly AttributeSet[] = [];
 
 function shareAPeer(a: AttributeSet, b: AttributeSet): boolean {
   if (a.peers === undefined || b.peers === undefined) return true;
