@@ -165,6 +165,12 @@ describe('a BMP station', () => {
     await expect.poll(() => station.routers[0]?.peers[0]?.rib(peer.view)?.size).toBe(1);
   });
 
+  test('takes a Loc-RIB with or without its Peer Up', async () => {
+    const locRib: PeerHeader = { ...peer, peerType: 3, address: '0.0.0.0', view: 'loc-rib' };
+    const router = await tell(announce(locRib, '10.5.112.0/24'));
+    expect([router.faults, router.peers[0]!.views]).toEqual([0, ['loc-rib']]);
+  });
+
   test('counts a broken UPDATE and goes on', async () => {
     const router = await tell(
       peerUp(peer),

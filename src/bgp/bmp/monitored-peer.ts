@@ -8,7 +8,6 @@ import {
   preOpenContext,
   type SessionContext,
 } from '../wire/message.ts';
-import type { PeerUp } from './bmp-message.ts';
 import type { PeerHeader, RibView } from './peer-header.ts';
 
 /** One peer of a monitored router, as that router describes it. */
@@ -28,15 +27,19 @@ export class MonitoredPeer {
   readonly #sent: OpenMessage | undefined;
   readonly #received: OpenMessage | undefined;
 
-  constructor({ peer, sentOpen, receivedOpen }: PeerUp) {
+  /** Without OPENs nothing is known to be agreed, and plain NLRI are assumed. */
+  constructor(
+    peer: PeerHeader,
+    opens?: { readonly sentOpen: Uint8Array; readonly receivedOpen: Uint8Array },
+  ) {
     this.address = peer.address;
     this.routerId = peer.routerId;
     this.distinguisher = peer.distinguisher;
     this.peerType = peer.peerType;
     this.asn = peer.asn;
     this.upSinceMs = peer.timestampMs;
-    this.#sent = readOpen(sentOpen);
-    this.#received = readOpen(receivedOpen);
+    this.#sent = opens && readOpen(opens.sentOpen);
+    this.#received = opens && readOpen(opens.receivedOpen);
     this.localAsn = this.#sent && openAsn(this.#sent);
   }
 

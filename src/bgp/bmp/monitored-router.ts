@@ -1,6 +1,6 @@
 import { type BmpMessage, decodeBmp, type Tlv } from './bmp-message.ts';
 import { MonitoredPeer } from './monitored-peer.ts';
-import { peerKey } from './peer-header.ts';
+import { type PeerHeader, peerKey } from './peer-header.ts';
 
 /** What one router has told the station over one connection. */
 export class MonitoredRouter {
@@ -47,7 +47,7 @@ export class MonitoredRouter {
         return undefined;
       case 'peer-up':
         // RFC 7854 §4.10: a second Peer Up is a new session; nothing of the old one holds.
-        this.#peers.set(peerKey(message.peer), new MonitoredPeer(message));
+        this.#peers.set(peerKey(message.peer), new MonitoredPeer(message.peer, message));
         return undefined;
       case 'peer-down':
         // RFC 7854 §4.9: stands for the withdrawal of everything.
@@ -60,13 +60,22 @@ export class MonitoredRouter {
         return undefined;
       }
       case 'route-monitoring': {
-        const peer = this.#peers.get(peerKey(message.peer));
+        const peer = this.#peerOf(message.peer);
         if (peer === undefined) return `routes of ${message.peer.address}, which is not up`;
         return peer.apply(message.peer, message.update);
       }
       case 'ignored':
         return undefined;
     }
+  }
+
+  /** RFC 9069 §5.2 asks for a Peer Up of the Loc-RIB as well; GoBGP 3.10 sends none. */
+  #peerOf(header: PeerHeader): MonitoredPeer | undefined {
+    const known = this.#peers.get(peerKey(header));
+    if (known !== undefined || header.view !== 'loc-rib') return known;
+    const own = new MonitoredPeer(header);
+    this.#peers.set(peerKey(header), own);
+    return own;
   }
 }
 
