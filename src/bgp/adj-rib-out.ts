@@ -25,10 +25,10 @@ import {
   Nlri,
 } from './wire/message.ts';
 
-/** Routes looked at in one `next()`: a few tenths of a millisecond. */
-const routesPerStep = 1000;
-/** Prefixes that wait for company before they are encoded; about eight full messages. */
-const bucketLimit = 8000;
+/** Routes looked at before anything else is; a message is made of at most a few such steps. */
+const routesPerStep = 500;
+/** Prefixes that wait for company before they are encoded: two full messages of /24. */
+const bucketLimit = 2000;
 
 interface Sweep {
   readonly family: Family;
@@ -153,7 +153,7 @@ export class AdjRibOut {
   #stepDirty(): void {
     // What has been gathered is older than this change: it has to leave first.
     this.#flushAnnouncements();
-    let left = routesPerStep * 4;
+    let left = bucketLimit;
     for (const [prefix, route] of this.#dirty) {
       if (left-- === 0) break;
       this.#dirty.delete(prefix);

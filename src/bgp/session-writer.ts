@@ -9,11 +9,13 @@ import type { Socket } from 'node:net';
 
 /** Bytes in our own queue above which nothing more is pulled. */
 const highWaterBytes = 64 * 1024;
-/** Messages written in one turn of the event loop: other peers want their turn. */
-const messagesPerTurn = 16;
+/** Making and writing messages in one turn of the event loop: other peers want their turn. */
+const turnMs = 0.5;
 
 export interface WriterOptions {
   pull: () => Uint8Array | undefined;
+  /** A monotonic clock, in milliseconds. */
+  nowMs: () => number;
   sendHoldMs: number;
   /** Nothing has left for the send-hold time (RFC 9687). */
   onStall: () => void;
@@ -80,21 +82,20 @@ export class SessionWriter {
   #pump(): void {
     if (this.#isClosed || this.#socket.destroyed) return;
     this.#socket.cork();
-    let written = 0;
+    const turnEnds = this.#options.nowMs() + turnMs;
     while (this.#socket.writableLength < highWaterBytes) {
       const urgent = this.#urgent.shift();
-      if (urgent === undefined && written >= messagesPerTurn) {
-        this.#schedule();
-        break;
-      }
       const message = urgent ?? (this.#isPulling ? this.#options.pull() : undefined);
       if (message === undefined) {
         this.#isIdle = true;
         break;
       }
       this.#isIdle = false;
-      written++;
       this.#socket.write(message, this.#onFlushed);
+      if (urgent === undefined && this.#options.nowMs() >= turnEnds) {
+        this.#schedule();
+        break;
+      }
     }
     this.#socket.uncork();
     if (this.#socket.writableLength > 0 && this.#stall === undefined) this.#watch();

@@ -259,6 +259,7 @@ export class Session {
     else applyAccepted(socket, this.#peer.socket);
     const connection: SessionConnection = new SessionConnection(socket, {
       pull: () => this.#pull(),
+      nowMs: () => this.#world.clock.monotonicMs(),
       sendHoldMs: sendHoldMs(this.#peer),
       onStall: () => this.#heard(connection, { type: 'send-hold-expired', side }),
       onMessage: (message) => this.#onMessage(connection, side, message),
