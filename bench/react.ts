@@ -34,7 +34,7 @@ async function main(changes: number): Promise<void> {
       families: ['ipv4' as const],
     })),
   );
-  let announcements: Announcement[] = [
+  const announcements: Announcement[] = [
     ...Array.from({ length: 1000 }, (_, i) => ({ prefix: prefixAt(i), peers: watcherAddresses })),
     ...Array.from({ length: fullTable }, (_, i) => ({
       prefix: prefixAt(1000 + i),
@@ -65,7 +65,7 @@ async function main(changes: number): Promise<void> {
   for (let change = 1; change <= changes; change++) {
     const at = change % 1000;
     const changed = { prefix: prefixAt(at), peers: watcherAddresses, med: change };
-    announcements = announcements.with(at, changed);
+    announcements[at] = changed;
     await new Promise<void>((done) => {
       waiting.set(change, {
         startNs: process.hrtime.bigint(),

@@ -37,7 +37,8 @@ export interface TableChange {
 export class AnnouncementTable {
   readonly #routes: Record<Family, Map<string, Route>> = { ipv4: new Map(), ipv6: new Map() };
   readonly #interned = new Map<string, AttributeSet>();
-  #list: readonly Announcement[] = [];
+  /** Our own copy: what the owner does to its array afterwards is no declaration. */
+  readonly #list: Announcement[] = [];
   #refused = new Map<Announcement, string>();
 
   get size(): number {
@@ -53,19 +54,19 @@ export class AnnouncementTable {
   }
 
   set(list: readonly Announcement[]): TableChange {
-    const before = this.#list;
-    // A copy: what the owner does to its array afterwards is no declaration.
-    this.#list = [...list];
-    const same = Math.min(before.length, list.length);
+    const mine = this.#list;
     const gone: Announcement[] = [];
     const fresh: Announcement[] = [];
-    for (let i = 0; i < same; i++) {
-      if (before[i] === list[i]) continue;
-      gone.push(before[i]!);
-      fresh.push(list[i]!);
+    for (let i = 0; i < list.length; i++) {
+      const announcement = list[i]!;
+      const before = mine[i];
+      if (before === announcement) continue;
+      if (before !== undefined) gone.push(before);
+      fresh.push(announcement);
+      mine[i] = announcement;
     }
-    for (let i = same; i < before.length; i++) gone.push(before[i]!);
-    for (let i = same; i < list.length; i++) fresh.push(list[i]!);
+    for (let i = list.length; i < mine.length; i++) gone.push(mine[i]!);
+    mine.length = list.length;
     if (gone.length === 0 && fresh.length === 0) return { changed: [], refused: this.#refusals() };
 
     const previous = new Map<Route, readonly AttributeSet[]>();
