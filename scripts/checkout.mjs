@@ -46,5 +46,9 @@ export function secondsSince(startMs) {
 /** Did the caller start this very file (and not import it)? @param {string} metaUrl */
 export function isMain(metaUrl) {
   const started = process.argv[1];
-  return started !== undefined && fileURLToPath(metaUrl) === realpathSync(started);
+  // Bundled into a benchmark, a script's URL is the bundle's: that one is never a script.
+  if (started === undefined || !realpathSync(started).startsWith(join(checkoutDir, 'scripts'))) {
+    return false;
+  }
+  return fileURLToPath(metaUrl) === realpathSync(started);
 }

@@ -17,6 +17,12 @@ export const suites = [
     isQuick: true,
     include: ['src/**/*.test.ts', 'test/*.test.ts'],
   },
+  {
+    name: 'register',
+    what: 'properties and stories of the register, without a cluster',
+    include: ['test/register/**/*.test.ts'],
+  },
+  { name: 'cli', what: 'the command line, as one types it', include: ['test/cli/**/*.test.ts'] },
   { name: 'cases', what: 'independent cases, as data', include: ['test/cases/**/*.test.ts'] },
   {
     name: 'world',

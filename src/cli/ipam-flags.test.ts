@@ -79,8 +79,13 @@ describe('the flags that say how blocks are given out', () => {
     ]);
   });
 
-  test('mode kubernetes believes Node.spec, then the annotation', () => {
-    expect(read('--ipam kubernetes').sources).toEqual(['spec', 'annotation', 'old-annotation']);
+  test('mode kubernetes believes Node.spec, then the annotation, and CiliumNode last', () => {
+    expect(read('--ipam kubernetes').sources).toEqual([
+      'spec',
+      'annotation',
+      'old-annotation',
+      'ciliumnode',
+    ]);
   });
 
   test.each([

@@ -7,6 +7,7 @@ import { type Provider, providerOf, providers } from '../operator/providers.ts';
 import { readClusterPool } from '../plan/cluster-pool.ts';
 import type { Rules } from '../plan/decide-node.ts';
 import { type HoldingSource, holdingSources } from '../plan/holdings.ts';
+import { hostScopeSources } from '../plan/host-scope.ts';
 import type { NamedNetwork } from '../plan/pool-set.ts';
 
 /**
@@ -164,7 +165,8 @@ function readServiceNetworks(texts: readonly string[]): NamedNetwork[] {
 
 /** `annotation` means both names of it: the new one is believed before the old one. */
 function readSources(provider: Provider, given: readonly string[] | undefined): HoldingSource[] {
-  if (!provider.allocates) return ['spec', 'annotation', 'old-annotation'];
+  // There the truth is Node.spec, then the annotation; CiliumNode is only compared with them.
+  if (!provider.allocates) return [...hostScopeSources, 'ciliumnode'];
   if (given === undefined) return [...holdingSources];
   const found: HoldingSource[] = [];
   for (const word of given) {

@@ -146,11 +146,27 @@ export class KubeClient {
   ): Promise<{ resourceVersion: string }> {
     const path = resourcePath(resource, { namespace: options.namespace });
     let limit = options.limit ?? 500;
-    let continueToken = '';
-    for (let page = 0, restarts = 0; ; ) {
+    for (let restarts = 0; ; restarts += 1) {
+      if (restarts >= listRestarts) limit = 0;
+      const resourceVersion = await this.#listOnce(resource, path, limit, options, onPage);
+      if (resourceVersion !== undefined) return { resourceVersion };
+    }
+  }
+
+  /** Undefined when the pages did not hold together to the end. */
+  async #listOnce<Raw>(
+    resource: Resource,
+    path: string,
+    limit: number,
+    options: ListOptions,
+    onPage: (items: Raw[], meta: PageMeta) => void,
+  ): Promise<string | undefined> {
+    let version: string | undefined;
+    let token = '';
+    for (let page = 0; ; page += 1) {
       const query = selectionQuery(options);
       if (limit > 0) query.set('limit', String(limit));
-      if (continueToken !== '') query.set('continue', continueToken);
+      if (token !== '') query.set('continue', token);
       else if (options.resourceVersion !== undefined) {
         query.set('resourceVersion', options.resourceVersion);
       }
@@ -158,29 +174,19 @@ export class KubeClient {
       try {
         list = await this.#read<RawList<Raw>>('list', resource, withQuery(path, query), options);
       } catch (error) {
-        if (!(error instanceof ApiError && error.isGone && continueToken !== '')) throw error;
-        restarts += 1;
-        if (restarts >= listRestarts) limit = 0;
-        continueToken = '';
-        page = 0;
-        continue;
+        if (error instanceof ApiError && error.isGone && page > 0) return undefined;
+        throw error;
       }
-      const resourceVersion = list.metadata?.resourceVersion;
-      if (typeof resourceVersion !== 'string') {
-        throw new ApiError({
-          request: `GET ${path}`,
-          status: 200,
-          detail: 'the answer is not a list with a resourceVersion',
-        });
+      const { resourceVersion, remainingItemCount: remaining } = list.metadata ?? {};
+      if (typeof resourceVersion !== 'string' || !Array.isArray(list.items ?? [])) {
+        throw notAList(path);
       }
-      onPage(list.items ?? [], {
-        resourceVersion,
-        page,
-        remaining: list.metadata?.remainingItemCount,
-      });
-      continueToken = list.metadata?.continue ?? '';
-      if (continueToken === '') return { resourceVersion };
-      page += 1;
+      // A page of another moment: a server that cannot be trusted to page.
+      version ??= resourceVersion;
+      if (version !== resourceVersion) return undefined;
+      onPage(list.items ?? [], { resourceVersion, page, remaining });
+      token = list.metadata?.continue ?? '';
+      if (token === '') return version;
     }
   }
 
@@ -345,6 +351,11 @@ export class KubeClient {
 interface RawList<Raw> {
   metadata?: { resourceVersion?: string; continue?: string; remainingItemCount?: number };
   items?: Raw[];
+}
+
+function notAList(path: string): ApiError {
+  const detail = 'the answer is not a list with a resourceVersion';
+  return new ApiError({ request: `GET ${path}`, status: 200, detail });
 }
 
 function selectionQuery(selection: Selection): URLSearchParams {

@@ -105,8 +105,15 @@ export class EventRecorder {
     series.lastMs = nowMs;
     this.#series.set(key, series);
     forgetOldest(this.#series);
-    if (this.#takeToken(news.object.uid || news.object.name)) this.#queue.add(key);
+    const mayWrite =
+      this.#queue.depth < memory && this.#takeToken(news.object.uid || news.object.name);
+    if (mayWrite) this.#queue.add(key);
     else this.#results.inc({ result: 'limited', reason: news.reason });
+  }
+
+  /** Events that wait to be written. */
+  get pending(): number {
+    return this.#queue.depth;
   }
 
   /** Resolves when everything recorded so far has been tried. */

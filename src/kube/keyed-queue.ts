@@ -79,6 +79,11 @@ export class KeyedQueue {
     return this.#ready.length - this.#head;
   }
 
+  /** Keys that are remembered for any reason. */
+  get known(): number {
+    return this.#states.size;
+  }
+
   get running(): number {
     return this.#running;
   }

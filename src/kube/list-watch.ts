@@ -49,11 +49,11 @@ export interface ListWatchOptions<T extends Kept> {
   pageSize?: number | undefined;
   /** How long one watch lasts, on average. */
   watchSeconds?: number | undefined;
+  /** Beyond the moment at which the server itself should have ended the watch. */
+  silenceGraceMs?: number | undefined;
   backoff?: { baseMs: number; capMs: number } | undefined;
 }
 
-/** Beyond the time after which the server itself ends a watch. */
-const silenceGraceMs = 10_000;
 /** A watch that lasted this long was a good one, even if nothing happened. */
 const goodWatchMs = 1_000;
 const failuresBeforeRelist = 3;
@@ -258,7 +258,7 @@ export class ListWatch<T extends Kept> {
           fieldSelector,
           resourceVersion: this.#cache.completeTo,
           timeoutSeconds,
-          silenceMs: timeoutSeconds * 1_000 + silenceGraceMs,
+          silenceMs: timeoutSeconds * 1_000 + (this.#options.silenceGraceMs ?? 10_000),
           signal: interrupt,
           onHeard: () => {
             this.#heardMs = this.#clock.monotonicMs();

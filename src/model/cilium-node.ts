@@ -1,17 +1,21 @@
-import { type Identity, identityOf, type KubeObject } from './object.ts';
+import { type Identity, identityOf, type KubeObject, textList } from './object.ts';
 
 /** A CiliumNode, cut down to the blocks that Cilium's agent really uses. */
 export interface CiliumNode extends Identity {
   podCidrs: readonly string[];
+  /** Whether the list exists, be it empty: a JSON patch that tests it must know. */
+  hasPodCidrs: boolean;
   hasIpam: boolean;
   hasSpec: boolean;
 }
 
 export function readCiliumNode(object: KubeObject): CiliumNode {
-  const spec = object.spec as { ipam?: { podCIDRs?: string[] } } | undefined;
+  const spec = object.spec as { ipam?: { podCIDRs?: unknown } | null } | null | undefined;
+  const list = spec?.ipam?.podCIDRs;
   return {
     ...identityOf(object),
-    podCidrs: spec?.ipam?.podCIDRs ?? [],
+    podCidrs: textList(list),
+    hasPodCidrs: list !== undefined && list !== null,
     hasIpam: spec?.ipam !== undefined && spec.ipam !== null,
     hasSpec: spec !== undefined && spec !== null,
   };

@@ -139,8 +139,8 @@ const ipPoolSpec: Schema = {
       message: 'cidrs overlap each other',
     },
     {
-      rule: "self.cidrs.all(c, !c.startsWith('::'))",
-      message: 'cidrs within ::/16 are reserved by RFC 4291 and cannot be named',
+      rule: "self.cidrs.all(c, !isCIDR(c) || cidr(c).ip().family() == 4 || !(c.startsWith('::') || cidr('::/16').containsCIDR(c)))",
+      message: 'cidrs that overlap ::/16 are refused: their blocks could not be named',
     },
   ],
 };
@@ -156,6 +156,7 @@ const ipPoolStatus: Schema = {
   type: 'object',
   properties: {
     observedGeneration: { type: 'integer', format: 'int64' },
+    // Of the family that runs out first; each CIDR's own figures are below.
     ...usage,
     cidrs: {
       type: 'array',
@@ -237,10 +238,19 @@ const nodeReportSpec: Schema = {
     },
     releases: {
       type: 'array',
-      description: 'Blocks that the agent has emptied and gives back.',
+      description:
+        'NodeBlocks that the agent has emptied and gives back, each with the uid of the object, so that a late word cannot free a newer block of the same CIDR.',
       maxItems: 4096,
-      'x-kubernetes-list-type': 'set',
-      items: { type: 'string', maxLength: 43 },
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['cidr'],
+      items: {
+        type: 'object',
+        required: ['cidr', 'uid'],
+        properties: {
+          cidr: { type: 'string', maxLength: 43 },
+          uid: { type: 'string', minLength: 1, maxLength: 128 },
+        },
+      },
     },
   },
 };

@@ -1,6 +1,7 @@
 import type { Family } from '../net/family.ts';
 import { families, familyBits } from '../net/family.ts';
-import { type Prefix, parsePrefix, prefixProblem } from '../net/prefix.ts';
+import { Prefix, parsePrefix, prefixProblem } from '../net/prefix.ts';
+import { clusterPoolName } from './keys.ts';
 import { type LabelSelector, selectorProblems, specificity } from './label-selector.ts';
 import {
   type Condition,
@@ -85,6 +86,10 @@ export function readPool(object: KubeObject): ReadPool {
     problems,
   );
   overlapProblem(cidrs, problems);
+  problems.push(...cidrs.flatMap((cidr) => unnameable(cidr) ?? []).map((p) => `spec.cidrs ${p}`));
+  if (spec.disabled !== undefined && spec.disabled !== null && typeof spec.disabled !== 'boolean') {
+    problems.push(`spec.disabled is ${JSON.stringify(spec.disabled)}, not true or false`);
+  }
   const identity = identityOf(object);
   if (identity.name === '') problems.push('metadata.name is missing');
   const generation = object.metadata?.generation ?? 0;
@@ -115,8 +120,24 @@ export function readPool(object: KubeObject): ReadPool {
   };
 }
 
+/** The pool of the cluster-pool modes is no object: it has no uid. */
+export function isFromFlags(pool: Pool): boolean {
+  return pool.uid === '' && pool.name === clusterPoolName;
+}
+
 export function poolFamilies(pool: Pool): Family[] {
   return families.filter((family) => pool.cidrs.some((cidr) => cidr.family === family));
+}
+
+const lowestIpv6 = Prefix.of({ family: 'ipv6', w0: 0, w1: 0, w2: 0, w3: 0 }, 16);
+
+/**
+ * Blocks within ::/16 (reserved, RFC 4291 §2.4) print with a colon in front,
+ * and no Kubernetes name begins with the dash that would stand for it.
+ */
+export function unnameable(cidr: Prefix): string | undefined {
+  if (!cidr.overlaps(lowestIpv6)) return undefined;
+  return `${cidr} overlaps ${lowestIpv6}, whose blocks cannot be named`;
 }
 
 function readCidrs(value: unknown, where: string, most: number, problems: string[]): Prefix[] {

@@ -5,7 +5,13 @@
  */
 export interface LabelSelector {
   matchLabels?: Record<string, string>;
-  matchExpressions?: Array<{ key: string; operator: string; values?: string[] }>;
+  matchExpressions?: Requirement[];
+}
+
+export interface Requirement {
+  key: string;
+  operator: string;
+  values?: string[];
 }
 
 export type Labels = Readonly<Record<string, string>>;
@@ -28,6 +34,42 @@ export function selects(selector: LabelSelector | undefined, labels: Labels): bo
     if (operator === 'DoesNotExist' && value !== undefined) return false;
   }
   return true;
+}
+
+/** The requirements that the labels do not meet, in words: what is wanted, and what there is. */
+export function unmetRequirements(selector: LabelSelector | undefined, labels: Labels): string[] {
+  const unmet: string[] = [];
+  const has = (key: string) =>
+    Object.hasOwn(labels, key) ? `has ${key}=${labels[key]}` : `has no ${key}`;
+  for (const [key, value] of Object.entries(selector?.matchLabels ?? {})) {
+    if (!selects({ matchLabels: { [key]: value } }, labels)) {
+      unmet.push(`wants ${key}=${value}, ${has(key)}`);
+    }
+  }
+  for (const requirement of selector?.matchExpressions ?? []) {
+    if (selects({ matchExpressions: [requirement] }, labels)) continue;
+    unmet.push(`wants ${describeRequirement(requirement)}, ${has(requirement.key)}`);
+  }
+  return unmet;
+}
+
+function describeRequirement({ key, operator, values = [] }: Requirement): string {
+  if (operator === 'Exists') return `any ${key}`;
+  if (operator === 'DoesNotExist') return `no ${key}`;
+  return `${key} ${operator === 'In' ? 'in' : 'not in'} (${values.join(', ')})`;
+}
+
+/** A selector in the words of `kubectl -l`; empty when it selects everything. */
+export function formatSelector(selector: LabelSelector | undefined): string {
+  const labels = Object.entries(selector?.matchLabels ?? {}).map(
+    ([key, value]) => `${key}=${value}`,
+  );
+  const expressions = (selector?.matchExpressions ?? []).map(({ key, operator, values = [] }) => {
+    if (operator === 'Exists') return key;
+    if (operator === 'DoesNotExist') return `!${key}`;
+    return `${key} ${operator === 'In' ? 'in' : 'notin'} (${values.join(',')})`;
+  });
+  return [...labels, ...expressions].join(',');
 }
 
 /** How many requirements a selector states: the more, the more specific. */

@@ -1,4 +1,6 @@
-import type { Family } from '../net/family.ts';
+import { type Family, families } from '../net/family.ts';
+import { parsePrefix } from '../net/prefix.ts';
+import type { Block } from './node-block.ts';
 import { type Identity, identityOf, type KubeObject } from './object.ts';
 
 /**
@@ -6,23 +8,51 @@ import { type Identity, identityOf, type KubeObject } from './object.ts';
  * things: how many addresses the node needs (cluster-pool-v2), and which blocks
  * the agent has emptied and gives back. It is named after the node and fenced by
  * the node's uid.
+ *
+ * A release names the block's uid too. The lowest free block is often the one
+ * that was given back last, so the same CIDR soon comes to the same node again,
+ * and a release that outlived its block would take the new one away under its
+ * pods. The agent keeps a release in the list until that NodeBlock is gone.
  */
 export interface NodeReport extends Identity {
   nodeUid: string;
   neededAddresses: Readonly<Partial<Record<Family, number>>>;
-  releases: readonly string[];
+  releases: readonly BlockRelease[];
+}
+
+export interface BlockRelease {
+  cidr: string;
+  uid: string;
 }
 
 export function readNodeReport(object: KubeObject): NodeReport {
-  const spec = (object.spec ?? {}) as {
-    nodeUID?: string;
-    neededAddresses?: Partial<Record<Family, number>>;
-    releases?: string[];
-  };
+  const spec = (object.spec ?? {}) as Record<string, unknown>;
+  const needed = (spec.neededAddresses ?? {}) as Record<string, unknown>;
+  const neededAddresses: Partial<Record<Family, number>> = {};
+  for (const family of families) {
+    const count = needed[family];
+    if (typeof count === 'number' && count > 0) {
+      neededAddresses[family] = Math.min(Math.ceil(count), Number.MAX_SAFE_INTEGER);
+    }
+  }
+  const releases: unknown[] = Array.isArray(spec.releases) ? spec.releases : [];
   return {
     ...identityOf(object),
-    nodeUid: spec.nodeUID ?? '',
-    neededAddresses: spec.neededAddresses ?? {},
-    releases: spec.releases ?? [],
+    nodeUid: typeof spec.nodeUID === 'string' ? spec.nodeUID : '',
+    neededAddresses,
+    releases: releases.filter(isRelease),
   };
+}
+
+function isRelease(value: unknown): value is BlockRelease {
+  const { cidr, uid } = (value ?? {}) as Partial<BlockRelease>;
+  return typeof cidr === 'string' && typeof uid === 'string';
+}
+
+/** Whether the node's agent has emptied this very block and gives it back. */
+export function gaveBack(report: NodeReport | undefined, block: Block): boolean {
+  if (report === undefined || report.nodeUid !== block.nodeUid) return false;
+  return report.releases.some(
+    ({ cidr, uid }) => uid === block.uid && parsePrefix(cidr)?.equals(block.prefix),
+  );
 }

@@ -5,6 +5,7 @@ import {
   type Identity,
   identityOf,
   type KubeObject,
+  textList,
   timestampMs,
 } from './object.ts';
 
@@ -24,7 +25,7 @@ export interface ClusterNode extends Identity {
 }
 
 export function readNode(object: KubeObject): ClusterNode {
-  const spec = (object.spec ?? {}) as { podCIDR?: string; podCIDRs?: string[] };
+  const spec = (object.spec ?? {}) as { podCIDR?: unknown; podCIDRs?: unknown };
   const status = (object.status ?? {}) as {
     addresses?: Array<{ type?: string; address?: string }>;
     conditions?: Condition[];
@@ -35,7 +36,8 @@ export function readNode(object: KubeObject): ClusterNode {
     const value = all?.[key];
     if (typeof value === 'string') annotations[key] = value;
   }
-  const podCidrs = spec.podCIDRs?.length ? spec.podCIDRs : spec.podCIDR ? [spec.podCIDR] : [];
+  const several = textList(spec.podCIDRs);
+  const podCidrs = several.length > 0 ? several : textList(spec.podCIDR || undefined);
   return {
     ...identityOf(object),
     labels: object.metadata?.labels ?? {},

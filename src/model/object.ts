@@ -42,6 +42,13 @@ export function timestampMs(text: string | null | undefined): number {
   return Number.isNaN(ms) ? 0 : ms;
 }
 
+/** A list of strings from a file that may hold anything; what is not a string is kept as it prints. */
+export function textList(value: unknown): string[] {
+  if (value === undefined || value === null) return [];
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.map((one) => (typeof one === 'string' ? one : (JSON.stringify(one) ?? '')));
+}
+
 export interface Condition {
   type: string;
   status: 'True' | 'False' | 'Unknown';

@@ -23,6 +23,7 @@ export const reasons = {
   OutsidePools: 'A node holds a block that lies in no pool.',
   AdoptionIncomplete: 'A held block is kept, but not adopted before the other family is settled.',
   MalformedHolding: 'A record of a held block could not be understood.',
+  NoBlockRecorded: 'Nothing records a block of the node, and this mode allocates none.',
   WaitingForRegister: 'Nothing is cut before all existing blocks are known.',
 
   // What else can be found.

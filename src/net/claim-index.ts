@@ -1,22 +1,12 @@
-import {
-  ALL,
-  type Claim,
-  ClaimNode,
-  depthOf,
-  heapAt,
-  nodeFor,
-  STRIDE,
-  settle,
-  slotAt,
-  slotsOf,
-  tidy,
-} from './claim-node.ts';
+import { nodeFor, settle, tidy } from './claim-node.ts';
 import { countAround, countIn, lowestAround, lowestIn } from './claim-search.ts';
-import type { Family } from './family.ts';
+import { depthOf, heapAt, slotAt, slotsOf } from './claim-slots.ts';
+import { ALL, CLAIMS, ClaimStore, COVERED, DEPTH, rootOf, STRIDE, TOUCHED } from './claim-store.ts';
+import { type Claim, visitAll, visitOverlaps } from './claim-visit.ts';
+import { type Family, familyBits } from './family.ts';
 import { Prefix } from './prefix.ts';
-import { agree } from './words.ts';
 
-export type { Claim } from './claim-node.ts';
+export type { Claim } from './claim-visit.ts';
 
 export type ClaimAnswer<Owner> =
   | { readonly kind: 'claimed' }
@@ -24,15 +14,20 @@ export type ClaimAnswer<Owner> =
 
 const CLAIMED = { kind: 'claimed' } as const;
 
-export class ClaimIndex<Owner> {
-  #v4: ClaimNode<Owner>;
-  #v6: ClaimNode<Owner>;
-  #size = 0;
+/** Answers of a walk down to a prefix, beside the node where it ended. */
+const FREE = -1;
+const HELD = -2;
+const NOWHERE = -1;
 
-  constructor() {
-    this.#v4 = emptyRoot('ipv4');
-    this.#v6 = emptyRoot('ipv6');
-  }
+export class ClaimIndex<Owner> {
+  #store = new ClaimStore<Owner>();
+  #size = 0;
+  /**
+   * Where the last `nextFree` ended, until something changes: nothing above that
+   * node is in the way, so the claim that mostly follows need not walk down again.
+   */
+  #lastFreeNode = NOWHERE;
+  #lastFreeFamily: Family = 'ipv4';
 
   /** How many (prefix, owner) pairs are recorded. */
   get size(): number {
@@ -45,46 +40,37 @@ export class ClaimIndex<Owner> {
    * what one has already is fine, so that a restart can be a replay.
    */
   claim(prefix: Prefix, owner: Owner): ClaimAnswer<Owner> {
-    if (!this.isFree(prefix)) {
-      let own = false;
-      let other: Claim<Owner> | undefined;
-      visitOverlaps(this.#root(prefix.family), prefix, (claim) => {
-        if (claim.owner === owner && claim.prefix.equals(prefix)) own = true;
-        else other = claim;
-        return other !== undefined;
-      });
-      if (other !== undefined) return { kind: 'held', by: other };
-      if (own) return CLAIMED;
-    }
-    this.#put(prefix, owner);
+    const node = this.#lastNodeIfFree(prefix);
+    if (node === HELD) return this.#answerForHeld(prefix, owner);
+    this.#put(node, prefix, owner);
     return CLAIMED;
   }
 
   /** Writes down what is the case, overlaps and all: evidence of trouble is evidence. */
   record(prefix: Prefix, owner: Owner): void {
-    this.#put(prefix, owner);
+    this.#put(rootOf(prefix.family), prefix, owner);
   }
 
   /** Gives the block up. False if this very (prefix, owner) was not recorded, and nothing changes. */
   release(prefix: Prefix, owner: Owner): boolean {
+    const store = this.#store;
+    const { mem } = store;
     const node = this.#nodeOf(prefix);
-    if (node === undefined) return false;
-    const heap = heapAt(prefix, node.depth);
-    if (((node.claims >>> heap) & 1) === 0) return false;
-    const first = node.entries![heap]!;
-    const ofFirst = first.owner === owner;
-    const further =
-      node.more?.findIndex(
-        (claim) => claim.prefix.equals(prefix) && (ofFirst || claim.owner === owner),
-      ) ?? -1;
-    if (further >= 0) {
-      const [claim] = node.more!.splice(further, 1);
-      if (ofFirst) node.entries![heap] = claim;
-    } else if (ofFirst) {
-      node.entries![heap] = undefined;
-      node.claims &= ~(1 << heap);
-      tidy(node);
-    } else return false;
+    if (node < 0) return false;
+    const heap = heapAt(prefix, depthOf(prefix.length));
+    if (((mem[node + CLAIMS]! >>> heap) & 1) === 0) return false;
+    this.#lastFreeNode = NOWHERE;
+    if (store.hasFurther(node, heap)) {
+      const owners = store.ownersAt(node, heap);
+      const [first, ...others] = owners.filter((one) => one !== owner);
+      if (others.length + 1 === owners.length) return false;
+      store.setOwners(node, heap, [first as Owner, ...others]);
+    } else {
+      if (store.ownerAt(node, heap) !== owner) return false;
+      store.setOwner(node, heap, undefined);
+      mem[node + CLAIMS]! &= ~(1 << heap);
+      tidy(store, node);
+    }
     this.#size--;
     return true;
   }
@@ -92,15 +78,13 @@ export class ClaimIndex<Owner> {
   /** Who holds exactly this prefix, in the order of recording. */
   owners(prefix: Prefix): Owner[] {
     const node = this.#nodeOf(prefix);
-    return node === undefined
-      ? []
-      : claimsAt(node, heapAt(prefix, node.depth)).map((claim) => claim.owner);
+    return node < 0 ? [] : this.#store.ownersAt(node, heapAt(prefix, depthOf(prefix.length)));
   }
 
   /** All claims that contain, equal or lie in the prefix; by address, larger blocks first. */
   overlapping(prefix: Prefix): Claim<Owner>[] {
     const claims: Claim<Owner>[] = [];
-    visitOverlaps(this.#root(prefix.family), prefix, (claim) => {
+    visitOverlaps(this.#store, prefix, (claim) => {
       claims.push(claim);
       return false;
     });
@@ -110,7 +94,7 @@ export class ClaimIndex<Owner> {
   /** The first of `overlapping`, without looking at the rest. */
   firstOverlap(prefix: Prefix): Claim<Owner> | undefined {
     let first: Claim<Owner> | undefined;
-    visitOverlaps(this.#root(prefix.family), prefix, (claim) => {
+    visitOverlaps(this.#store, prefix, (claim) => {
       first = claim;
       return true;
     });
@@ -119,41 +103,39 @@ export class ClaimIndex<Owner> {
 
   /** Does no claim overlap the prefix in any way? */
   isFree(prefix: Prefix): boolean {
-    const depth = depthOf(prefix.length);
-    let node = this.#root(prefix.family);
-    while (node.depth < depth) {
-      const slot = slotAt(prefix, node.depth);
-      if (((node.touched >>> slot) & 1) === 0) return true;
-      if (((node.covered >>> slot) & 1) === 1) return false;
-      const child = node.children![slot]!;
-      if (child.depth > depth) return !agree(prefix, child, prefix.length);
-      if (child.depth > node.depth + STRIDE && !agree(prefix, child, child.depth)) return true;
-      node = child;
-    }
-    return (node.touched & slotsOf(heapAt(prefix, depth))) === 0;
+    return this.#lastNodeIfFree(prefix) !== HELD;
   }
 
   /** The lowest aligned block of `length` inside `within` that no claim overlaps. */
   nextFree(within: Prefix, length: number): Prefix | undefined {
-    if (within.countOf(length) === 0) return undefined;
-    const at = this.#narrow(within);
-    if (at === 'free') return Prefix.of(within, length);
-    if (at === 'covered') return undefined;
-    if (at.depth > depthOf(within.length)) return lowestAround(within, at, length);
-    return lowestIn(at, slotsOf(heapAt(within, at.depth)), length);
+    const { family } = within;
+    if (length < within.length || length > familyBits(family)) return undefined;
+    const store = this.#store;
+    const node = this.#narrow(within);
+    if (node === FREE) return Prefix.of(within, length);
+    if (node === HELD) return undefined;
+    const depth = store.mem[node + DEPTH]!;
+    if (depth > within.length) return lowestAround(store, within, node, length);
+    const slots = depth === within.length ? ALL : slotsOf(heapAt(within, depth));
+    const block = lowestIn(store, family, node, slots, length);
+    this.#lastFreeNode = store.found;
+    this.#lastFreeFamily = family;
+    return block;
   }
 
   /** How many such blocks there are, at most Number.MAX_SAFE_INTEGER. */
   countFree(within: Prefix, length: number): number {
     const all = within.countOf(length);
     if (all === 0) return 0;
-    const at = this.#narrow(within);
-    if (at === 'free') return all;
-    if (at === 'covered') return 0;
+    const store = this.#store;
+    const node = this.#narrow(within);
+    if (node === FREE) return all;
+    if (node === HELD) return 0;
+    const depth = store.mem[node + DEPTH]!;
     const count =
-      at.depth > depthOf(within.length)
-        ? countAround(within.length, at, length)
-        : countIn(at, slotsOf(heapAt(within, at.depth)), length);
+      depth > depthOf(within.length)
+        ? countAround(store, within.length, node, length)
+        : countIn(store, node, slotsOf(heapAt(within, depth)), length);
     return Math.min(count, Number.MAX_SAFE_INTEGER);
   }
 
@@ -164,117 +146,114 @@ export class ClaimIndex<Owner> {
       claims.push(claim);
       return false;
     };
-    visitAll(this.#v4, 1, keep);
-    visitAll(this.#v6, 1, keep);
+    visitAll(this.#store, 'ipv4', rootOf('ipv4'), 1, keep);
+    visitAll(this.#store, 'ipv6', rootOf('ipv6'), 1, keep);
     return claims;
   }
 
   clear(): void {
-    this.#v4 = emptyRoot('ipv4');
-    this.#v6 = emptyRoot('ipv6');
+    this.#store = new ClaimStore();
+    this.#lastFreeNode = NOWHERE;
     this.#size = 0;
   }
 
-  #root(family: Family): ClaimNode<Owner> {
-    return family === 'ipv4' ? this.#v4 : this.#v6;
-  }
-
-  #put(prefix: Prefix, owner: Owner): void {
-    const node = nodeFor(this.#root(prefix.family), prefix);
-    const heap = heapAt(prefix, node.depth);
-    if (((node.claims >>> heap) & 1) === 0) {
-      node.entries ??= new Array<Claim<Owner> | undefined>(32);
-      node.entries[heap] = { prefix, owner };
-      node.claims |= 1 << heap;
-      settle(node);
+  /** Records below `start`, a node on the way to where the prefix ends. */
+  #put(start: number, prefix: Prefix, owner: Owner): void {
+    const store = this.#store;
+    this.#lastFreeNode = NOWHERE;
+    const node = nodeFor(store, start, prefix);
+    const heap = heapAt(prefix, depthOf(prefix.length));
+    if (((store.mem[node + CLAIMS]! >>> heap) & 1) === 0) {
+      store.setOwner(node, heap, owner);
+      store.mem[node + CLAIMS]! |= 1 << heap;
+      settle(store, node);
     } else {
-      if (claimsAt(node, heap).some((claim) => claim.owner === owner)) return;
-      node.more ??= [];
-      node.more.push({ prefix, owner });
+      const [first, ...others] = store.ownersAt(node, heap);
+      if (first === owner || others.includes(owner)) return;
+      store.setOwners(node, heap, [first as Owner, ...others, owner]);
     }
     this.#size++;
   }
 
-  /** The node in which the prefix ends, if there is one. */
-  #nodeOf(prefix: Prefix): ClaimNode<Owner> | undefined {
-    const depth = depthOf(prefix.length);
-    let node = this.#root(prefix.family);
-    while (node.depth < depth) {
-      const slot = slotAt(prefix, node.depth);
-      if (((node.kids >>> slot) & 1) === 0) return undefined;
-      node = node.children![slot]!;
-    }
-    return node.depth === depth && agree(prefix, node, depth) ? node : undefined;
+  #answerForHeld(prefix: Prefix, owner: Owner): ClaimAnswer<Owner> {
+    let other: Claim<Owner> | undefined;
+    visitOverlaps(this.#store, prefix, (claim) => {
+      if (claim.owner === owner && claim.prefix.equals(prefix)) return false;
+      other = claim;
+      return true;
+    });
+    return other === undefined ? CLAIMED : { kind: 'held', by: other };
   }
 
-  /**
-   * What decides about the free blocks of `within`: nothing is claimed there,
-   * or nothing is free, or the node in which it ends, or the one node inside it.
-   */
-  #narrow(within: Prefix): ClaimNode<Owner> | 'free' | 'covered' {
-    const depth = depthOf(within.length);
-    let node = this.#root(within.family);
-    while (node.depth < depth) {
-      const slot = slotAt(within, node.depth);
-      if (((node.touched >>> slot) & 1) === 0) return 'free';
-      if (((node.covered >>> slot) & 1) === 1) return 'covered';
-      const child = node.children![slot]!;
-      if (child.depth > depth) {
-        return agree(within, child, within.length) ? child : 'free';
+  /** HELD if a claim overlaps the prefix, otherwise the last node on the way to where it would end. */
+  #lastNodeIfFree(prefix: Prefix): number {
+    const store = this.#store;
+    const { mem } = store;
+    const end = depthOf(prefix.length);
+    let node = this.#lastFreeNode;
+    if (
+      node !== NOWHERE &&
+      mem[node + DEPTH] === end &&
+      prefix.family === this.#lastFreeFamily &&
+      store.agrees(node, prefix, end)
+    ) {
+      return (mem[node + TOUCHED]! & slotsOf(heapAt(prefix, end))) === 0 ? node : HELD;
+    }
+    node = rootOf(prefix.family);
+    let depth = 0;
+    while (depth < end) {
+      const slot = slotAt(prefix, depth);
+      if (((mem[node + TOUCHED]! >>> slot) & 1) === 0) return node;
+      if (((mem[node + COVERED]! >>> slot) & 1) === 1) return HELD;
+      const child = store.childAt(node, slot);
+      const childDepth = mem[child + DEPTH]!;
+      if (childDepth > depth + STRIDE) {
+        if (childDepth > end) return store.agrees(child, prefix, prefix.length) ? HELD : node;
+        if (!store.agrees(child, prefix, childDepth)) return node;
       }
-      if (child.depth > node.depth + STRIDE && !agree(within, child, child.depth)) return 'free';
       node = child;
+      depth = childDepth;
+    }
+    return (mem[node + TOUCHED]! & slotsOf(heapAt(prefix, end))) === 0 ? node : HELD;
+  }
+
+  /** The node in which the prefix ends; negative if there is none. */
+  #nodeOf(prefix: Prefix): number {
+    const store = this.#store;
+    const { mem } = store;
+    const end = depthOf(prefix.length);
+    let node = rootOf(prefix.family);
+    let depth = 0;
+    let skipped = false;
+    while (depth < end) {
+      node = store.childAt(node, slotAt(prefix, depth));
+      if (node === 0) return FREE;
+      // Compared and not just read: the usual step then need not wait for the memory.
+      if (mem[node + DEPTH] === depth + STRIDE) depth += STRIDE;
+      else {
+        depth = mem[node + DEPTH]!;
+        skipped = true;
+      }
+    }
+    return depth === end && (!skipped || store.agrees(node, prefix, depth)) ? node : FREE;
+  }
+
+  /** FREE, HELD (wholly), or what decides: the node where `within` ends, or the only one in it. */
+  #narrow(within: Prefix): number {
+    const store = this.#store;
+    const { mem } = store;
+    const end = depthOf(within.length);
+    let node = rootOf(within.family);
+    let depth = 0;
+    while (depth < end) {
+      const slot = slotAt(within, depth);
+      if (((mem[node + TOUCHED]! >>> slot) & 1) === 0) return FREE;
+      if (((mem[node + COVERED]! >>> slot) & 1) === 1) return HELD;
+      node = store.childAt(node, slot);
+      depth = mem[node + DEPTH]!;
+      if (depth > end) return store.agrees(node, within, within.length) ? node : FREE;
+      if (!store.agrees(node, within, depth)) return FREE;
     }
     return node;
   }
-}
-
-function emptyRoot<Owner>(family: Family): ClaimNode<Owner> {
-  return new ClaimNode<Owner>({ family, w0: 0, w1: 0, w2: 0, w3: 0 }, 0);
-}
-
-function claimsAt<Owner>(node: ClaimNode<Owner>, heap: number): Claim<Owner>[] {
-  if (((node.claims >>> heap) & 1) === 0) return [];
-  const first = node.entries![heap]!;
-  if (node.more === undefined) return [first];
-  return [first, ...node.more.filter((claim) => claim.prefix.equals(first.prefix))];
-}
-
-/** Sees a claim; true ends the visit. */
-type Visit<Owner> = (claim: Claim<Owner>) => boolean;
-
-function visitOverlaps<Owner>(root: ClaimNode<Owner>, prefix: Prefix, visit: Visit<Owner>): void {
-  const depth = depthOf(prefix.length);
-  let node = root;
-  for (;;) {
-    const ends = node.depth === depth;
-    const heap = ends ? heapAt(prefix, depth) : 16 + slotAt(prefix, node.depth);
-    const level = 31 - Math.clz32(heap);
-    // What contains the prefix (or what is left of it in this node), from the largest down.
-    for (let up = level; up > (ends ? 0 : -1); up--) {
-      for (const claim of claimsAt(node, heap >>> up)) if (visit(claim)) return;
-    }
-    if (ends) {
-      visitAll(node, heap, visit);
-      return;
-    }
-    if (((node.kids >>> (heap & 15)) & 1) === 0) return;
-    const child: ClaimNode<Owner> = node.children![heap & 15]!;
-    if (!agree(prefix, child, Math.min(prefix.length, child.depth))) return;
-    if (child.depth > depth) {
-      visitAll(child, 1, visit);
-      return;
-    }
-    node = child;
-  }
-}
-
-/** The claims of a node from the heap number down, and of the children there, in order. */
-function visitAll<Owner>(node: ClaimNode<Owner>, heap: number, visit: Visit<Owner>): boolean {
-  if ((node.touched & slotsOf(heap) & ALL) === 0) return false;
-  if (((node.claims >>> heap) & 1) === 1) {
-    for (const claim of claimsAt(node, heap)) if (visit(claim)) return true;
-  }
-  if (heap < 16) return visitAll(node, 2 * heap, visit) || visitAll(node, 2 * heap + 1, visit);
-  return ((node.kids >>> (heap & 15)) & 1) === 1 && visitAll(node.children![heap & 15]!, 1, visit);
 }

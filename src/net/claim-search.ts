@@ -1,6 +1,7 @@
-import { ALL, type ClaimNode, lowestBit, runsOf, STRIDE } from './claim-node.ts';
+import { bitCount, lowestBit, runsOf } from './claim-slots.ts';
+import { ALL, type ClaimStore, COVERED, DEPTH, LARGEST, STRIDE, TOUCHED } from './claim-store.ts';
+import type { Family } from './family.ts';
 import { Prefix } from './prefix.ts';
-import { agree, type Words } from './words.ts';
 
 /**
  * Finding and counting free blocks. Every step either decides on bitmaps or
@@ -9,25 +10,33 @@ import { agree, type Words } from './words.ts';
  */
 
 /** The lowest free block of `length` in the given slots of the node. */
-export function lowestIn(
-  start: ClaimNode<unknown>,
+export function lowestIn<Owner>(
+  store: ClaimStore<Owner>,
+  family: Family,
+  startNode: number,
   startSlots: number,
   length: number,
 ): Prefix | undefined {
-  let node = start;
+  const { mem } = store;
+  let node = startNode;
   let slots = startSlots;
   descend: for (;;) {
-    const below = node.depth + STRIDE;
-    if (length <= below) {
-      const runs = runsOf(~node.touched & slots, length - node.depth);
-      return runs === 0 ? undefined : blockAt(node, lowestBit(runs), length);
+    const depth = mem[node + DEPTH]!;
+    const touched = mem[node + TOUCHED]!;
+    if (length <= depth + STRIDE) {
+      const runs = runsOf(~touched & slots, length - depth);
+      store.found = node;
+      return runs === 0 ? undefined : store.blockAt(family, node, lowestBit(runs), length);
     }
-    for (let rest = ~node.covered & slots; rest !== 0; rest &= rest - 1) {
+    for (let rest = ~mem[node + COVERED]! & slots; rest !== 0; rest &= rest - 1) {
       const slot = lowestBit(rest);
-      if (((node.touched >>> slot) & 1) === 0) return blockAt(node, slot, length);
-      const child = node.children![slot]!;
-      if (child.depth > below) return lowestAround(Prefix.of(child, below), child, length);
-      if (child.largest <= length) {
+      if (((touched >>> slot) & 1) === 0) return store.blockAt(family, node, slot, length);
+      const child = store.childAt(node, slot);
+      if (mem[child + DEPTH]! > depth + STRIDE) {
+        const region = store.blockAt(family, node, slot, depth + STRIDE);
+        return lowestAround(store, region, child, length);
+      }
+      if (mem[child + LARGEST]! <= length) {
         node = child;
         slots = ALL;
         continue descend;
@@ -41,59 +50,38 @@ export function lowestIn(
  * The lowest free block of `length` in a region where nothing is claimed
  * outside of `child`, which is no larger than the region.
  */
-export function lowestAround(
+export function lowestAround<Owner>(
+  store: ClaimStore<Owner>,
   region: Prefix,
-  child: ClaimNode<unknown>,
+  child: number,
   length: number,
 ): Prefix | undefined {
-  if (!agree(region, child, Math.min(length, child.depth))) return behind(region, 0, length);
-  if (length > child.depth && child.largest <= length) return lowestIn(child, ALL, length);
-  // The region begins with a block (of this length, or the child's range) that is no use.
-  const used = Math.min(length, child.depth);
-  return used === region.length ? undefined : behind(region, used, length);
-}
-
-/** The block of `length` at the region's start, or right behind the first `skipped` length's worth. */
-function behind(region: Prefix, skipped: number, length: number): Prefix {
-  const { family, w0, w1, w2, w3 } = region;
-  if (skipped === 0) return new Prefix(family, length, w0, w1, w2, w3);
-  return withBits(region, family, skipped - 1, 1 << (31 - ((skipped - 1) & 31)), length);
-}
-
-/** The block of `length` at the start of a slot. */
-function blockAt(node: ClaimNode<unknown>, slot: number, length: number): Prefix {
-  const { family, depth } = node;
-  const bits = slot << (28 - (depth & 31));
-  if (depth < 32) return new Prefix(family, length, node.w0 | bits, node.w1, node.w2, node.w3);
-  return withBits(node, family, depth, bits, length);
-}
-
-function withBits(
-  at: Words,
-  family: Prefix['family'],
-  position: number,
-  bits: number,
-  length: number,
-): Prefix {
-  const index = position >>> 5;
-  return new Prefix(
-    family,
-    length,
-    index === 0 ? at.w0 | bits : at.w0,
-    index === 1 ? at.w1 | bits : at.w1,
-    index === 2 ? at.w2 | bits : at.w2,
-    index === 3 ? at.w3 | bits : at.w3,
-  );
+  const depth = store.mem[child + DEPTH]!;
+  // The region's first part that the child may make a difference to.
+  const first = Prefix.of(region, Math.min(length, depth));
+  if (!store.agrees(child, first, first.length)) return Prefix.of(region, length);
+  if (length > depth && store.mem[child + LARGEST]! <= length) {
+    return lowestIn(store, region.family, child, ALL, length);
+  }
+  const behind = first.length === region.length ? undefined : first.next();
+  return behind && Prefix.of(behind, length);
 }
 
 /** How many free blocks of `length` the given slots of the node hold; not saturated. */
-export function countIn(node: ClaimNode<unknown>, slots: number, length: number): number {
-  const below = node.depth + STRIDE;
-  const free = ~node.touched & slots;
-  if (length <= below) return bitCount(runsOf(free, length - node.depth));
+export function countIn<Owner>(
+  store: ClaimStore<Owner>,
+  node: number,
+  slots: number,
+  length: number,
+): number {
+  const { mem } = store;
+  const below = mem[node + DEPTH]! + STRIDE;
+  const touched = mem[node + TOUCHED]!;
+  const free = ~touched & slots;
+  if (length <= below) return bitCount(runsOf(free, length - below + STRIDE));
   let count = bitCount(free) * 2 ** (length - below);
-  for (let rest = ~node.covered & node.touched & slots; rest !== 0; rest &= rest - 1) {
-    count += countAround(below, node.children![lowestBit(rest)]!, length);
+  for (let rest = ~mem[node + COVERED]! & touched & slots; rest !== 0; rest &= rest - 1) {
+    count += countAround(store, below, store.childAt(node, lowestBit(rest)), length);
   }
   return count;
 }
@@ -102,19 +90,15 @@ export function countIn(node: ClaimNode<unknown>, slots: number, length: number)
  * The same for a region of `regionLength` around `child`. Powers of two, and
  * differences of two that are exact wherever they are not beyond saturation.
  */
-export function countAround(
+export function countAround<Owner>(
+  store: ClaimStore<Owner>,
   regionLength: number,
-  child: ClaimNode<unknown>,
+  child: number,
   length: number,
 ): number {
+  const depth = store.mem[child + DEPTH]!;
   const all = 2 ** (length - regionLength);
-  if (length <= child.depth) return all - 1;
-  const inChild = child.largest <= length ? countIn(child, ALL, length) : 0;
-  return all - 2 ** (length - child.depth) + inChild;
-}
-
-function bitCount(bits: number): number {
-  let count = 0;
-  for (let rest = bits; rest !== 0; rest &= rest - 1) count++;
-  return count;
+  if (length <= depth) return all - 1;
+  const inChild = store.mem[child + LARGEST]! <= length ? countIn(store, child, ALL, length) : 0;
+  return all - 2 ** (length - depth) + inChild;
 }

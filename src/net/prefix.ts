@@ -86,19 +86,22 @@ export class Prefix {
   /** The block number `index` of those of `length` that this one divides into. */
   subPrefix(length: number, index: number | bigint): Prefix {
     const bits = length - this.length;
-    const inRange =
-      typeof index === 'bigint'
-        ? bits >= 0 && index >= 0n && index >> BigInt(bits) === 0n
-        : bits >= 0 && Number.isSafeInteger(index) && index >= 0 && index < 2 ** bits;
-    if (!inRange || length > familyBits(this.family)) {
-      throw new RangeError(`${this} has no /${length} number ${index}`);
+    if (typeof index === 'number' && this.family === 'ipv4' && bits >= 0 && length <= 32) {
+      // Shifts count modulo 32, so the whole of IPv4 (bits === 32) has its own test.
+      const fits = bits === 32 ? index <= 0xffffffff : index >>> bits === 0;
+      if (fits && index >= 0 && Number.isInteger(index)) {
+        const shifted = length === 0 ? 0 : index << (32 - length);
+        return new Prefix('ipv4', length, this.w0 | shifted, 0, 0, 0);
+      }
     }
-    if (this.family === 'ipv4') {
-      const w0 = (this.w0 >>> 0) + Number(index) * 2 ** (32 - length);
-      return new Prefix('ipv4', length, w0 | 0, 0, 0, 0);
+    const last = familyBits(this.family);
+    if (bits >= 0 && length <= last && index >= 0 && Number.isInteger(Number(index))) {
+      const offset = BigInt(index);
+      if (offset >> BigInt(bits) === 0n) {
+        return Prefix.of(this.first().plus(offset << BigInt(last - length)), length);
+      }
     }
-    const address = this.first().plus(BigInt(index) << BigInt(128 - length));
-    return new Prefix('ipv6', length, address.w0, address.w1, address.w2, address.w3);
+    throw new RangeError(`${this} has no /${length} number ${index}`);
   }
 
   /** Which of this block's sub-blocks of that size `sub` is; -1n if it lies elsewhere. */

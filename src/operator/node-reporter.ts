@@ -41,7 +41,7 @@ export class NodeReporter {
       options.metrics.gauge('cadastre_nodes_unserved', 'Nodes that lack a block, by reason.'),
     );
     this.#findingGauge = new ReasonGauge(
-      options.metrics.gauge('cadastre_findings', 'Findings about nodes, by reason.'),
+      options.metrics.gauge('cadastre_findings', 'Nodes with findings, by reason.'),
     );
   }
 
@@ -130,8 +130,9 @@ class ReasonGauge {
     before: ReadonlyArray<{ reason: Reason }>,
     after: ReadonlyArray<{ reason: Reason }>,
   ): void {
-    for (const { reason } of before) this.#add(reason, -1);
-    for (const { reason } of after) this.#add(reason, 1);
+    // A node that lacks both families for one reason is one node.
+    for (const reason of new Set(before.map((one) => one.reason))) this.#add(reason, -1);
+    for (const reason of new Set(after.map((one) => one.reason))) this.#add(reason, 1);
   }
 
   #add(reason: Reason, by: number): void {

@@ -77,7 +77,10 @@ export class NodeWorker {
       const outcome = await writer.create(cut.prefix, cut.pool, node);
       if (outcome.kind === 'ours') this.#say('Adopted', node, cut, 'was held already');
     }
-    if (decision.rebind.length > 0 || decision.adopt.length > 0) return true;
+    for (const cut of decision.unguarded) await this.#guard(cut);
+    const isRegistered =
+      decision.rebind.length + decision.adopt.length + decision.unguarded.length > 0;
+    if (isRegistered) return true;
     if (!this.mayAssign) return false;
     for (const block of decision.surplus) {
       if (block.phase === 'Draining') continue;

@@ -56,7 +56,12 @@ function judgeHolding(register: Register, node: ClusterNode, prefix: Prefix): Ve
   for (const claim of register.claims.overlapping(prefix)) {
     if (!claim.owner.startsWith('node/')) continue;
     const other = claim.owner.slice('node/'.length);
-    if (other === node.name || !hasPrecedence(register, other, claim.prefix, node)) continue;
+    if (other === node.name) {
+      if (claim.prefix.equals(prefix) || !isRegistered(register, other, claim.prefix)) continue;
+      const detail = `${prefix} of ${node.name} overlaps its own block ${claim.prefix}`;
+      return refuse('OverlappingBlocks', [node.name], detail);
+    }
+    if (!hasPrecedence(register, other, claim.prefix, node)) continue;
     const names = [other, node.name];
     return claim.prefix.equals(prefix)
       ? refuse('DuplicateBlock', names, `${prefix} is held by ${other} and by ${node.name}`)
@@ -86,8 +91,12 @@ function hasPrecedence(
   theirs: Prefix,
   node: ClusterNode,
 ): boolean {
-  if (register.blocksOf(other).some((block) => block.prefix.equals(theirs))) return true;
+  if (isRegistered(register, other, theirs)) return true;
   const peer = register.nodes.get(other);
   if (peer === undefined) return true;
   return (peer.createdMs - node.createdMs || compareText(peer.name, node.name)) < 0;
+}
+
+function isRegistered(register: Register, nodeName: string, prefix: Prefix): boolean {
+  return register.blocksOf(nodeName).some((block) => block.prefix.equals(prefix));
 }

@@ -53,6 +53,9 @@ export function planAllocation(
     const decision = decide(register, name, rules);
     if (decision === undefined) continue;
     for (const cut of decision.assign) register.putBlock(asBlock(register, name, cut));
+    for (const block of decision.rebind) {
+      register.putBlock({ ...block, phase: 'Active', nodeUid: decision.node.uid });
+    }
     const taken = adopted.get(name) ?? [];
     const isAdopted = (block: Block) => taken.some((cut) => cut.prefix.equals(block.prefix));
     const blocks: PlannedBlock[] = [
@@ -64,7 +67,7 @@ export function planAllocation(
     planned.set(name, { name, blocks, refused: decision.refused });
     findings.push(...decision.findings);
   }
-  findings.push(...poolFindings(register));
+  findings.push(...poolFindings(register), ...goneHolders(register));
   return {
     apiVersion,
     kind: 'AllocationPlan',
@@ -72,7 +75,7 @@ export function planAllocation(
     pools: [...register.poolSet.pools]
       .sort((a, b) => compareText(a.name, b.name))
       .map((pool) => {
-        const { capacity, assigned, free, cooling } = totalUsage(poolUsage(register, pool));
+        const { capacity, assigned, free, cooling } = totalUsage(pool, poolUsage(register, pool));
         return { name: pool.name, capacity, assigned, free, cooling, families: poolFamilies(pool) };
       }),
     findings,
@@ -88,6 +91,31 @@ export function poolFindings(register: Register): Finding[] {
       { reason: problem.reason, nodes: [], cidr: pool.cidrs.join(', '), detail: problem.detail },
     ];
   });
+}
+
+/** Blocks and records of nodes that do not exist: they keep land out of use. */
+export function goneHolders(register: Register): Finding[] {
+  const found: Finding[] = [];
+  const tell = (nodeName: string, cidr: string, detail: string) =>
+    found.push({ reason: 'HolderGone', nodes: [nodeName], cidr, detail });
+  for (const { nodeName, phase, prefix } of register.blocks.values()) {
+    if (phase === 'Guard' || phase === 'Cooling' || register.nodes.has(nodeName)) continue;
+    tell(
+      nodeName,
+      `${prefix}`,
+      `${prefix} is registered for ${nodeName}, which does not exist; it will cool and be freed`,
+    );
+  }
+  for (const { name, podCidrs } of register.ciliumNodes.values()) {
+    if (podCidrs.length === 0 || register.nodes.has(name)) continue;
+    const cidr = podCidrs.join(', ');
+    tell(
+      name,
+      cidr,
+      `CiliumNode ${name} holds ${cidr}, but there is no Node of that name; nobody else is given it`,
+    );
+  }
+  return found;
 }
 
 function decide(register: Register, name: string, rules: Rules): NodeDecision | undefined {

@@ -91,7 +91,10 @@ function tryPool(
   const elsewhere = offers.find(
     (family) =>
       !wanted.includes(family) &&
-      !held.some((block) => block.pool === pool.name && block.prefix.family === family),
+      !held.some(
+        (block) =>
+          block.prefix.family === family && register.poolSet.homeOf(block)?.name === pool.name,
+      ),
   );
   if (elsewhere !== undefined) {
     const detail = `pool ${pool.name} serves both families or none, and the node has its ${elsewhere} from elsewhere`;

@@ -1,7 +1,7 @@
 import { defaultCooldownSeconds } from '../model/ip-pool.ts';
 import type { Block } from '../model/node-block.ts';
+import { gaveBack } from '../model/node-report.ts';
 import type { Reason } from '../model/reasons.ts';
-import { parsePrefix } from '../net/prefix.ts';
 import { allHoldings } from './holdings.ts';
 import type { Register } from './register.ts';
 
@@ -30,7 +30,7 @@ export function decideBlock(
   if (block.phase === 'Guard') return guardStep(register, block);
   const node = register.nodes.get(block.nodeName);
   if (block.phase === 'Cooling') {
-    const pool = register.poolSet.get(block.pool);
+    const pool = register.poolSet.homeOf(block);
     const seconds = pool?.cooldownSeconds ?? defaultCooldownSeconds;
     const untilMs = block.coolingSinceMs + seconds * 1000;
     return nowMs >= untilMs ? { kind: 'free' } : { kind: 'rest', untilMs };
@@ -48,34 +48,32 @@ function isGivenBack(register: Register, block: Block, byDemand: boolean): boole
   if (block.phase !== 'Draining' && !byDemand) return false;
   const report = register.reports.get(block.nodeName);
   if (report !== undefined && report.nodeUid === block.nodeUid) {
-    const released = report.releases.some((text) => parsePrefix(text)?.equals(block.prefix));
-    if (!released) return false;
+    if (!gaveBack(report, block)) return false;
     if (block.phase === 'Draining') return true;
-    const siblings = register
+    // Not its last one: a node always has at least one block of a family.
+    return register
       .blocksOf(block.nodeName)
-      .filter(
+      .some(
         (other) =>
           other.prefix.family === block.prefix.family &&
           other.phase === 'Active' &&
           other !== block &&
-          !report.releases.some((text) => parsePrefix(text)?.equals(other.prefix)),
+          !gaveBack(report, other),
       );
-    return siblings.length > 0;
   }
   if (block.phase !== 'Draining') return false;
   const evidence = allHoldings(register.holdingsOf(block.nodeName));
   return !evidence.some((held) => held.overlaps(block.prefix));
 }
 
-/** A guard goes when none of the blocks it guards is registered any more. */
+/**
+ * A guard goes when no node holds a block of another size in its cell. Asked of
+ * the claims, not of the guard's own list: the list may lack a block that moved
+ * in later. A node that holds exactly the cell is waiting for the guard to go.
+ */
 function guardStep(register: Register, guard: Block): BlockStep {
-  for (const text of guard.guards) {
-    const prefix = parsePrefix(text);
-    if (prefix === undefined) continue;
-    const held = register.claims
-      .overlapping(prefix)
-      .some(({ prefix: other, owner }) => other.equals(prefix) && owner.startsWith('node/'));
-    if (held) return { kind: 'stay' };
-  }
-  return { kind: 'free' };
+  const isNeeded = register.claims
+    .overlapping(guard.prefix)
+    .some(({ prefix, owner }) => owner.startsWith('node/') && !prefix.equals(guard.prefix));
+  return isNeeded ? { kind: 'stay' } : { kind: 'free' };
 }

@@ -1,4 +1,4 @@
-import type { Pool } from '../model/ip-pool.ts';
+import { type Pool, unnameable } from '../model/ip-pool.ts';
 import { clusterPoolName } from '../model/keys.ts';
 import { type Family, families, familyBits } from '../net/family.ts';
 import { type Prefix, parsePrefix, prefixProblem } from '../net/prefix.ts';
@@ -87,6 +87,8 @@ function readCidrs(
       problems.push(`${flag}=${text} is not an ${family === 'ipv4' ? 'IPv4' : 'IPv6'} CIDR`);
       continue;
     }
+    const nameless = unnameable(prefix);
+    if (nameless !== undefined) problems.push(`${flag}: ${nameless}`);
     const clash = found.find((other) => other.overlaps(prefix));
     if (clash !== undefined) problems.push(`${flag}: ${text} overlaps ${clash}`);
     found.push(prefix);

@@ -2,6 +2,7 @@ import { families } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { NodeDecision } from './decide-node.ts';
 import type { Finding } from './finding.ts';
+import { sourceNames } from './holdings.ts';
 import type { Register } from './register.ts';
 
 /**
@@ -35,13 +36,6 @@ export function disagreements(register: Register, decision: NodeDecision): Findi
   }
   return found;
 }
-
-const sourceNames = {
-  ciliumnode: 'CiliumNode.spec.ipam.podCIDRs',
-  spec: 'Node.spec.podCIDRs',
-  annotation: 'the annotation network.cilium.io/…-pod-cidr',
-  'old-annotation': 'the annotation io.cilium.network.…-pod-cidr',
-} as const;
 
 function sameSet(a: readonly Prefix[], b: readonly Prefix[]): boolean {
   return a.length === b.length && a.every((p) => b.some((q) => q.equals(p)));

@@ -20,6 +20,14 @@ export const holdingSources: readonly HoldingSource[] = [
   'old-annotation',
 ];
 
+/** Where a person finds the record. */
+export const sourceNames: Readonly<Record<HoldingSource, string>> = {
+  ciliumnode: 'CiliumNode.spec.ipam.podCIDRs',
+  spec: 'Node.spec.podCIDRs',
+  annotation: 'the annotation network.cilium.io/…-pod-cidr',
+  'old-annotation': 'the annotation io.cilium.network.…-pod-cidr',
+};
+
 export interface Holdings {
   /** Per source and family, in the order the record gives them. */
   bySource: Map<HoldingSource, Record<Family, Prefix[]>>;
@@ -67,6 +75,21 @@ export function trustedHoldings(holdings: Holdings, family: Family): Prefix[] {
     if (found[family].length > 0) return found[family];
   }
   return [];
+}
+
+/**
+ * Whether a list of holdings is the node's own word for what it is to have: it
+ * names every block of the family that is registered. Then the rest of it is yet
+ * to be adopted (nothing was so far, or a crash came between two adoptions). A
+ * list that leaves a registered block out speaks of something else.
+ */
+export function isRestOf(
+  held: readonly Prefix[],
+  registered: ReadonlyArray<{ prefix: Prefix }>,
+): boolean {
+  return registered.every(
+    ({ prefix }) => prefix.family !== held[0]?.family || held.some((other) => other.equals(prefix)),
+  );
 }
 
 export function allHoldings(holdings: Holdings): Prefix[] {

@@ -1,4 +1,4 @@
-import { type Pool, poolFamilies } from '../model/ip-pool.ts';
+import { isFromFlags, type Pool, poolFamilies } from '../model/ip-pool.ts';
 import { type Labels, selects } from '../model/label-selector.ts';
 import type { Reason } from '../model/reasons.ts';
 import type { Family } from '../net/family.ts';
@@ -9,6 +9,8 @@ import { PrefixSet } from '../net/prefix-set.ts';
 export interface NamedNetwork {
   name: string;
   prefix: Prefix;
+  /** A node's own address; the range in the flags may lie around it. */
+  isNode?: boolean;
 }
 
 /** Why a pool serves nothing, with the other's name. */
@@ -52,6 +54,17 @@ export class PoolSet {
     return holders.find((pool) => !this.#problems.has(pool.name)) ?? holders[0];
   }
 
+  /**
+   * The pool that a block belongs to now: the one it was cut from, as long as
+   * that contains it; else whichever does. (After a change of mode the blocks
+   * still carry the name of a pool that is no more.)
+   */
+  homeOf({ pool, prefix }: { pool: string; prefix: Prefix }): Pool | undefined {
+    const named = this.#byName.get(pool);
+    if (named?.cidrs.some((cidr) => cidr.contains(prefix))) return named;
+    return this.containing(prefix);
+  }
+
   /** The pools that select a node, best first: priority, then specificity, then name. */
   selecting(labels: Labels): Pool[] {
     return this.pools.filter((pool) => selects(pool.selector, labels)).sort(byPreference);
@@ -92,11 +105,13 @@ function overlapsPool(pool: Pool, senior: readonly Pool[]): PoolProblem | undefi
 /** What the pool itself reserves cannot be handed out, so it may overlap. */
 function overlapsNetwork(pool: Pool, networks: readonly NamedNetwork[]): PoolProblem | undefined {
   const reserved = PrefixSet.of(pool.reserved);
-  for (const { name, prefix } of networks) {
-    const cidr = pool.cidrs.find((ours) => ours.overlaps(prefix));
+  for (const { name, prefix, isNode } of networks) {
+    if (isNode && isFromFlags(pool)) continue;
+    const cidr = pool.cidrs.find((ours) => {
+      const shared = ours.length > prefix.length ? ours : prefix;
+      return ours.overlaps(prefix) && !reserved.covers(shared);
+    });
     if (cidr === undefined) continue;
-    const shared = cidr.length > prefix.length ? cidr : prefix;
-    if (reserved.covers(shared)) continue;
     const detail = `${cidr} of pool ${pool.name} overlaps ${prefix} of ${name}`;
     return { reason: 'OverlapsNetwork', detail };
   }

@@ -1,5 +1,6 @@
-import type { CidrUsage, Pool, PoolStatus } from '../model/ip-pool.ts';
+import { type CidrUsage, type Pool, type PoolStatus, poolFamilies } from '../model/ip-pool.ts';
 import type { Condition } from '../model/object.ts';
+import type { Family } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { Register } from './register.ts';
 
@@ -34,21 +35,36 @@ function cidrUsage(
 
 const saturate = (count: number) => Math.min(count, Number.MAX_SAFE_INTEGER);
 
-export function totalUsage(usage: readonly CidrUsage[]): Omit<CidrUsage, 'cidr'> {
-  const total = { capacity: 0, assigned: 0, free: 0, cooling: 0 };
-  for (const one of usage) {
+/**
+ * One line for a whole pool: the figures of the family that runs out first. In a
+ * pool of both families a node takes one block of each, so a sum would speak of
+ * thousands of free blocks where not one more node can be served.
+ */
+export function totalUsage(pool: Pool, usage: readonly CidrUsage[]): Omit<CidrUsage, 'cidr'> {
+  const totals = poolFamilies(pool).map((family) => familyUsage(pool, usage, family));
+  const [first = none, ...others] = totals;
+  return others.reduce((scarcest, other) => (other.free < scarcest.free ? other : scarcest), first);
+}
+
+const none = { capacity: 0, assigned: 0, free: 0, cooling: 0 };
+
+export function familyUsage(pool: Pool, usage: readonly CidrUsage[], family: Family) {
+  const total = { ...none };
+  pool.cidrs.forEach((cidr, at) => {
+    const one = usage[at];
+    if (cidr.family !== family || one === undefined) return;
     total.capacity = saturate(total.capacity + one.capacity);
     total.assigned += one.assigned;
     total.free = saturate(total.free + one.free);
     total.cooling += one.cooling;
-  }
+  });
   return total;
 }
 
 /** The status a pool should show. `nowText` dates the conditions that changed. */
 export function desiredPoolStatus(register: Register, pool: Pool, nowText: string): PoolStatus {
   const usage = poolUsage(register, pool);
-  const total = totalUsage(usage);
+  const total = totalUsage(pool, usage);
   const problem = register.poolSet.problem(pool.name);
   const full = fullFamilies(pool, usage);
   const conditions: Array<Omit<Condition, 'lastTransitionTime'>> = [
@@ -59,7 +75,7 @@ export function desiredPoolStatus(register: Register, pool: Pool, nowText: strin
             type: 'Ready',
             status: 'False',
             reason: 'PoolInUse',
-            message: `being deleted; ${total.assigned + total.cooling} blocks are still held`,
+            message: `being deleted; ${register.blocksOfPool(pool.name).size} blocks are still held`,
           }
         : pool.disabled
           ? {

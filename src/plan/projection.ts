@@ -92,11 +92,11 @@ export function immutableDisagreement(
   switches: ProjectionSwitches,
 ): string | undefined {
   if (!switches.nodeSpec || node.podCidrs.length === 0) return undefined;
-  const wrong = node.podCidrs.filter((text) => {
-    const theirs = parsePrefix(text);
-    return theirs === undefined || !blocks.some((ours) => ours.equals(theirs));
-  });
-  if (wrong.length === 0 || blocks.length === 0) return undefined;
+  const theirs = node.podCidrs.map((text) => parsePrefix(text));
+  const isWrong = theirs.some((one) => one === undefined || !blocks.some((own) => own.equals(one)));
+  // A family cannot be added later either.
+  const lacks = blocks.some((own) => !theirs.some((one) => one?.family === own.family));
+  if (blocks.length === 0 || !(isWrong || lacks)) return undefined;
   return `Node.spec.podCIDRs of ${node.name} is ${node.podCidrs.join(', ')} and cannot be changed to ${blocks.join(', ')}; only a Node that is deleted and registered again can carry another value`;
 }
 
@@ -126,13 +126,11 @@ export function projectOnCiliumNode(
     return { kind: 'none' };
   }
   const operations: PatchOperation[] = [{ op: 'test', path: '/metadata/uid', value: cilium.uid }];
-  if (!cilium.hasSpec) operations.push({ op: 'add', path: '/spec', value: { ipam: { podCIDRs } } });
-  else if (!cilium.hasIpam) operations.push({ op: 'add', path: '/spec/ipam', value: { podCIDRs } });
-  else {
-    const before = cilium.podCidrs.length > 0 ? [...cilium.podCidrs] : null;
-    operations.push({ op: 'test', path: '/spec/ipam/podCIDRs', value: before });
-    operations.push({ op: 'add', path: '/spec/ipam/podCIDRs', value: podCIDRs });
-  }
+  const replace = (path: string, before: unknown, value: unknown) =>
+    operations.push({ op: 'test', path, value: before }, { op: 'add', path, value });
+  if (!cilium.hasSpec) replace('/spec', null, { ipam: { podCIDRs } });
+  else if (!cilium.hasIpam) replace('/spec/ipam', null, { podCIDRs });
+  else replace('/spec/ipam/podCIDRs', cilium.hasPodCidrs ? [...cilium.podCidrs] : null, podCIDRs);
   const overwrites = cilium.podCidrs.filter((text) => !podCIDRs.includes(text));
   return { kind: 'patch', operations, overwrites };
 }

@@ -1,13 +1,20 @@
 import type { CiliumNode } from '../model/cilium-node.ts';
-import type { Pool } from '../model/ip-pool.ts';
+import { isFromFlags, type Pool } from '../model/ip-pool.ts';
+import { clusterPoolName } from '../model/keys.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
 import type { NodeReport } from '../model/node-report.ts';
 import { ClaimIndex } from '../net/claim-index.ts';
-import { type Family, families } from '../net/family.ts';
+import { families } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
 import { parsePrefix } from '../net/prefix.ts';
-import { type HoldingSource, type Holdings, readHoldings, trustedHoldings } from './holdings.ts';
+import {
+  type HoldingSource,
+  type Holdings,
+  isRestOf,
+  readHoldings,
+  trustedHoldings,
+} from './holdings.ts';
 import { type NamedNetwork, PoolSet } from './pool-set.ts';
 
 /**
@@ -29,12 +36,13 @@ import { type NamedNetwork, PoolSet } from './pool-set.ts';
  *   shadow/N    what less trusted records say N holds; nobody else is given it,
  *               but its true owner may adopt it
  *   guard/NAME  a cell that odd-sized blocks lie in
- *   pool/P      what pool P reserves
+ *   pool/P      what pool P reserves of its own land, as long as P may serve
+ *   address/N   node N's own address, where it lies in the range the flags give
  *
  * Claims are compared as sets per owner and brought up to date on every change;
  * no code path adds or removes a single claim by hand.
  */
-export type Owner = `node/${string}` | `shadow/${string}` | `guard/${string}` | `pool/${string}`;
+export type Owner = `${'node' | 'shadow' | 'guard' | 'pool' | 'address'}/${string}`;
 
 export class Register {
   readonly claims = new ClaimIndex<string>();
@@ -48,7 +56,8 @@ export class Register {
   readonly #networks = new Map<string, NamedNetwork[]>();
   readonly #pools = new Map<string, Pool>();
   readonly #blocksByNode = new Map<string, Set<Block>>();
-  readonly #blocksByPool = new Map<string, Set<Block>>();
+  /** By the pool each block belongs to now; made when asked for, dropped when pools change. */
+  #blocksByPool: Map<string, Set<Block>> | undefined;
   readonly #pending = new Map<string, Prefix[]>();
   readonly #claimed = new Map<string, Map<string, { prefix: Prefix; owner: Owner }>>();
   readonly #holdings = new Map<string, Holdings>();
@@ -59,15 +68,16 @@ export class Register {
 
   putPool(pool: Pool): void {
     this.#pools.set(pool.name, pool);
-    this.#poolsChanged(pool.name);
+    this.#judgePools();
   }
 
   removePool(name: string): void {
     this.#pools.delete(name);
-    this.#poolsChanged(name);
+    this.#judgePools();
+    this.#setClaims(`pool/${name}`, []);
   }
 
-  /** Networks that no pool may overlap, by who says so: `services`, or a node's name. */
+  /** Networks that no pool may overlap, by who says so: `services`, or `node/NAME`. */
   putNetworks(source: string, networks: NamedNetwork[]): void {
     const before = this.#networks.get(source);
     if (before === undefined && networks.length === 0) return;
@@ -82,13 +92,13 @@ export class Register {
 
   putNode(node: ClusterNode): void {
     this.nodes.set(node.name, node);
-    this.putNetworks(node.name, nodeNetworks(node));
+    this.putNetworks(`node/${node.name}`, nodeNetworks(node));
     this.#refresh(node.name);
   }
 
   removeNode(name: string): void {
     this.nodes.delete(name);
-    this.putNetworks(name, []);
+    this.putNetworks(`node/${name}`, []);
     this.#refresh(name);
   }
 
@@ -115,7 +125,7 @@ export class Register {
     if (before !== undefined) this.#unlink(before);
     this.blocks.set(block.name, block);
     linkTo(this.#blocksByNode, block.nodeName, block);
-    linkTo(this.#blocksByPool, block.pool, block);
+    if (this.#blocksByPool) linkTo(this.#blocksByPool, this.#homeOf(block), block);
     this.#refreshBlockOwner(block);
     if (before !== undefined && before.nodeName !== block.nodeName) this.#refreshBlockOwner(before);
   }
@@ -148,7 +158,14 @@ export class Register {
     return [...found].sort((a, b) => a.createdMs - b.createdMs || a.prefix.compare(b.prefix));
   }
 
+  /** The blocks that belong to a pool: by where they lie, whatever they were cut from. */
   blocksOfPool(pool: string): ReadonlySet<Block> {
+    if (this.#blocksByPool === undefined) {
+      this.#blocksByPool = new Map();
+      for (const block of this.blocks.values()) {
+        linkTo(this.#blocksByPool, this.#homeOf(block), block);
+      }
+    }
     return this.#blocksByPool.get(pool) ?? new Set();
   }
 
@@ -160,15 +177,24 @@ export class Register {
 
   #unlink(block: Block): void {
     unlinkFrom(this.#blocksByNode, block.nodeName, block);
-    unlinkFrom(this.#blocksByPool, block.pool, block);
+    if (this.#blocksByPool) unlinkFrom(this.#blocksByPool, this.#homeOf(block), block);
+  }
+
+  #homeOf(block: Block): string {
+    return this.poolSet.homeOf(block)?.name ?? block.pool;
   }
 
   #refreshBlockOwner(block: Block): void {
     if (block.nodeName !== '') this.#refresh(block.nodeName);
     else {
+      // A block of a node may have taken the guard's name since.
       const stands = this.blocks.get(block.name);
       const owner: Owner = `guard/${block.name}`;
-      this.#setClaims(owner, stands === undefined ? [] : [{ prefix: stands.prefix, owner }]);
+      const guards = stands === undefined || stands.nodeName !== '' ? [] : [stands];
+      this.#setClaims(
+        owner,
+        guards.map(({ prefix }) => ({ prefix, owner })),
+      );
     }
   }
 
@@ -186,22 +212,35 @@ export class Register {
       const key = prefix.toString();
       if (!wanted.has(key)) wanted.set(key, { prefix, owner: by });
     };
-    const registered = new Set<Family>();
-    for (const block of this.#blocksByNode.get(nodeName) ?? []) {
-      want(block.prefix, owner);
-      registered.add(block.prefix.family);
-    }
+    const blocks = this.#blocksByNode.get(nodeName) ?? [];
+    for (const block of blocks) want(block.prefix, owner);
     for (const prefix of this.#pending.get(nodeName) ?? []) want(prefix, owner);
     if (node !== undefined) {
+      const live = [...blocks].filter((block) => block.phase !== 'Cooling');
       for (const family of families) {
-        if (registered.has(family)) continue;
-        for (const prefix of trustedHoldings(holdings, family)) want(prefix, owner);
+        const trusted = trustedHoldings(holdings, family);
+        if (isRestOf(trusted, live)) for (const prefix of trusted) want(prefix, owner);
       }
     }
     for (const found of holdings.bySource.values()) {
       for (const prefix of [...found.ipv4, ...found.ipv6]) want(prefix, `shadow/${nodeName}`);
     }
+    if (node !== undefined)
+      for (const { prefix } of this.#avoided(node)) want(prefix, `address/${nodeName}`);
     this.#setClaims(owner, [...wanted.values()]);
+  }
+
+  /**
+   * A pool object that overlaps the nodes' own network is refused. The range in
+   * the flags serves a whole cluster (Cilium's default is 10.0.0.0/8), so there
+   * only the blocks around the nodes' addresses are left out.
+   */
+  #avoided(node: ClusterNode): NamedNetwork[] {
+    const pool = this.#pools.get(clusterPoolName);
+    if (pool === undefined || !isFromFlags(pool)) return [];
+    return nodeNetworks(node).filter(({ prefix }) =>
+      pool.cidrs.some((cidr) => cidr.contains(prefix)),
+    );
   }
 
   #setClaims(key: string, claims: ReadonlyArray<{ prefix: Prefix; owner: Owner }>): void {
@@ -218,19 +257,28 @@ export class Register {
     else this.#claimed.delete(key);
   }
 
-  #poolsChanged(name: string): void {
-    this.#judgePools();
-    const owner: Owner = `pool/${name}`;
-    const reserved = this.#pools.get(name)?.reserved ?? [];
-    this.#setClaims(
-      owner,
-      reserved.map((prefix) => ({ prefix, owner })),
-    );
-  }
-
+  /** A pool that serves nothing must not keep land from one that does. */
   #judgePools(): void {
     this.poolSet = new PoolSet(this.#pools.values(), [...this.#networks.values()].flat());
+    this.#blocksByPool = undefined;
+    for (const pool of this.poolSet.pools) {
+      const owner: Owner = `pool/${pool.name}`;
+      const reserved = this.poolSet.problem(pool.name) === undefined ? ownReserved(pool) : [];
+      this.#setClaims(
+        owner,
+        reserved.map((prefix) => ({ prefix, owner })),
+      );
+    }
   }
+}
+
+/** What a pool reserves, cut down to its own land: other pools are none of its business. */
+function ownReserved({ cidrs, reserved }: Pool): Prefix[] {
+  return reserved.flatMap((range) =>
+    cidrs
+      .filter((cidr) => cidr.overlaps(range))
+      .map((cidr) => (cidr.length > range.length ? cidr : range)),
+  );
 }
 
 function linkTo(map: Map<string, Set<Block>>, key: string, block: Block): void {
@@ -248,7 +296,7 @@ function unlinkFrom(map: Map<string, Set<Block>>, key: string, block: Block): vo
 function nodeNetworks(node: ClusterNode): NamedNetwork[] {
   return node.addresses.flatMap((address) => {
     const prefix = parsePrefix(`${address}/${address.includes(':') ? 128 : 32}`);
-    return prefix === undefined ? [] : [{ name: `node ${node.name}`, prefix }];
+    return prefix === undefined ? [] : [{ name: `node ${node.name}`, prefix, isNode: true }];
   });
 }
 

@@ -40,7 +40,20 @@ kill -s KILL -- "-$1"
 sleep 0.2
 rm -rf "$2"`;
 
+let isTiedToRunner = false;
+
+/**
+ * A test worker whose runner was killed would go on to the end of its file, on
+ * its own; the channel between them closes at once.
+ */
+function tieToRunner(): void {
+  if (isTiedToRunner || process.channel === undefined) return;
+  isTiedToRunner = true;
+  process.once('disconnect', () => process.exit(1));
+}
+
 export function startPart(options: PartOptions): PartProcess {
+  tieToRunner();
   const log = openSync(options.logFile, 'a');
   const child = spawn(options.binary, options.args, {
     cwd: options.dir,

@@ -1,0 +1,45 @@
+import { type Clock, systemClock } from '../base/clock.ts';
+
+/**
+ * What a command has of the world: two streams, and the few things it may ask.
+ * Data goes to stdout and words to stderr, so that a pipe carries data alone.
+ */
+export interface Door {
+  /** Data, to stdout. */
+  write(text: string): void;
+  /** A line of words, to stderr. */
+  say(line: string): void;
+  readStdin(): Promise<Uint8Array>;
+  readonly env: NodeJS.ProcessEnv;
+  readonly clock: Clock;
+  /** How wide a table may be. */
+  readonly columns: number;
+  /** 0 fine, 1 failed, 2 wrong usage. */
+  exitCode: number;
+}
+
+/** Wide enough for an IPv6 block and a reason, narrow enough for a mail. */
+const usualColumns = 100;
+
+export function processDoor(): Door {
+  // Whoever reads us may stop early (`| head`): then there is nobody left to tell.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  return {
+    write: (text) => void process.stdout.write(text),
+    say: (line) => void process.stderr.write(`${line}\n`),
+    readStdin,
+    env: process.env,
+    clock: systemClock,
+    columns: Math.max(process.stdout.columns ?? 0, usualColumns),
+    exitCode: 0,
+  };
+}
+
+async function readStdin(): Promise<Uint8Array> {
+  const pieces: Buffer[] = [];
+  for await (const piece of process.stdin) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces);
+}

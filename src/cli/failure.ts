@@ -1,0 +1,26 @@
+import { CommanderError } from 'commander';
+import { CadastreError } from '../base/errors.ts';
+import type { Door } from './door.ts';
+
+/**
+ * Tells a failure and gives its exit code. What we foresaw is a sentence and a
+ * remedy; its stack would only hide them. What we did not foresee is our bug,
+ * and shows its stack.
+ */
+export function tellFailure(error: unknown, door: Door, isDebug: boolean): number {
+  if (error instanceof CommanderError) {
+    // Commander has said it already; asking for help or the version is no failure.
+    return error.exitCode === 0 ? 0 : 2;
+  }
+  if (!(error instanceof CadastreError)) {
+    door.say(`cadastre: this is a bug: ${error instanceof Error ? error.stack : String(error)}`);
+    return 1;
+  }
+  for (const line of error.message.split('\n')) door.say(`cadastre: ${line}`);
+  if (error.remedy !== undefined) door.say(error.remedy);
+  if (isDebug && error.stack !== undefined) {
+    door.say(error.stack);
+    if (error.cause instanceof Error) door.say(`caused by ${error.cause.stack}`);
+  }
+  return error.code === 'BAD_USAGE' || error.code === 'BAD_FLAG' ? 2 : 1;
+}

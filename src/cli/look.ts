@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import { CadastreError } from '../base/errors.ts';
+import type { Register } from '../plan/register.ts';
+import type { ClusterView } from './cluster-view.ts';
+import type { Door } from './door.ts';
+import {
+  addIpamFlags,
+  type IpamFlagValues,
+  type IpamSettings,
+  readIpamFlags,
+} from './ipam-flags.ts';
+import { registerOf } from './register-of.ts';
+import { addViewFlags, readView, type ViewFlagValues } from './view-flags.ts';
+
+export type LookFlagValues = ViewFlagValues & IpamFlagValues;
+
+/** What every looking command begins with: the cluster, and the register one would have of it. */
+export interface Look {
+  settings: IpamSettings;
+  view: ClusterView;
+  register: Register;
+  nowMs: number;
+}
+
+export function addLookFlags(command: Command): Command {
+  return addIpamFlags(addViewFlags(command));
+}
+
+/** Flags are judged before anything is read: a mistake in them needs no cluster. */
+export async function lookAt(flags: LookFlagValues, door: Door): Promise<Look> {
+  const settings = readIpamFlags(flags);
+  const view = await readView(flags, door);
+  for (const { kind, name, problems } of view.malformed) {
+    door.say(`warning: ${kind} ${name}: ${problems.join('; ')}`);
+  }
+  return { settings, view, register: registerOf(view, settings), nowMs: door.clock.wallMs() };
+}
+
+/** Those that were asked for by name, in that order; all of them if nobody was. */
+export function pickNamed<T>(
+  all: readonly T[],
+  wanted: readonly string[],
+  noun: string,
+  isCalled: (item: T, name: string) => boolean,
+): T[] {
+  if (wanted.length === 0) return [...all];
+  return wanted.map((name) => {
+    const found = all.find((item) => isCalled(item, name));
+    if (found !== undefined) return found;
+    throw new CadastreError('BAD_INPUT', `there is no ${noun} "${name}"`);
+  });
+}

@@ -1,0 +1,27 @@
+import type { Door } from './door.ts';
+
+export const formats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
+export type Format = (typeof formats)[number];
+
+/** One answer in every form it can be asked for. */
+export interface Answer {
+  /** What -o json and -o yaml print. */
+  data: unknown;
+  /** What -o name prints: `node/master1`, as kubectl says it. */
+  names: readonly string[];
+  /** What a person reads, within that many columns. */
+  table(columns: number, isWide: boolean): string;
+}
+
+export async function printAnswer(door: Door, format: Format, answer: Answer): Promise<void> {
+  if (format === 'json') door.write(`${JSON.stringify(answer.data, null, 2)}\n`);
+  else if (format === 'yaml') {
+    const { stringify } = await import('yaml');
+    // Without anchors: two nodes that share an object are still two facts.
+    door.write(stringify(answer.data, { aliasDuplicateObjects: false, lineWidth: 0 }));
+  } else if (format === 'name') door.write(answer.names.map((name) => `${name}\n`).join(''));
+  else {
+    const isWide = format === 'wide';
+    door.write(answer.table(isWide ? Number.MAX_SAFE_INTEGER : door.columns, isWide));
+  }
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { run } from '../../test/cli/collecting-door.ts';
+import { tellFailure } from './failure.ts';
+
+describe('help', () => {
+  test('names every command, on stdout', async () => {
+    const { code, stdout, stderr } = await run(['--help']);
+    expect([code, stderr]).toEqual([0, '']);
+    for (const name of ['operator', 'nodes', 'pools', 'blocks', 'plan', 'explain']) {
+      expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
+    }
+  });
+
+  test.each(['operator', 'nodes', 'pools', 'blocks', 'plan', 'explain'])(
+    '%s has examples, and fits',
+    async (name) => {
+      const { code, stdout } = await run([name, '--help']);
+      expect(code).toBe(0);
+      expect(stdout).toContain('Examples:');
+      expect(stdout).toContain(`$ cadastre ${name}`);
+      for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+    },
+  );
+
+  test('help plan is plan --help', async () => {
+    expect((await run(['help', 'plan'])).stdout).toBe((await run(['plan', '--help'])).stdout);
+  });
+
+  test('no command at all is wrong usage, and says what there is', async () => {
+    const { code, stdout, stderr } = await run([]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('Commands:');
+  });
+});
+
+describe('failures', () => {
+  test('the version', async () => {
+    const { code, stdout } = await run(['--version']);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+  });
+
+  test('a remedy follows the sentence', async () => {
+    const { stderr } = await run(['plan', '--ipam', 'magic']);
+    expect(stderr.split('\n')).toEqual([
+      'cadastre: --ipam=magic is not a mode Cadastre knows',
+      'Use one of: ip-pool, cluster-pool, cluster-pool-v2, kubernetes.',
+      '',
+    ]);
+  });
+
+  test('a wrong flag is found before anything is read', async () => {
+    const { code, stderr } = await run(['nodes', '-l', 'a b', '--from', '/no/such/file']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('--selector=a b');
+  });
+
+  test('--debug shows where it came from, wherever it stands', async () => {
+    for (const argv of [
+      ['--debug', 'plan', '--from', '/no/such/file'],
+      ['plan', '--from', '/no/such/file', '--debug'],
+    ]) {
+      const { code, stderr } = await run(argv);
+      expect(code).toBe(1);
+      expect(stderr).toContain('    at ');
+      expect(stderr).toContain('caused by Error: ENOENT');
+    }
+  });
+
+  test('what we did not foresee shows its stack', () => {
+    const said: string[] = [];
+    const door = { say: (line: string) => said.push(line) } as never;
+    expect(tellFailure(new TypeError('x is not a function'), door, false)).toBe(1);
+    expect(said[0]).toContain('cadastre: this is a bug: TypeError: x is not a function\n    at ');
+  });
+});

@@ -1,0 +1,67 @@
+import { Command } from 'commander';
+import type { Door } from './door.ts';
+import { tellFailure } from './failure.ts';
+import { readVersion } from './version.ts';
+
+type Register = (program: Command, door: Door) => void;
+
+/**
+ * The commands, in the order of the help page. Each is loaded only when it is
+ * asked for, or when all of them are: the operator alone brings the whole API
+ * client along, and `--version` should not wait for that.
+ */
+const commands: Record<string, () => Promise<Register>> = {
+  operator: async () => (await import('./operator-command.ts')).registerOperator,
+  nodes: async () => (await import('./nodes-command.ts')).registerNodes,
+  pools: async () => (await import('./pools-command.ts')).registerPools,
+  blocks: async () => (await import('./blocks-command.ts')).registerBlocks,
+  plan: async () => (await import('./plan-command.ts')).registerPlan,
+  explain: async () => (await import('./explain-command.ts')).registerExplain,
+};
+
+/** Runs one command line and gives its exit code. */
+export async function runCommandLine(argv: readonly string[], door: Door): Promise<number> {
+  const isDebug = argv.includes('--debug') || Boolean(door.env.CADASTRE_DEBUG);
+  try {
+    const program = makeProgram(door);
+    for (const load of neededBy(argv)) (await load())(program, door);
+    await program.parseAsync(argv, { from: 'user' });
+    return door.exitCode;
+  } catch (error) {
+    return tellFailure(error, door, isDebug);
+  }
+}
+
+/** The one command that is named first; all of them when it could be about any. */
+function neededBy(argv: readonly string[]): Array<() => Promise<Register>> {
+  const [first = ''] = argv.filter((word) => word !== '--debug');
+  if (first === '--version' || first === '-V') return [];
+  const named = Object.hasOwn(commands, first) ? commands[first] : undefined;
+  return named === undefined ? Object.values(commands) : [named];
+}
+
+function makeProgram(door: Door): Command {
+  return new Command('cadastre')
+    .description(
+      'Every Kubernetes node its own block of pod addresses: who holds which, why, and what would happen.',
+    )
+    .version(readVersion(), '-V, --version', 'print the version')
+    .option('--debug', 'show where a failure came from (also: CADASTRE_DEBUG=1)')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
+    .configureOutput({
+      writeOut: (text) => door.write(text),
+      writeErr: (text) => door.say(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(/^error: /, 'cadastre: ')),
+      getOutHelpWidth: () => door.columns,
+      getErrHelpWidth: () => door.columns,
+    })
+    .showHelpAfterError('See cadastre --help, or --help after the command.')
+    .addHelpText(
+      'after',
+      `
+Everything but the operator only looks, at a cluster or, with --from, at files.
+Data goes to stdout and words to stderr. Exit codes: 0 fine, 1 failed, 2 wrong usage.`,
+    )
+    .exitOverride();
+}

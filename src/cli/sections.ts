@@ -1,0 +1,48 @@
+import { wrap } from './table.ts';
+
+/** A titled part of an explanation. Cells of a line stand under each other. */
+export interface Section {
+  title: string;
+  lines: string[][];
+}
+
+/**
+ * An explanation for reading: a heading, then titles in a column of their own
+ * with their lines beside them. A part with nothing to say is left out.
+ */
+export function renderSections(
+  heading: string,
+  sections: readonly Section[],
+  columns: number,
+): string {
+  const told = sections.filter(({ lines }) => lines.length > 0);
+  const indent = Math.max(0, ...told.map(({ title }) => title.length)) + 4;
+  const text = [heading];
+  for (const { title, lines } of told) {
+    alignCells(lines).forEach((line, at) => {
+      const start = (at === 0 ? `  ${title}` : '').padEnd(indent);
+      const { before, words } = line;
+      const room = Math.max(columns - indent - before.length, 30);
+      wrap(words, room).forEach((part, row) => {
+        const cells = row === 0 ? before : ' '.repeat(before.length);
+        text.push(`${row === 0 ? start : ' '.repeat(indent)}${cells}${part}`.trimEnd());
+      });
+    });
+  }
+  return `${text.join('\n')}\n`;
+}
+
+/** The last cell of a line is words and may be broken; those before it are aligned. */
+function alignCells(lines: ReadonlyArray<readonly string[]>) {
+  const most = Math.max(...lines.map((line) => line.length));
+  const widths = Array.from({ length: most - 1 }, (_, at) =>
+    Math.max(...lines.map((line) => (at < line.length - 1 ? (line[at]?.length ?? 0) : 0))),
+  );
+  return lines.map((line) => ({
+    before: line
+      .slice(0, -1)
+      .map((cell, at) => `${cell.padEnd(widths[at] ?? 0)}  `)
+      .join(''),
+    words: line.at(-1) ?? '',
+  }));
+}

@@ -1,0 +1,366 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { CadastreError } from '../base/errors.ts';
+import { KubeClient } from './client.ts';
+import { Leadership, type LeadershipOptions } from './lease.ts';
+import type { LeaseSpec } from './lease-object.ts';
+import { defaultTimings } from './lease-timings.ts';
+import { sendStatus, TinyApi, until } from './testing/tiny-api.ts';
+
+const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cadastre';
+/** The shortest that whole seconds allow. */
+const quick = { leaseDurationSeconds: 1, renewDeadlineSeconds: 0.6, retryPeriodSeconds: 0.2 };
+
+let api: TinyApi;
+let client: KubeClient;
+let stop: AbortController;
+let running: Promise<void>[];
+let told: string[];
+beforeEach(async () => {
+  api = await TinyApi.start();
+  client = new KubeClient(api.access(), { requestTimeoutMs: 1_000 });
+  stop = new AbortController();
+  running = [];
+  told = [];
+});
+afterEach(async () => {
+  stop.abort();
+  await client.close();
+  await Promise.all(running);
+  await api.stop();
+});
+
+/** A clock that can be moved: what a frozen process sees when it wakes. */
+function movableClock() {
+  let offsetMs = 0;
+  return {
+    wallMs: () => Date.now(),
+    monotonicMs: () => performance.now() + offsetMs,
+    move: (ms: number) => {
+      offsetMs += ms;
+    },
+  };
+}
+
+function candidate(identity: string, more: Partial<LeadershipOptions> = {}): Leadership {
+  // Not the variable: who still leads when a test ends is told so in the next.
+  const diary = told;
+  return new Leadership({
+    client,
+    namespace: 'kube-system',
+    name: 'cadastre',
+    identity,
+    timings: quick,
+    onAcquired: () => diary.push(`${identity} leads`),
+    onLost: (why) => diary.push(`${identity} lost: ${why}`),
+    ...more,
+  });
+}
+
+function run(leadership: Leadership): void {
+  running.push(leadership.run(stop.signal));
+}
+
+const spec = () => api.object(path)?.spec as Required<LeaseSpec>;
+const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('the record', () => {
+  test('is written as client-go writes it', async () => {
+    const a = candidate('a');
+    expect(await a.tryOnce()).toBe(true);
+    expect(spec()).toMatchObject({
+      holderIdentity: 'a',
+      leaseDurationSeconds: 1,
+      leaseTransitions: 0,
+    });
+    expect(spec().renewTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+    const { acquireTime, renewTime } = spec();
+    await rest(5);
+    expect(await a.tryOnce()).toBe(true);
+    expect(spec().acquireTime).toBe(acquireTime);
+    expect(spec().renewTime > renewTime).toBe(true);
+    await a.release();
+  });
+
+  test('a renewal is one write and no read', async () => {
+    const a = candidate('a');
+    await a.tryOnce();
+    api.asked.length = 0;
+    await a.tryOnce();
+    expect(api.asked.map(({ method }) => method)).toEqual(['PUT']);
+    await a.release();
+  });
+
+  test('counts the changes of hands', async () => {
+    const a = candidate('a');
+    await a.tryOnce();
+    await a.release();
+    expect(spec().holderIdentity).toBe('');
+    const b = candidate('b');
+    expect(await b.tryOnce()).toBe(true);
+    expect(spec()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
+    await b.release();
+  });
+});
+
+describe('leading', () => {
+  test('two candidates never lead at once; the other takes over after the lease is over', async () => {
+    const [a, b] = [candidate('a'), candidate('b')];
+    const stopA = new AbortController();
+    const doneA = a.run(stopA.signal);
+    await until('a leads', () => a.isLeader());
+    run(b);
+    await rest(700);
+    expect(b.isLeader()).toBe(false);
+    stopA.abort();
+    await doneA;
+    const renewedAt = api.asked.filter(({ method }) => method === 'PUT').length;
+    await until('b leads', () => b.isLeader());
+    expect(a.isLeader()).toBe(false);
+    expect(renewedAt).toBeGreaterThan(1);
+    expect(told).toEqual(['a leads', 'a lost: the lease was not renewed in time', 'b leads']);
+  });
+
+  test('a standby takes over within milliseconds of the end of the lease', async () => {
+    const [a, b] = [candidate('a'), candidate('b')];
+    const stopA = new AbortController();
+    const doneA = a.run(stopA.signal);
+    await until('a leads', () => a.isLeader());
+    run(b);
+    await until('b watches', () => api.watching === 1);
+    await rest(450);
+    let lastPutMs = 0;
+    api.intercept = ({ method, body }) => {
+      if (method === 'PUT' && body.spec.holderIdentity === 'a') lastPutMs = performance.now();
+      return false;
+    };
+    await rest(450);
+    stopA.abort();
+    await doneA;
+    await until('b leads', () => b.isLeader());
+    const tookMs = performance.now() - lastPutMs;
+    expect(tookMs).toBeGreaterThanOrEqual(990);
+    expect(tookMs).toBeLessThan(1_150);
+  });
+
+  test('a release is taken up at once', async () => {
+    const [a, b] = [candidate('a'), candidate('b')];
+    run(a);
+    await until('a leads', () => a.isLeader());
+    run(b);
+    await until('b watches', () => api.watching === 1);
+    const startedMs = performance.now();
+    await a.release();
+    expect(a.isLeader()).toBe(false);
+    await until('b leads', () => b.isLeader());
+    expect(performance.now() - startedMs).toBeLessThan(150);
+    expect(told).toEqual(['a leads', 'a lost: it was released', 'b leads']);
+  });
+
+  test('a standby does not poll while its watch works', async () => {
+    const [a, b] = [candidate('a'), candidate('b')];
+    run(a);
+    await until('a leads', () => a.isLeader());
+    run(b);
+    await until('b watches', () => api.watching === 1);
+    await rest(300);
+    api.asked.length = 0;
+    await rest(800);
+    expect(api.asked.filter(({ method }) => method === 'GET')).toEqual([]);
+  });
+
+  test('without a watch a standby polls, and still takes over', async () => {
+    api.intercept = ({ query }, response) => {
+      if (!query.has('watch')) return false;
+      sendStatus(response, 403, 'Forbidden');
+      return true;
+    };
+    const [a, b] = [candidate('a'), candidate('b')];
+    const stopA = new AbortController();
+    const doneA = a.run(stopA.signal);
+    await until('a leads', () => a.isLeader());
+    run(b);
+    await rest(500);
+    stopA.abort();
+    await doneA;
+    const startedMs = performance.now();
+    await until('b leads', () => b.isLeader());
+    expect(performance.now() - startedMs).toBeLessThan(1_600);
+  });
+
+  test('a watch that went deaf is found out and replaced', async () => {
+    const [a, b] = [candidate('a'), candidate('b')];
+    run(a);
+    await until('a leads', () => a.isLeader());
+    let isDeaf = true;
+    api.intercept = ({ query }, response) => {
+      if (!query.has('watch') || !isDeaf) return false;
+      isDeaf = false;
+      const object = api.object(path);
+      response.writeHead(200).write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
+      return true;
+    };
+    run(b);
+    await rest(1_600);
+    expect(b.isLeader()).toBe(false);
+    expect(api.watching).toBe(1);
+  });
+
+  test('a lease that somebody deletes goes to whoever comes first', async () => {
+    const [a, b] = [candidate('a'), candidate('b')];
+    run(a);
+    await until('a leads', () => a.isLeader());
+    run(b);
+    await until('b watches', () => api.watching === 1);
+    api.delete(path);
+    await until('there is one again', () => spec()?.holderIdentity !== undefined);
+    await rest(300);
+    expect([a.isLeader(), b.isLeader()].filter(Boolean)).toHaveLength(1);
+  });
+});
+
+describe('losing', () => {
+  test('a process that was frozen past its deadline knows on its first instruction', async () => {
+    const clock = movableClock();
+    const a = candidate('a', { clock });
+    await a.tryOnce();
+    expect(a.isLeader()).toBe(true);
+    clock.move(600);
+    expect(a.isLeader()).toBe(false);
+    await a.release();
+  });
+
+  test('the time counts from when the renewal was sent, not from when the answer came', async () => {
+    const clock = movableClock();
+    const a = candidate('a', { clock });
+    api.intercept = () => {
+      clock.move(700);
+      return false;
+    };
+    expect(await a.tryOnce()).toBe(false);
+    expect(spec().holderIdentity).toBe('a');
+    expect(a.isLeader()).toBe(false);
+    expect(told).toEqual([]);
+    api.intercept = undefined;
+    await a.release();
+    expect(spec().holderIdentity).toBe('');
+  });
+
+  test('a gap is told even if nobody else led in it', async () => {
+    const clock = movableClock();
+    const a = candidate('a', { clock });
+    await a.tryOnce();
+    clock.move(700);
+    await a.tryOnce();
+    expect(told).toEqual(['a leads', 'a lost: the lease was not renewed in time', 'a leads']);
+    await a.release();
+  });
+
+  test('an API server that is away costs the leadership at the deadline, and it comes back', async () => {
+    const a = candidate('a');
+    run(a);
+    await until('a leads', () => a.isLeader());
+    let isDown = true;
+    api.intercept = (_asked, response) => {
+      if (isDown) response.destroy();
+      return isDown;
+    };
+    await until('a lost', () => told.length === 2);
+    expect(a.isLeader()).toBe(false);
+    isDown = false;
+    await until('a leads again', () => a.isLeader());
+    expect(told[1]).toBe('a lost: the lease was not renewed in time');
+  });
+
+  test('a server that never answers costs it at the deadline too', async () => {
+    const a = candidate('a');
+    run(a);
+    await until('a leads', () => a.isLeader());
+    api.intercept = () => true;
+    const startedMs = performance.now();
+    await until('a lost', () => told.length === 2);
+    expect(performance.now() - startedMs).toBeLessThan(900);
+    api.intercept = undefined;
+  });
+
+  test('a zombie yields at once when it sees that somebody else leads', async () => {
+    const clock = movableClock();
+    const [a, b] = [candidate('a', { clock }), candidate('b')];
+    await a.tryOnce();
+    const frozen = spec();
+    api.put(path, { spec: { ...frozen, holderIdentity: 'b', leaseTransitions: 1 } });
+    expect(await b.tryOnce()).toBe(true);
+    expect(await a.tryOnce()).toBe(false);
+    expect(a.holder).toBe('b');
+    expect(told).toContain('a lost: the lease was taken by b');
+    await b.release();
+  });
+
+  test('clocks that are wrong by years change nothing', async () => {
+    const past = { wallMs: () => 0, monotonicMs: () => performance.now() };
+    const future = { wallMs: () => Date.now() * 2, monotonicMs: () => performance.now() };
+    const [a, b] = [candidate('a', { clock: past }), candidate('b', { clock: future })];
+    await a.tryOnce();
+    expect(await b.tryOnce()).toBe(false);
+    await rest(1_050);
+    expect(await b.tryOnce()).toBe(true);
+    await b.release();
+  });
+});
+
+describe('writes with an unknown outcome', () => {
+  test('a renewal that was done but not answered is no loss', async () => {
+    const a = candidate('a');
+    await a.tryOnce();
+    let once = true;
+    api.intercept = ({ method, body }, response) => {
+      if (method !== 'PUT' || !once) return false;
+      once = false;
+      api.put(path, body);
+      response.destroy();
+      return true;
+    };
+    expect(await a.tryOnce()).toBe(true);
+    expect(await a.tryOnce()).toBe(true);
+    expect(told).toEqual(['a leads']);
+    await a.release();
+  });
+
+  test('of two that create the lease at once one leads', async () => {
+    const all = ['a', 'b', 'c', 'd'].map((identity) => candidate(identity));
+    const leads = await Promise.all(all.map((each) => each.tryOnce()));
+    expect(leads.filter(Boolean)).toHaveLength(1);
+    await Promise.all(all.map((each) => each.release()));
+  });
+});
+
+describe('timings', () => {
+  test('the defaults are 5, 3 and 1 seconds', () => {
+    expect(defaultTimings).toEqual({
+      leaseDurationSeconds: 5,
+      renewDeadlineSeconds: 3,
+      retryPeriodSeconds: 1,
+    });
+  });
+
+  test.each([
+    [5, 5, 1, 'longer than the renew deadline'],
+    [5, 3, 2.5, '1.2 times the retry period'],
+    [0, 3, 1, '0 is not a time above zero'],
+    [5, Number.NaN, 1, 'NaN is not a time above zero'],
+    [1.5, 1, 0.2, 'whole seconds'],
+  ])('%d, %d, %d cannot work', (lease, renew, retry, words) => {
+    const timings = {
+      leaseDurationSeconds: lease,
+      renewDeadlineSeconds: renew,
+      retryPeriodSeconds: retry,
+    };
+    let error: unknown;
+    try {
+      candidate('a', { timings });
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(CadastreError);
+    expect(error).toMatchObject({ code: 'BAD_FLAG', message: expect.stringContaining(words) });
+  });
+});

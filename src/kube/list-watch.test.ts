@@ -1,0 +1,496 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Log } from '../base/log.ts';
+import { Metrics } from '../base/metrics.ts';
+import { KubeClient } from './client.ts';
+import { ListWatch, type ListWatchOptions } from './list-watch.ts';
+import type { Kept } from './object-cache.ts';
+import type { Resource, StoredObject } from './resource.ts';
+import { sendJson, sendStatus, TinyApi, until } from './testing/tiny-api.ts';
+
+const things: Resource = {
+  group: 'test.dev',
+  version: 'v1',
+  plural: 'things',
+  kind: 'Thing',
+  namespaced: false,
+};
+const collection = '/apis/test.dev/v1/things';
+
+function keep(raw: unknown): Kept {
+  const { metadata } = raw as StoredObject;
+  return {
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    resourceVersion: metadata.resourceVersion ?? '',
+  };
+}
+
+let api: TinyApi;
+let client: KubeClient;
+let stop: AbortController;
+let said: string[];
+let told: string[];
+const log: Log = {
+  debug() {},
+  info: (_fields, message) => said.push(`info ${message}`),
+  warn: (_fields, message) => said.push(`warn ${message}`),
+  error: (fields, message) => said.push(`error ${message} ${JSON.stringify(fields)}`),
+};
+
+beforeEach(async () => {
+  api = await TinyApi.start();
+  client = new KubeClient(api.access(), { requestTimeoutMs: 1_000, random: () => 0 });
+  stop = new AbortController();
+  said = [];
+  told = [];
+});
+afterEach(async () => {
+  stop.abort();
+  await client.close();
+  await api.stop();
+});
+
+function follow(more: Partial<ListWatchOptions<Kept>> = {}): ListWatch<Kept> {
+  const listWatch = new ListWatch<Kept>({
+    client,
+    resource: things,
+    keep,
+    log,
+    backoff: { baseMs: 5, capMs: 50 },
+    handler: {
+      onPut: (next, prev) => told.push(`${prev ? 'changed' : 'new'} ${next.name}`),
+      onDelete: (last, how) => told.push(`${how} ${last.name}`),
+    },
+    ...more,
+  });
+  listWatch.start(stop.signal);
+  return listWatch;
+}
+
+const put = (...names: string[]) => {
+  for (const name of names) api.put(`${collection}/${name}`);
+};
+const names = (listWatch: ListWatch<Kept>) =>
+  [...listWatch.values()].map(({ name }) => name).sort();
+const lists = () => api.asked.filter(({ query }) => !query.has('watch')).length;
+const watches = () => api.asked.filter(({ query }) => query.has('watch')).length;
+const up = () => until('the watch is up', () => api.watching === 1);
+
+describe('following', () => {
+  test('what is there, and what happens then', async () => {
+    put('a', 'b');
+    const listWatch = follow({ pageSize: 1 });
+    expect(listWatch.hasSynced).toBe(false);
+    await listWatch.synced;
+    expect(listWatch.hasSynced).toBe(true);
+    expect(names(listWatch)).toEqual(['a', 'b']);
+    await up();
+    put('c', 'a');
+    api.delete(`${collection}/b`);
+    await until('it is heard', () => told.length === 5);
+    expect(told).toEqual(['new a', 'new b', 'new c', 'changed a', 'observed b']);
+    expect(listWatch.size).toBe(2);
+    expect(listWatch.get('a')?.resourceVersion).toBe(
+      api.object(`${collection}/a`)?.metadata.resourceVersion,
+    );
+  });
+
+  test('the list asks for the latest, and the watch for bookmarks and a jittered end', async () => {
+    await follow({ watchSeconds: 100, random: () => 0 }).synced;
+    await up();
+    expect(api.asked[0]?.query.has('resourceVersion')).toBe(false);
+    const { query } = api.asked[1]!;
+    expect(query.get('allowWatchBookmarks')).toBe('true');
+    expect(query.get('timeoutSeconds')).toBe('75');
+    expect(query.get('resourceVersion')).toBe(String(api.version));
+  });
+
+  test('a watch that ends is resumed from the last version, a bookmark included, without a list', async () => {
+    put('a');
+    await follow().synced;
+    await up();
+    put('b');
+    await until('b is heard', () => told.includes('new b'));
+    api.version += 100;
+    api.bookmark();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    api.endWatches();
+    await until('it watches again', () => watches() === 2);
+    expect(api.asked.at(-1)?.query.get('resourceVersion')).toBe(String(api.version));
+    expect(lists()).toBe(1);
+  });
+
+  test('a broken connection loses nothing that happened meanwhile', async () => {
+    put('a');
+    const listWatch = follow();
+    await listWatch.synced;
+    await up();
+    let isDown = true;
+    api.intercept = (_asked, response) => {
+      if (isDown) response.destroy();
+      return isDown;
+    };
+    api.breakWatches();
+    put('b');
+    api.delete(`${collection}/a`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    isDown = false;
+    await until('it caught up', () => names(listWatch).join() === 'b');
+    expect(told).toEqual(['new a', 'new b', 'observed a']);
+    expect(lists()).toBe(1);
+  });
+});
+
+describe('healing', () => {
+  test('a version the server forgot: list again, tell only what changed', async () => {
+    put('a', 'b', 'c');
+    const listWatch = follow();
+    await listWatch.synced;
+    await up();
+    api.intercept = (_asked, response) => {
+      response.destroy();
+      return true;
+    };
+    api.breakWatches();
+    put('d', 'b');
+    api.delete(`${collection}/c`);
+    api.compact();
+    told = [];
+    api.intercept = undefined;
+    await until('it caught up', () => names(listWatch).join() === 'a,b,d');
+    expect(told.sort()).toEqual(['changed b', 'missing c', 'new d']);
+  });
+
+  test('410 as an event inside the watch', async () => {
+    put('a');
+    const listWatch = follow();
+    await listWatch.synced;
+    await up();
+    let once = true;
+    api.intercept = (asked, response) => {
+      if (!once || !asked.query.has('watch')) return false;
+      once = false;
+      const object = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' };
+      response.writeHead(200).end(`${JSON.stringify({ type: 'ERROR', object })}\n`);
+      return true;
+    };
+    api.endWatches();
+    await until('it listed again', () => lists() === 2);
+    await up();
+    expect(told).toEqual(['new a']);
+  });
+
+  test('410 for ever is not a hot loop', async () => {
+    put('a');
+    api.intercept = (asked, response) => {
+      if (!asked.query.has('watch')) return false;
+      sendStatus(response, 410, 'Expired');
+      return true;
+    };
+    await follow({ backoff: { baseMs: 50, capMs: 100 } }).synced;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(lists()).toBeLessThan(12);
+    api.intercept = undefined;
+    await up();
+  });
+
+  test('a watch that ends at once, for ever, is not a hot loop either', async () => {
+    api.intercept = (asked, response) => {
+      if (!asked.query.has('watch')) return false;
+      response.writeHead(200).end();
+      return true;
+    };
+    await follow({ backoff: { baseMs: 50, capMs: 100 } }).synced;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(watches()).toBeLessThan(12);
+    expect(lists()).toBe(1);
+    expect(said).toEqual(['warn cannot follow things.test.dev, trying again']);
+  });
+
+  test('a list that expires between its pages', async () => {
+    for (let i = 0; i < 10; i += 1) put(`t${i}`);
+    let compactions = 2;
+    api.intercept = (asked) => {
+      if (asked.query.has('continue') && compactions > 0) {
+        compactions -= 1;
+        api.delete(`${collection}/t0`);
+        api.compact();
+      }
+      return false;
+    };
+    const listWatch = follow({ pageSize: 3 });
+    await listWatch.synced;
+    expect(listWatch.size).toBe(9);
+    expect(listWatch.get('t0')).toBeUndefined();
+  });
+
+  test('a torn line and a line of nonsense: resumed from the last good event', async () => {
+    put('a');
+    const listWatch = follow();
+    await listWatch.synced;
+    await up();
+    let bad = [
+      '{"type":"ADDED","object":{"metadata":{"name":"to',
+      '{"type":"BANANA","object":{}}\n',
+    ];
+    api.intercept = (asked, response) => {
+      const text = bad[0];
+      if (!asked.query.has('watch') || text === undefined) return false;
+      bad = bad.slice(1);
+      response.writeHead(200).end(text);
+      return true;
+    };
+    api.endWatches();
+    put('b');
+    await until('b is heard', () => listWatch.get('b') !== undefined);
+    expect(names(listWatch)).toEqual(['a', 'b']);
+    expect(lists()).toBe(1);
+  });
+
+  test('a server that is away comes back: one complaint, then following again', async () => {
+    put('a');
+    let isDown = true;
+    api.intercept = (_asked, response) => {
+      if (isDown) sendStatus(response, 500, 'InternalError');
+      return isDown;
+    };
+    const listWatch = follow();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(listWatch.hasSynced).toBe(false);
+    isDown = false;
+    await listWatch.synced;
+    await up();
+    put('b');
+    await until('b is heard', () => told.includes('new b'));
+    expect(said).toEqual([
+      'warn cannot follow things.test.dev, trying again',
+      'info following things.test.dev again',
+    ]);
+  });
+
+  test('a resource that is not registered yet is waited for, and said so once', async () => {
+    api.registered = new Set();
+    const listWatch = follow();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(said).toEqual(['info waiting until things.test.dev is registered']);
+    expect(api.asked.length).toBeGreaterThan(2);
+    api.registered.add(collection);
+    put('a');
+    await listWatch.synced;
+    expect(listWatch.size).toBe(1);
+  });
+
+  test('a connection that stays open and says nothing is given up', async () => {
+    put('a');
+    const listWatch = follow({ watchSeconds: 1, silenceGraceMs: 100, random: () => 0 });
+    let once = true;
+    api.intercept = (asked, response) => {
+      if (!once || !asked.query.has('watch')) return false;
+      once = false;
+      response.writeHead(200).flushHeaders();
+      return true;
+    };
+    await listWatch.synced;
+    put('b');
+    await until('b is heard', () => listWatch.get('b') !== undefined);
+    expect(watches()).toBe(2);
+  });
+
+  test('one object that nobody understands stops no other', async () => {
+    put('a', 'bad', 'c');
+    const listWatch = follow({
+      keep: (raw) => {
+        const kept = keep(raw);
+        if (kept.name === 'bad') throw new Error('what is this');
+        return kept;
+      },
+    });
+    await listWatch.synced;
+    expect(names(listWatch)).toEqual(['a', 'c']);
+    expect(said).toEqual([expect.stringContaining('what is this')]);
+  });
+});
+
+describe('stale lists', () => {
+  test('an old list changes nothing and is asked for again until a true one comes', async () => {
+    put('a');
+    const old = api.version;
+    api.delete(`${collection}/a`);
+    put('b');
+    const listWatch = follow();
+    await listWatch.synced;
+    told = [];
+    let lies = 3;
+    api.intercept = (asked, response) => {
+      if (asked.query.has('watch') || lies === 0) return false;
+      lies -= 1;
+      sendJson(response, 200, api.listAt(collection, old));
+      return true;
+    };
+    put('c');
+    await listWatch.relist();
+    expect(lies).toBe(0);
+    expect(names(listWatch)).toEqual(['b', 'c']);
+    expect(told).toEqual(['new c']);
+  });
+});
+
+describe('relist', () => {
+  test('resolves only after a list that began after the call', async () => {
+    put('a');
+    const listWatch = follow();
+    await listWatch.synced;
+    await up();
+    // From here on no event gets through: only a list can tell.
+    let held: (() => void) | undefined;
+    api.intercept = async (asked) => {
+      if (asked.query.has('watch')) return true;
+      await new Promise<void>((resolve) => {
+        held = resolve;
+      });
+      return false;
+    };
+    const first = listWatch.relist();
+    await until('a list is under way', () => held !== undefined);
+    const second = listWatch.relist();
+    let isSecondDone = false;
+    second.then(() => {
+      isSecondDone = true;
+    });
+    held?.();
+    held = undefined;
+    await first;
+    put('b');
+    await until('another list is under way', () => held !== undefined);
+    expect(isSecondDone).toBe(false);
+    (held as unknown as () => void)();
+    await second;
+    expect(listWatch.get('b')).toBeDefined();
+    expect(lists()).toBe(3);
+  });
+
+  test('survives failures and is heard during a back-off', async () => {
+    put('a');
+    let isDown = true;
+    api.intercept = (_asked, response) => {
+      if (isDown) response.destroy();
+      return isDown;
+    };
+    const listWatch = follow({ backoff: { baseMs: 20, capMs: 40 } });
+    const relisted = listWatch.relist();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    isDown = false;
+    await relisted;
+    expect(listWatch.size).toBe(1);
+  });
+
+  test('stopping rejects who still waits', async () => {
+    api.intercept = () => true;
+    const listWatch = follow();
+    const relisted = listWatch.relist();
+    await until('the list is under way', () => api.asked.length > 0);
+    stop.abort();
+    await expect(relisted).rejects.toThrow('stopped');
+    await expect(listWatch.synced).rejects.toThrow('stopped');
+  });
+});
+
+describe('our own writes', () => {
+  test('are seen at once, and the echo on the watch is not told twice', async () => {
+    const listWatch = follow();
+    await listWatch.synced;
+    await up();
+    const answer = await client.create(things, { metadata: { name: 'ours' } });
+    listWatch.put(answer);
+    expect(told).toEqual(['new ours']);
+    put('other');
+    await until('the other is heard', () => told.includes('new other'));
+    expect(told).toEqual(['new ours', 'new other']);
+    await client.delete(things, 'ours');
+    listWatch.remove('ours', answer.metadata.uid ?? '');
+    expect(names(listWatch)).toEqual(['other']);
+    put('more');
+    await until('more is heard', () => told.includes('new more'));
+    expect(told.filter((line) => line.endsWith('ours'))).toEqual(['new ours', 'observed ours']);
+  });
+});
+
+test('how long nothing was heard is known and measured; a bookmark is hearing', async () => {
+  let nowMs = 1_000;
+  const metrics = new Metrics();
+  const clock = { wallMs: () => nowMs, monotonicMs: () => nowMs };
+  const listWatch = follow({ clock, metrics });
+  await listWatch.synced;
+  await up();
+  nowMs += 7_000;
+  expect(listWatch.silentMs()).toBe(7_000);
+  expect(metrics.text()).toContain('cadastre_kube_silent_seconds{resource="things.test.dev"} 7');
+  api.bookmark();
+  await until('the bookmark is heard', () => listWatch.silentMs() === 0);
+});
+
+const seeds = Array.from({ length: Number(process.env.SEEDS ?? 3) }, (_, i) => i + 1);
+
+test.each(seeds)(
+  'random trouble %i, a thousand changes: it ends as the server has it',
+  async (start) => {
+    let seed = start;
+    const random = () => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+      return seed / 2 ** 31;
+    };
+    let isCalm = false;
+    let troubles = 0;
+    api.intercept = (asked, response) => {
+      const dice = random();
+      if (isCalm || dice > 0.4) return false;
+      troubles += 1;
+      const isWatch = asked.query.has('watch');
+      if (dice < 0.1) response.destroy();
+      else if (dice < 0.15) sendStatus(response, 500, 'InternalError');
+      else if (dice < 0.2) sendStatus(response, 410, 'Expired');
+      else if (dice < 0.3 && !isWatch) {
+        const version = 10 + Math.floor(random() * (api.version - 10));
+        sendJson(response, 200, api.listAt(collection, version));
+      } else if (isWatch) response.writeHead(200).end('{"type":"ADDED","obj');
+      else {
+        troubles -= 1;
+        return false;
+      }
+      return true;
+    };
+    const versions = new Map<string, number>();
+    const listWatch = follow({
+      pageSize: 7,
+      backoff: { baseMs: 1, capMs: 5 },
+      handler: {
+        onPut: (next, prev) => {
+          expect(Number(next.resourceVersion)).toBeGreaterThan(versions.get(next.uid) ?? 0);
+          expect(prev?.uid ?? next.uid).toBe(next.uid);
+          versions.set(next.uid, Number(next.resourceVersion));
+        },
+        onDelete: () => {},
+      },
+    });
+    for (let i = 0; i < 1_000; i += 1) {
+      const name = `t${Math.floor(random() * 40)}`;
+      if (random() < 0.3) api.delete(`${collection}/${name}`);
+      else if (random() < 0.2) {
+        const answer = await client.create(things, { metadata: { name } }).catch(() => undefined);
+        if (answer !== undefined) listWatch.put(answer);
+      } else put(name);
+      if (random() < 0.05) api.breakWatches();
+      if (random() < 0.02) api.compact();
+      if (random() < 0.02) listWatch.relist().catch(() => {});
+      if (i % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    isCalm = true;
+    const truth = () =>
+      api.objects(collection).map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
+    const copy = () =>
+      [...listWatch.values()].map((kept) => `${kept.name}@${kept.resourceVersion}`);
+    await until('the copy is true', () => copy().sort().join() === truth().sort().join());
+    expect(troubles).toBeGreaterThan(20);
+    expect(said.filter((line) => line.startsWith('error'))).toEqual([]);
+  },
+);
