@@ -162,7 +162,15 @@ export const exabgp: Receiver = {
   start(link, folder) {
     const counted = join(folder, 'count');
     // ExaBGP keeps no table to ask; its process counts the routes it is told about.
-    const script = `#!/bin/sh\nexec awk '{ n += gsub(/"nlri"/, "&"); print n > "${counted}"; close("${counted}") }'\n`;
+    // Python, because ExaBGP brings it; awk sits on the last line of a pipe.
+    const script = `#!/usr/bin/python3
+import os, sys
+total = 0
+for line in iter(sys.stdin.readline, ''):
+    total += line.count('"nlri"')
+    with open('${counted}.new', 'w') as out: out.write(str(total))
+    os.rename('${counted}.new', '${counted}')
+`;
     writeFileSync(join(folder, 'counter'), script);
     chmodSync(join(folder, 'counter'), 0o755);
     chmodSync(folder, 0o755);

@@ -109,7 +109,7 @@ describe('RFC 7606: what an UPDATE error costs', () => {
       ['an unknown optional attribute', `${good}c0990100`, 'accept'],
       ['an unknown well-known attribute', `${good}40990100`, 'treat-as-withdraw 153 3/2'],
       ['an attribute header cut off', `${good}c0`, 'treat-as-withdraw - 3/1'],
-      ['an attribute that runs past the end', `${good}c0080400`, 'treat-as-withdraw - 3/1'],
+      ['an attribute that runs past the end', `${good}c0080400`, 'treat-as-withdraw 8 3/1'],
       [
         'two things wrong',
         `40010103${asPath}${nextHop}40060100`,

@@ -101,7 +101,7 @@ class ListDecoder {
           type,
           'runs past the end',
         );
-      return this.#cutOff(`attribute ${type} runs past the end of the attributes`);
+      return this.#cutOff(`attribute ${type} runs past the end of the attributes`, type);
     }
     this.#at = valueEnd;
     if ((this.#seen[type >> 3]! & (1 << (type & 7))) !== 0) return this.#repeated(type, isMp);
@@ -179,13 +179,14 @@ class ListDecoder {
   }
 
   /** RFC 7606 §4: the total length still says where the NLRI begin. */
-  #cutOff(detail: string): undefined {
+  #cutOff(detail: string, attribute?: number): undefined {
     this.#at = this.#end;
     this.#errors.push(
       new WireError('treat-as-withdraw', {
         code: errorCode.update,
         subcode: updateError.malformedAttributeList,
         detail,
+        ...(attribute === undefined ? {} : { attribute }),
       }),
     );
     return undefined;
