@@ -11,14 +11,6 @@ export type RibView =
   | 'adj-rib-out-post-policy'
   | 'loc-rib';
 
-export const ribViews: readonly RibView[] = [
-  'adj-rib-in-pre-policy',
-  'adj-rib-in-post-policy',
-  'adj-rib-out-pre-policy',
-  'adj-rib-out-post-policy',
-  'loc-rib',
-];
-
 /** The per-peer header (RFC 7854 §4.2). */
 export interface PeerHeader {
   /** 0 global, 1 of a VRF, 2 local to the router, 3 the router's own Loc-RIB. */

@@ -1,6 +1,9 @@
 import type { YamlNode, YamlReader } from './yaml-reader.ts';
 
-/** `64512:100` as 32 bits (RFC 1997); undefined if it is not two numbers of 16 bits. */
+/**
+ * `64512:100` as 32 bits (RFC 1997); undefined if it is not two numbers of 16 bits.
+ * This grammar has no well-known names: `no-export` must be defined to be used.
+ */
 export function parseCommunity(text: string): number | undefined {
   const match = /^(\d{1,5}):(\d{1,5})$/.exec(text);
   if (match === null) return undefined;

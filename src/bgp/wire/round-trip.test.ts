@@ -12,11 +12,9 @@ import {
   encodeOpen,
   encodeRouteRefresh,
   encodeWithdraw,
-  Framer,
   Nlri,
   type PathAttributes,
   type SessionContext,
-  WireError,
 } from './message.ts';
 
 const u8 = fc.integer({ min: 0, max: 255 });
@@ -254,87 +252,3 @@ for (const [name, prefixes, nextHops] of [
     );
   });
 }
-
-describe('packing', () => {
-  const path: PathAttributes = { origin: 'igp', asPath: [{ type: 'seq', asns: [64513] }] };
-  const many = (count: number, make: (n: number) => Nlri) =>
-    Array.from({ length: count }, (_, n) => make(n));
-
-  test('100,000 /24 are 99 messages, none above 4,096 octets', () => {
-    const prefixes = many(100_000, (n) => new Nlri(1, 24, (0x0a000000 + n * 256) | 0));
-    const messages = encodeAnnounce(
-      { prefixes, attributes: path, nextHops: ['10.0.0.1'] },
-      defaultContext,
-    );
-    expect(messages).toHaveLength(99);
-    expect(Math.max(...messages.map((bytes) => bytes.length))).toBeLessThanOrEqual(4096);
-  });
-
-  test('448 IPv6 /64 fit one message', () => {
-    const group = (count: number) => ({
-      prefixes: many(count, (n) => new Nlri(2, 64, 0xfd000000 | 0, n)),
-      attributes: path,
-      nextHops: ['fd00::1'],
-    });
-    expect(encodeAnnounce(group(448), defaultContext)).toHaveLength(1);
-    expect(encodeAnnounce(group(449), defaultContext)).toHaveLength(2);
-  });
-
-  test('extended messages carry sixteen times as much', () => {
-    const prefixes = many(16_000, (n) => new Nlri(1, 24, (0x0a000000 + n * 256) | 0));
-    const context = { ...defaultContext, extendedMessage: true };
-    expect(
-      encodeAnnounce({ prefixes, attributes: path, nextHops: ['10.0.0.1'] }, context),
-    ).toHaveLength(1);
-  });
-
-  test('attributes that leave no room for a prefix are refused', () => {
-    const communities = Array.from({ length: 1015 }, (_, n) => n);
-    const group = {
-      prefixes: [new Nlri(1, 32, 1)],
-      attributes: { ...path, communities },
-      nextHops: ['10.0.0.1'],
-    };
-    expect(() => encodeAnnounce(group, defaultContext)).toThrow(RangeError);
-  });
-});
-
-describe('the framer', () => {
-  const stream = [encodeKeepalive(), encodeRouteRefresh({ afi: 1, safi: 1, subtype: 0 })];
-  stream.push(encodeNotification({ code: 6, subcode: 2, shutdownCommunication: 'bye' }));
-  const whole = Buffer.concat([...stream, ...stream]);
-
-  test('finds the same messages however the octets are split', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }), (sizes) => {
-        const framer = new Framer();
-        const found: string[] = [];
-        for (let at = 0, turn = 0; at < whole.length; turn++) {
-          const size = sizes[turn % sizes.length]!;
-          framer.push(whole.subarray(at, at + size));
-          at += size;
-          // Sometimes the caller does not drain: the next push must not lose anything.
-          if (turn % 3 === 2 && at < whole.length) continue;
-          for (let next = framer.next(defaultContext); next; next = framer.next(defaultContext)) {
-            if (next instanceof WireError) throw new Error(next.detail);
-            found.push(Buffer.from(next).toString('hex'));
-          }
-        }
-        const expected = [...stream, ...stream].map((bytes) => Buffer.from(bytes).toString('hex'));
-        expect(found).toEqual(expected);
-        expect(framer.pendingLength).toBe(0);
-      }),
-      { seed: 5 },
-    );
-  });
-
-  test('refuses garbage at its 19th octet and stays refused', () => {
-    const framer = new Framer();
-    framer.push(new Uint8Array(18));
-    expect(framer.next(defaultContext)).toBeUndefined();
-    framer.push(new Uint8Array(1));
-    expect(framer.next(defaultContext)).toMatchObject({ code: 1, subcode: 1 });
-    framer.push(encodeKeepalive());
-    expect(framer.next(defaultContext)).toMatchObject({ code: 1, subcode: 1 });
-  });
-});

@@ -104,7 +104,7 @@ function hasAsZero(path: AsPath): boolean {
 }
 
 /** Path length for comparison: a set counts one, confederation segments none (RFC 5065 §5.3). */
-export function asPathLength(path: AsPath): number {
+function asPathLength(path: AsPath): number {
   let length = 0;
   for (const segment of path) {
     if (segment.type === 'seq') length += segment.asns.length;

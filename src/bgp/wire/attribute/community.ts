@@ -71,9 +71,6 @@ function badLength(value: Uint8Array) {
   return withdraw(updateError.optionalAttribute, `length ${value.length}`);
 }
 
-/** RFC 8326 §4: the sender is about to go away; prefer any other path. */
-export const gracefulShutdown = 0xffff0000;
-
 export function formatCommunity(community: number): string {
   return `${community >>> 16}:${community & 0xffff}`;
 }
