@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Capability } from './capability.ts';
 import {
   type AsPath,
@@ -16,6 +16,9 @@ import {
   type PathAttributes,
   type SessionContext,
 } from './message.ts';
+
+// Properties take a second here, and several on a machine that is busy with real routers.
+vi.setConfig({ testTimeout: 60_000 });
 
 const u8 = fc.integer({ min: 0, max: 255 });
 const u16 = fc.integer({ min: 0, max: 0xffff });
