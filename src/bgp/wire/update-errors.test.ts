@@ -153,6 +153,7 @@ describe('RFC 7606: what an UPDATE error costs', () => {
   test('without routes to withdraw, an error that costs the routes costs the session (§5.2)', () => {
     expect(verdict(update(`40010103${asPath}${nextHop}`, ''))).toBe('session-reset 1 3/6');
     expect(verdict(update(`40010103`, '', route))).toBe('session-reset 1 3/6');
+    expect(verdict(update('c0', '', route))).toBe('session-reset - 3/1');
     // One that only costs the attribute does not.
     expect(verdict(update('40060100', '', route))).toBe('attribute-discard 6 3/5');
   });

@@ -181,6 +181,8 @@ class ListDecoder {
   /** RFC 7606 §4: the total length still says where the NLRI begin. */
   #cutOff(detail: string, attribute?: number): undefined {
     this.#at = this.#end;
+    // What was cut off may have been anything, routes included.
+    this.#describesRoutes = true;
     this.#errors.push(
       new WireError('treat-as-withdraw', {
         code: errorCode.update,
