@@ -130,6 +130,13 @@ export class Session {
 
   /** A connection from the peer's address. */
   accept(socket: Socket): void {
+    try {
+      applyAccepted(socket, this.#peer.socket);
+    } catch (error) {
+      this.#lastError = error instanceof Error ? error.message : String(error);
+      socket.destroy();
+      return;
+    }
     this.#offer(socket, { type: 'accepted' });
   }
 
@@ -237,7 +244,6 @@ export class Session {
     const socket = this.#offered;
     if (socket === undefined) return;
     this.#offered = undefined;
-    if (side === 'theirs') applyAccepted(socket, this.#peer.socket);
     const connection: SessionConnection = new SessionConnection(socket, {
       pull: () => this.#pull(),
       nowMs: () => this.#world.clock.monotonicMs(),
