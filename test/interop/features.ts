@@ -87,10 +87,11 @@ function render(columns: readonly Column[]): string {
     if (!notes.includes(text)) notes.push(text);
     return `n/a (${notes.indexOf(text) + 1})`;
   };
-  const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  const rows = features.map((feature) =>
-    row([feature, ...columns.map((column) => cell(column.cells[feature]))]),
-  );
+  const head = ['', ...columns.map((column) => `${column.name} ${column.version}`)];
+  const body = features.map((feature) => [
+    feature,
+    ...columns.map((column) => cell(column.cells[feature])),
+  ]);
   return `# Routers we talk to
 
 Written by \`npm test -- --only interop\`; do not edit. Each **yes** was asserted in that run against
@@ -98,12 +99,18 @@ the router itself, from Debian, in a network namespace: the router's own command
 holds, with next hop and attributes. **n/a**: the router has no such feature, see the note. **—**:
 not asserted.
 
-${row(['', ...columns.map((column) => `${column.name} ${column.version}`)])}
-${row(['---', ...columns.map(() => '---')])}
-${rows.join('\n')}
+${table(head, body)}
 
 ${notes.map((note, at) => `${at + 1}. ${note}`).join('\n')}
 `;
+}
+
+/** Columns of one width each, as the formatter of the repository wants them. */
+function table(head: readonly string[], body: readonly (readonly string[])[]): string {
+  const widths = head.map((_, at) => Math.max(...[head, ...body].map((row) => row[at]!.length)));
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((text, at) => text.padEnd(widths[at]!)).join(' | ')} |`;
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)].join('\n');
 }
 
 function versionOf(router: Router): string {

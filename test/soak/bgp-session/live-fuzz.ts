@@ -19,7 +19,8 @@ import {
 } from '../../../src/bgp/wire/message.ts';
 import type { Mutator } from '../bgp-codec/mutator.ts';
 
-const clientAddress = '127.0.0.1';
+/** Each lane is a peer of its own, so that one can work while another waits out its back-off. */
+const laneAddresses = [1, 3, 4, 5, 6, 7, 8, 9].map((last) => `127.0.0.${last}`);
 const collectorAddress = '127.0.0.2';
 
 /** What the handshake below agrees on. */
@@ -79,31 +80,33 @@ export async function fuzzSessions(mutator: Mutator, messages: number): Promise<
     listen: { address: collectorAddress, port: 0 },
   });
   await collector.listen();
-  collector.setPeers([
-    {
-      name: 'fuzzer',
-      address: clientAddress,
+  collector.setPeers(
+    laneAddresses.map((address) => ({
+      address,
       asn: 64513,
       localAsn: 64524,
       routerId: '10.0.0.2',
       isPassive: true,
       idleSeconds: 0.001,
       maxIdleSeconds: 0.001,
-    },
-  ]);
+    })),
+  );
   const report: FuzzReport = { messages: 0, sessions: 0, outcomes: {} };
-  while (report.messages < messages) {
-    const { batch, end } = nextBatch(mutator, messages - report.messages);
-    const seen = await converse(collector, batch, end);
-    if (seen !== end) {
-      const last = Buffer.from(batch.at(-1) ?? []).toString('hex');
-      throw new Error(`expected ${end}, saw ${seen} after ${last}`);
+  const work = async (address: string) => {
+    while (report.messages < messages) {
+      const { batch, end } = nextBatch(mutator, messages - report.messages);
+      report.messages += batch.length;
+      report.sessions++;
+      const seen = await converse(collector, address, batch, end);
+      if (seen !== end) {
+        const last = Buffer.from(batch.at(-1) ?? []).toString('hex');
+        throw new Error(`expected ${end}, saw ${seen} after ${last}`);
+      }
+      const name = end ?? 'lives';
+      report.outcomes[name] = (report.outcomes[name] ?? 0) + 1;
     }
-    report.messages += batch.length;
-    report.sessions++;
-    const name = end ?? 'lives';
-    report.outcomes[name] = (report.outcomes[name] ?? 0) + 1;
-  }
+  };
+  await Promise.all(laneAddresses.map(work));
   await collector.close();
   return report;
 }
@@ -124,30 +127,36 @@ function nextBatch(mutator: Mutator, limit: number) {
 /** One connection: handshake, the batch, and how it ended; undefined if it did not. */
 async function converse(
   collector: Collector,
+  address: string,
   batch: readonly Uint8Array[],
   end: string | undefined,
 ): Promise<string | undefined> {
   for (let attempt = 0; attempt < 200; attempt++) {
-    const { socket, isUp } = await shakeHands(collector.port!);
+    const { socket, isUp } = await shakeHands(address, collector.port!);
     if (!isUp) {
       // Still in the millisecond of Idle after the last refusal.
       socket.destroy();
       await new Promise((resolve) => setTimeout(resolve, 2));
       continue;
     }
-    const seen = await say(socket, batch, end, collector);
+    const seen = await say(socket, batch, end, () => keepalivesFrom(collector, address));
     socket.destroy();
     return seen;
   }
   throw new Error('the collector takes no connection any more');
 }
 
-function shakeHands(port: number): Promise<{ socket: Socket; isUp: boolean }> {
+function keepalivesFrom(collector: Collector, address: string): number {
+  const peer = collector.peers().find((one) => one.address === address);
+  return peer?.counters?.received.keepalives ?? 0;
+}
+
+function shakeHands(address: string, port: number): Promise<{ socket: Socket; isUp: boolean }> {
   return new Promise((resolve) => {
     const socket = connect({
       host: collectorAddress,
       port,
-      localAddress: clientAddress,
+      localAddress: address,
       allowHalfOpen: true,
       noDelay: true,
     });
@@ -175,9 +184,9 @@ function say(
   socket: Socket,
   batch: readonly Uint8Array[],
   end: string | undefined,
-  collector: Collector,
+  heard: () => number,
 ): Promise<string | undefined> {
-  const refreshesBefore = collector.peers()[0]?.counters?.received.keepalives ?? 0;
+  const before = heard();
   return new Promise((resolve, reject) => {
     const framer = new Framer();
     let notification: NotificationMessage | undefined;
@@ -189,8 +198,7 @@ function say(
     };
     // A session that has to live proves it by counting the KEEPALIVE sent last.
     const poll = setInterval(() => {
-      const now = collector.peers()[0]?.counters?.received.keepalives ?? 0;
-      if (end === undefined && now > refreshesBefore + keepalives) done(undefined);
+      if (end === undefined && heard() > before + keepalives) done(undefined);
     }, 1);
     socket.on('data', (chunk) => {
       framer.push(chunk);
