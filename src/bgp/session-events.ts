@@ -1,4 +1,5 @@
 /** The alphabet of the state machine: what can happen to it, and what it can ask for. */
+import type { Peer } from './peer-settings.ts';
 import type { Negotiated } from './session-negotiation.ts';
 import type {
   NotificationMessage,
@@ -41,6 +42,8 @@ export type SessionEvent =
   | { readonly type: 'stop'; readonly cease: Cease }
   /** We go away without a word, so that the peer keeps our routes (RFC 4724). */
   | { readonly type: 'abandon' }
+  /** New settings of the kind that needs no reset; timers take them from their next start on. */
+  | { readonly type: 'settings'; readonly peer: Peer }
   | { readonly type: 'connected' }
   | { readonly type: 'connect-failed'; readonly detail: string }
   | { readonly type: 'accepted' }

@@ -96,6 +96,14 @@ describe('the way up', () => {
     expect(machine.state).toBe('Established');
   });
 
+  test('a peer that may connect from now on does so', () => {
+    const { machine, happen } = machineOf({ isPassive: true });
+    happen({ type: 'start' });
+    expect(names(happen({ type: 'settings', peer: peerOf() }))).toContain('connect');
+    expect(machine.state).toBe('Connect');
+    expect(happen({ type: 'settings', peer: peerOf({ idleSeconds: 5 }) })).toEqual([]);
+  });
+
   test('a connect that fails leaves us listening until the retry timer', () => {
     const { machine, happen } = machineOf({ connectRetrySeconds: 10 });
     expect(timers(happen({ type: 'start' }))).toEqual({ 'connect-retry': 10_000 });

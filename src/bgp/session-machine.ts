@@ -81,11 +81,6 @@ export class SessionMachine {
     return this.#resting;
   }
 
-  /** Settings that need no reset (`needsReset`) take effect from the next timer on. */
-  setPeer(peer: Peer): void {
-    this.#peer = peer;
-  }
-
   handle(event: SessionEvent): SessionAction[] {
     this.#actions = [];
     this.#dispatch(event);
@@ -115,6 +110,8 @@ export class SessionMachine {
           detail: 'we left without a word, to come back',
           keepsRoutes: false,
         });
+      case 'settings':
+        return this.#onSettings(event.peer);
       case 'connected':
         return this.#onConnected();
       case 'connect-failed':
@@ -178,6 +175,14 @@ export class SessionMachine {
   #startRetry(): void {
     const ms = this.#jitter(this.#peer.connectRetrySeconds * 1000);
     this.#ask({ do: 'start-timer', timer: 'connect-retry', ms });
+  }
+
+  #onSettings(peer: Peer): void {
+    const wasPassive = this.#peer.isPassive;
+    this.#peer = peer;
+    const isWaiting = this.#isStarted && this.#resting === 'Active' && !this.#hasSide();
+    // Nothing else would tell a peer that only waited that it may call now.
+    if (isWaiting && wasPassive && !peer.isPassive) this.#connect();
   }
 
   #onConnected(): void {

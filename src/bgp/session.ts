@@ -143,7 +143,7 @@ export class Session {
   /** Only for settings that need no reset. */
   setPeer(peer: Peer): void {
     this.#peer = peer;
-    this.#machine.setPeer(peer);
+    this.#happen({ type: 'settings', peer });
   }
 
   /** There is something new to send. */

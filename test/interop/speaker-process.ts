@@ -11,12 +11,17 @@ import type { Calls } from './speaker-child.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 let bundle: Promise<string> | undefined;
+/** Bundle and logs, kept until every test has had its chance to print them. */
+const folders: string[] = [];
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
 
 /** Node 20 reads no TypeScript. The bundle lies in the checkout so that koffi is found. */
 async function bundled(): Promise<string> {
   bundle ??= (async () => {
     const folder = mkdtempSync(join(here, '../../node_modules/.cad-'));
-    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    folders.push(folder);
     const outfile = join(folder, 'speaker-child.mjs');
     await build({
       entryPoints: [join(here, 'speaker-child.ts')],
@@ -60,7 +65,9 @@ export class SpeakerProcess {
     link: Link,
     options: Parameters<Calls['start']>[0] = {},
   ): Promise<SpeakerProcess> {
-    const logFile = join(mkdtempSync(join(tmpdir(), 'cad-ours-')), 'log');
+    const folder = mkdtempSync(join(tmpdir(), 'cad-ours-'));
+    folders.push(folder);
+    const logFile = join(folder, 'log');
     const child = spawnIn(link.ours, process.execPath, [await bundled()], {
       logFd: openSync(logFile, 'a'),
       ipc: true,
