@@ -1,8 +1,8 @@
 /** Starts `speaker-child.ts`, bundled once, inside our namespace, and talks to it. */
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { PeerView } from '../../src/bgp/speaker-peer.ts';
@@ -11,28 +11,26 @@ import type { Calls } from './speaker-child.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 let bundle: Promise<string> | undefined;
-/** Bundle and logs, kept until every test has had its chance to print them. */
-const folders: string[] = [];
-process.once('exit', () => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
 
 /** Node 20 reads no TypeScript. The bundle lies in the checkout so that koffi is found. */
 async function bundled(): Promise<string> {
   bundle ??= (async () => {
-    const folder = mkdtempSync(join(here, '../../node_modules/.cad-'));
-    folders.push(folder);
-    const outfile = join(folder, 'speaker-child.mjs');
+    const folder = join(here, '../../artefacts/interop');
+    mkdirSync(folder, { recursive: true });
+    const fresh = join(folder, `speaker-child-${process.pid}.mjs`);
     await build({
       entryPoints: [join(here, 'speaker-child.ts')],
-      outfile,
+      outfile: fresh,
       bundle: true,
       platform: 'node',
       format: 'esm',
       external: ['koffi'],
       logLevel: 'error',
     });
-    return outfile;
+    // Renamed into place: a parallel run may be starting the same file.
+    const place = join(folder, 'speaker-child.mjs');
+    renameSync(fresh, place);
+    return place;
   })();
   return bundle;
 }
@@ -44,6 +42,7 @@ export class SpeakerProcess {
   readonly #logFile: string;
   readonly #waiting = new Map<number, { resolve(v: unknown): void; reject(e: Error): void }>();
   #nextId = 1;
+  #lastWords: string | undefined;
 
   private constructor(child: ChildProcess, logFile: string) {
     this.child = child;
@@ -55,6 +54,8 @@ export class SpeakerProcess {
       else waiting?.reject(new Error(reply.error));
     });
     child.once('exit', (code, signal) => {
+      this.#lastWords = this.log();
+      rmSync(dirname(logFile), { recursive: true, force: true });
       for (const { reject } of this.#waiting.values()) {
         reject(new Error(`the speaker ended (${code ?? signal})\n${this.log()}`));
       }
@@ -66,7 +67,6 @@ export class SpeakerProcess {
     options: Parameters<Calls['start']>[0] = {},
   ): Promise<SpeakerProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'cad-ours-'));
-    folders.push(folder);
     const logFile = join(folder, 'log');
     const child = spawnIn(link.ours, process.execPath, [await bundled()], {
       logFd: openSync(logFile, 'a'),
@@ -96,7 +96,7 @@ export class SpeakerProcess {
   }
 
   log(): string {
-    return readFileSync(this.#logFile, 'utf8');
+    return this.#lastWords ?? readFileSync(this.#logFile, 'utf8');
   }
 
   /** Leaves through one of the two doors and waits for the process to end. */
