@@ -13,9 +13,9 @@
  * RFC 7313 when it answers a refresh.
  */
 import type { Family } from '../net/family.ts';
-import type { AttributeSet } from './announcement.ts';
 import type { AnnouncementTable, Route } from './announcement-table.ts';
-import { type RenderContext, type Rendered, renderRoute } from './route-rendering.ts';
+import { RenderingCache } from './rendering-cache.ts';
+import type { RenderContext, Rendered } from './route-rendering.ts';
 import { wireFamily } from './session-negotiation.ts';
 import {
   encodeAnnounce,
@@ -52,8 +52,7 @@ export class AdjRibOut {
   /** Messages still to be made, in order; making them all at once would hold up everybody. */
   #chores: (() => readonly Uint8Array[])[] = [];
   #ready: Uint8Array[] = [];
-  #rendered = new Map<AttributeSet, Partial<Record<Family, Rendered | string>>>();
-  readonly #internedRenderings = new Map<string, Rendered>();
+  readonly #renderings = new RenderingCache();
 
   constructor(table: AnnouncementTable, peerName: string) {
     this.#table = table;
@@ -82,7 +81,8 @@ export class AdjRibOut {
     this.#withdrawals.ipv6.clear();
     this.#ready = [];
     this.#sweeps = [];
-    this.#forgetRenderings();
+    this.#unspeakable.clear();
+    this.#renderings.clear();
   }
 
   /** These prefixes are new, gone or different. */
@@ -109,7 +109,8 @@ export class AdjRibOut {
     if (this.#context === undefined) return;
     this.#flush();
     this.#context = context;
-    this.#forgetRenderings();
+    this.#unspeakable.clear();
+    this.#renderings.contextChanged();
     for (const family of context.negotiated.families) {
       this.#sweeps.push({ family, kind: 'compare', routes: undefined });
     }
@@ -200,7 +201,7 @@ export class AdjRibOut {
       return;
     }
     if (told === wanted && !evenIfTold) return;
-    this.#told.set(prefix, wanted);
+    if (told !== wanted) this.#told.set(prefix, wanted);
     // Back before its withdrawal was made: announcing it again says it all.
     if (this.#withdrawals[family].size > 0) this.#withdrawals[family].delete(prefix);
     const bucket = this.#buckets.get(wanted);
@@ -218,7 +219,10 @@ export class AdjRibOut {
       this.#unspeakable.delete(route.prefix);
       return undefined;
     }
-    const rendered = this.#render(set, route.family, context);
+    if (this.#renderings.size > 2 * this.#told.size + 1000) {
+      this.#renderings.keepOnly(new Set(this.#told.values()));
+    }
+    const rendered = this.#renderings.render(set, route.family, context);
     if (typeof rendered === 'string') {
       this.#unspeakable.set(route.prefix, rendered);
       return undefined;
@@ -227,45 +231,8 @@ export class AdjRibOut {
     return rendered;
   }
 
-  #render(set: AttributeSet, family: Family, context: RenderContext): Rendered | string {
-    let byFamily = this.#rendered.get(set);
-    if (byFamily === undefined) {
-      byFamily = {};
-      this.#rendered.set(set, byFamily);
-    }
-    byFamily[family] ??= this.#renderAnew(set, family, context);
-    return byFamily[family];
-  }
-
-  /** Equal renderings are one object: that is how a change without effect sends nothing. */
-  #renderAnew(set: AttributeSet, family: Family, context: RenderContext): Rendered | string {
-    const result = renderRoute(set, family, context);
-    if (result.kind === 'unspeakable') return result.reason;
-    const key = `${family}${JSON.stringify(result.rendered)}`;
-    const known = this.#internedRenderings.get(key) ?? result.rendered;
-    if (this.#internedRenderings.size > 2 * this.#told.size + 1000) this.#forgetUnusedRenderings();
-    this.#internedRenderings.set(key, known);
-    return known;
-  }
-
   get renderingsKept(): number {
-    return this.#internedRenderings.size;
-  }
-
-  /** Attributes that change for ever must not be remembered for ever. */
-  #forgetUnusedRenderings(): void {
-    const used = new Set(this.#told.values());
-    for (const [key, rendered] of this.#internedRenderings) {
-      if (!used.has(rendered)) this.#internedRenderings.delete(key);
-    }
-    this.#rendered = new Map();
-  }
-
-  #forgetRenderings(): void {
-    this.#rendered = new Map();
-    this.#unspeakable.clear();
-    // Interned ones stay while the peer still holds routes made of them.
-    if (this.#told.size === 0) this.#internedRenderings.clear();
+    return this.#renderings.size;
   }
 
   #isConcerned(route: Route): boolean {
