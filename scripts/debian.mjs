@@ -14,6 +14,11 @@ import { say, secondsSince } from './checkout.mjs';
  */
 const provenBy = {
   iproute2: 'ip',
+  frr: 'vtysh',
+  bird2: 'bird',
+  gobgpd: 'gobgpd',
+  openbgpd: 'bgpctl',
+  exabgp: 'exabgp',
 };
 
 let isListFresh = false;

@@ -43,7 +43,10 @@ export const suites = [
     what: 'sessions with real routers',
     include: ['test/interop/**/*.test.ts'],
     usesRealParts: true,
-    needs: { root: true, debian: ['iproute2'] },
+    needs: {
+      root: true,
+      debian: ['iproute2', 'frr', 'bird2', 'gobgpd', 'openbgpd', 'exabgp'],
+    },
   },
 ];
 

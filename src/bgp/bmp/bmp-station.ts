@@ -1,0 +1,98 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { type Log, silentLog } from '../../base/log.ts';
+import { BmpFramer } from './bmp-framer.ts';
+import { MonitoredRouter } from './monitored-router.ts';
+
+export interface BmpStationOptions {
+  readonly log?: Log;
+  /** Connections beyond are turned away: each may hold tables of any size. */
+  readonly maxRouters?: number;
+}
+
+/** Listens for routers that report over BMP, and holds what those connected now have said. */
+export class BmpStation {
+  readonly #log: Log;
+  readonly #maxRouters: number;
+  readonly #server: Server;
+  readonly #routers = new Map<Socket, MonitoredRouter>();
+
+  constructor({ log = silentLog, maxRouters = 256 }: BmpStationOptions = {}) {
+    this.#log = log;
+    this.#maxRouters = maxRouters;
+    this.#server = createServer((socket) => this.#welcome(socket));
+  }
+
+  /** Port 0 lets the kernel choose; see `port`. */
+  listen(target: { readonly host?: string; readonly port: number }): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(target, () => {
+        this.#server.off('error', reject);
+        resolve();
+      });
+    });
+  }
+
+  get port(): number | undefined {
+    const address = this.#server.address();
+    return address === null || typeof address === 'string' ? undefined : address.port;
+  }
+
+  /** The routers connected now. */
+  get routers(): MonitoredRouter[] {
+    return [...this.#routers.values()];
+  }
+
+  /** By the name it gave itself, or the address it came from. */
+  router(name: string): MonitoredRouter | undefined {
+    return this.routers.find((one) => one.sysName === name || one.remoteAddress === name);
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#routers.keys()) socket.destroy();
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+  }
+
+  #welcome(socket: Socket): void {
+    const address = socket.remoteAddress ?? '';
+    if (this.#routers.size >= this.#maxRouters) {
+      this.#log.warn({ router: address, limit: this.#maxRouters }, 'too many routers report');
+      socket.destroy();
+      return;
+    }
+    const router = new MonitoredRouter(address, socket.remotePort ?? 0);
+    const framer = new BmpFramer();
+    this.#routers.set(socket, router);
+    this.#log.info({ router: address }, 'a router reports over BMP');
+    socket.on('data', (chunk) => this.#read(socket, router, framer, chunk));
+    socket.on('error', (error) => {
+      this.#log.warn({ router: address, error: error.message }, 'a router was lost');
+    });
+    socket.on('close', () => {
+      // What it said may not be true any more, and nobody would tell us.
+      this.#routers.delete(socket);
+      this.#log.info({ router: address, messages: router.messages }, 'a router has gone');
+    });
+  }
+
+  #read(socket: Socket, router: MonitoredRouter, framer: BmpFramer, chunk: Uint8Array): void {
+    framer.push(chunk);
+    for (;;) {
+      const message = framer.next();
+      if (message === undefined) return;
+      if (typeof message === 'string') {
+        this.#log.warn({ router: router.remoteAddress, fault: message }, 'this is not BMP');
+        socket.destroy();
+        return;
+      }
+      router.take(message);
+      // RFC 7854 §4.5: after Termination the router closes; so may we.
+      if (router.isTerminated) {
+        socket.destroy();
+        return;
+      }
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/** Messages since the session was made; a reset of the connection does not reset them. */
+export interface SessionCounters {
+  established: number;
+  sent: MessageCounters;
+  received: MessageCounters;
+}
+
+export interface MessageCounters {
+  updates: number;
+  keepalives: number;
+  notifications: number;
+  refreshes: number;
+}
+
+export function newCounters(): SessionCounters {
+  const none = () => ({ updates: 0, keepalives: 0, notifications: 0, refreshes: 0 });
+  return { established: 0, sent: none(), received: none() };
+}

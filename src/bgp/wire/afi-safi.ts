@@ -1,0 +1,31 @@
+/** Address families as numbers on the wire (IANA; RFC 4760 §5). */
+export interface AfiSafi {
+  readonly afi: number;
+  readonly safi: number;
+}
+
+export const afiIpv4 = 1;
+export const afiIpv6 = 2;
+export const safiUnicast = 1;
+
+export type UnicastAfi = typeof afiIpv4 | typeof afiIpv6;
+
+export const ipv4Unicast: AfiSafi = { afi: afiIpv4, safi: safiUnicast };
+export const ipv6Unicast: AfiSafi = { afi: afiIpv6, safi: safiUnicast };
+
+export function sameFamily(a: AfiSafi, b: AfiSafi): boolean {
+  return a.afi === b.afi && a.safi === b.safi;
+}
+
+/** The families whose NLRI we read; all others are carried as bytes. */
+export function isUnicast(afi: number, safi: number): afi is UnicastAfi {
+  return safi === safiUnicast && (afi === afiIpv4 || afi === afiIpv6);
+}
+
+/** `ipv4/unicast`, or the numbers of a family without a name here. */
+export function familyName(family: AfiSafi): string {
+  if (family.safi !== safiUnicast) return `${family.afi}/${family.safi}`;
+  if (family.afi === afiIpv4) return 'ipv4/unicast';
+  if (family.afi === afiIpv6) return 'ipv6/unicast';
+  return `${family.afi}/${family.safi}`;
+}

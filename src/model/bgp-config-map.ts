@@ -1,0 +1,148 @@
+/**
+ * The configuration of MetalLB 0.12 and of Cilium 1.11's BGP mode, whole, as
+ * plain values: `peers`, `address-pools`, `bgp-communities`. It loads from the
+ * text of `config.yaml`, from a file of the ConfigMap around it, or from that
+ * object as the API server returns it.
+ *
+ * Nothing is skipped in silence. A key this grammar does not have, a value that
+ * cannot work, a pool that overlaps another: each is a problem with its line and
+ * its key, and all of them are reported at once. With a single problem there is
+ * no configuration, because half of one announces half a network.
+ *
+ * Several node selectors of a peer are ORed, labels and expressions of one are
+ * ANDed, no selector means every node: as in MetalLB.
+ */
+import { isMap, isScalar, LineCounter, type Node, parseDocument, type Scalar } from 'yaml';
+import { rangesOverlap } from './bgp-config/address-range.ts';
+import { readCommunityNames } from './bgp-config/read-community.ts';
+import { type ConfiguredPeer, readPeer } from './bgp-config/read-peer.ts';
+import { type ConfiguredPool, readPool } from './bgp-config/read-pool.ts';
+import { type ConfigProblem, type FieldReader, YamlReader } from './bgp-config/yaml-reader.ts';
+
+export type { AddressRange } from './bgp-config/address-range.ts';
+export type { ConfiguredPeer } from './bgp-config/read-peer.ts';
+export type { ConfiguredAdvertisement, ConfiguredPool } from './bgp-config/read-pool.ts';
+export type { NodeSelector, SelectorExpression } from './bgp-config/read-selector.ts';
+export type { ConfigProblem } from './bgp-config/yaml-reader.ts';
+
+export interface BgpConfig {
+  readonly peers: readonly ConfiguredPeer[];
+  readonly pools: readonly ConfiguredPool[];
+  /** Names for communities, already put in where they are used. */
+  readonly communities: ReadonlyMap<string, number>;
+}
+
+export type ConfigResult =
+  | { readonly kind: 'config'; readonly config: BgpConfig }
+  | { readonly kind: 'refused'; readonly problems: readonly ConfigProblem[] };
+
+/** Cilium's key, then MetalLB's. */
+const dataKeys = ['config.yaml', 'config'] as const;
+
+/** A ConfigMap as the API server returns it; lines count from the start of the text in it. */
+export function loadConfigMapObject(object: {
+  readonly data?: Readonly<Record<string, string>>;
+}): ConfigResult {
+  const key = dataKeys.find((one) => object.data?.[one] !== undefined);
+  const stray = Object.keys(object.data ?? {}).find((one) => one !== key);
+  if (stray !== undefined) return refused({ line: 1, key: `data.${stray}`, sentence: strayKey });
+  if (key === undefined) return refused({ line: 1, key: 'data', sentence: missingKey });
+  return loadText(object.data![key]!, 0);
+}
+
+/** The text of config.yaml, or of a YAML file that holds the ConfigMap. */
+export function loadConfigMap(text: string): ConfigResult {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const { contents } = document;
+  if (!isMap(contents) || document.get('kind') !== 'ConfigMap') return loadText(text, 0);
+  const data = contents.get('data', true) as unknown as Node | undefined;
+  if (!isMap(data)) return refused({ line: 1, key: 'data', sentence: missingKey });
+  const key = dataKeys.find((one) => data.has(one));
+  for (const pair of data.items) {
+    const name = isScalar(pair.key) ? String(pair.key.value) : '';
+    if (name === key) continue;
+    const offset = (pair.key as Node | null)?.range?.[0] ?? 0;
+    const { line } = lines.linePos(offset);
+    return refused({ line, key: `data.${name}`, sentence: strayKey });
+  }
+  if (key === undefined) return refused({ line: 1, key: 'data', sentence: missingKey });
+  const inner = data.get(key, true) as unknown as Scalar;
+  // Lines of a block scalar are lines of the file, from the one below its `|` on.
+  const isBlock = inner.type === 'BLOCK_LITERAL';
+  const above = isBlock ? lines.linePos(inner.range?.[0] ?? 0).line : 0;
+  return loadText(String(inner.value), above);
+}
+
+const missingKey = 'a ConfigMap for BGP holds its configuration under config.yaml (or config)';
+const strayKey = 'a ConfigMap for BGP holds nothing but config.yaml (or config)';
+
+function refused(...problems: readonly ConfigProblem[]): ConfigResult {
+  return { kind: 'refused', problems };
+}
+
+function loadText(text: string, linesAbove: number): ConfigResult {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
+  const reader = new YamlReader(document, lines, linesAbove);
+  for (const error of document.errors) {
+    // The library adds a drawing of the place behind the first line.
+    reader.problemAt(error.pos[0], '', `not YAML: ${error.message.split('\n')[0]}`);
+  }
+  if (reader.problems.length > 0) return refused(...reader.problems);
+  const config = readConfig(reader, document.contents);
+  return reader.problems.length > 0
+    ? refused(...reader.problems.toSorted((a, b) => a.line - b.line))
+    : { kind: 'config', config };
+}
+
+function readConfig(reader: YamlReader, root: Node | null): BgpConfig {
+  let communities: ReadonlyMap<string, number> = new Map();
+  const peers: ConfiguredPeer[] = [];
+  const pools: ConfiguredPool[] = [];
+  const poolNodes: Parameters<FieldReader>[] = [];
+  reader.mapping(root, '', {
+    peers: (value, key) => {
+      reader.list(value, key, (item, path) => {
+        const peer = readPeer(reader, item, path);
+        if (peer !== undefined) peers.push(peer);
+      });
+    },
+    'address-pools': (value, key) => {
+      reader.list(value, key, (item, path) => poolNodes.push([item, path]));
+    },
+    'bgp-communities': (value, key) => {
+      communities = readCommunityNames(reader, value, key);
+    },
+    'bfd-profiles': 'BFD is not supported; take the profiles out',
+  });
+  // Pools last: they may use names of communities that stand below them.
+  for (const [node, path] of poolNodes) {
+    const pool = readPool(reader, node, path, communities);
+    if (pool === undefined) continue;
+    checkAgainst(reader, node, path, pool, pools);
+    pools.push(pool);
+  }
+  return { peers, pools, communities };
+}
+
+/** No two pools of one name, and no address in two pools. */
+function checkAgainst(
+  reader: YamlReader,
+  node: Node | null,
+  path: string,
+  pool: ConfiguredPool,
+  others: readonly ConfiguredPool[],
+): void {
+  for (const other of others) {
+    if (other.name === pool.name) {
+      reader.problem(node, `${path}.name`, `two address pools are called ${pool.name}`);
+    }
+    for (const range of pool.addresses) {
+      const overlap = other.addresses.find((one) => rangesOverlap(one, range));
+      if (overlap === undefined) continue;
+      const sentence = `${range.text} overlaps ${overlap.text} of pool ${other.name}`;
+      reader.problem(node, `${path}.addresses`, sentence);
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import type { YamlNode, YamlReader } from './yaml-reader.ts';
+
+export type SelectorOperator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+
+export interface SelectorExpression {
+  readonly key: string;
+  readonly operator: SelectorOperator;
+  readonly values: readonly string[];
+}
+
+/** All labels and all expressions must match; an empty selector matches everything. */
+export interface NodeSelector {
+  readonly matchLabels: Readonly<Record<string, string>>;
+  readonly matchExpressions: readonly SelectorExpression[];
+}
+
+const operators: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
+
+export function readNodeSelector(
+  reader: YamlReader,
+  node: YamlNode | null,
+  path: string,
+): NodeSelector {
+  const matchLabels: Record<string, string> = {};
+  const matchExpressions: SelectorExpression[] = [];
+  reader.mapping(node, path, {
+    'match-labels': (value, key) => {
+      for (const [label, { text }] of reader.texts(value, key)) matchLabels[label] = text;
+    },
+    'match-expressions': (value, key) => {
+      reader.list(value, key, (item, itemPath) => {
+        const expression = readExpression(reader, item, itemPath);
+        if (expression !== undefined) matchExpressions.push(expression);
+      });
+    },
+  });
+  return { matchLabels, matchExpressions };
+}
+
+function readExpression(
+  reader: YamlReader,
+  node: YamlNode | null,
+  path: string,
+): SelectorExpression | undefined {
+  let key: string | undefined;
+  let operator: string | undefined;
+  const values: string[] = [];
+  const before = reader.problems.length;
+  const isMapping = reader.mapping(node, path, {
+    key: (value, at) => {
+      key = reader.text(value, at);
+    },
+    operator: (value, at) => {
+      operator = reader.text(value, at);
+      if (operator !== undefined && !operators.includes(operator)) {
+        reader.problem(value, at, `operator "${operator}" must be one of ${operators.join(', ')}`);
+      }
+    },
+    values: (value, at) => {
+      reader.list(value, at, (item, itemPath) => {
+        const text = reader.text(item, itemPath);
+        if (text !== undefined) values.push(text);
+      });
+    },
+  });
+  if (!isMapping || reader.problems.length > before) return undefined;
+  if (key === undefined || key === '') {
+    return reader.problem(node, `${path}.key`, 'an expression needs the key of a label');
+  }
+  if (operator === undefined) {
+    return reader.problem(node, `${path}.operator`, 'an expression needs an operator');
+  }
+  const wantsValues = operator === 'In' || operator === 'NotIn';
+  if (wantsValues && values.length === 0) {
+    return reader.problem(node, `${path}.values`, `operator ${operator} needs values`);
+  }
+  if (!wantsValues && values.length > 0) {
+    return reader.problem(node, `${path}.values`, `operator ${operator} takes no values`);
+  }
+  return { key, operator: operator as SelectorOperator, values };
+}

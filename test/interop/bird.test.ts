@@ -1,0 +1,4 @@
+import { describeRouter } from './matrix.ts';
+import { bird } from './routers/bird.ts';
+
+describeRouter(bird);

@@ -1,0 +1,4 @@
+import { describeRouter } from './matrix.ts';
+import { frr } from './routers/frr.ts';
+
+describeRouter(frr);
