@@ -163,10 +163,10 @@ function judgeNode(
   let annotations = 0;
   for (const family of ['ipv4', 'ipv6'] as const) {
     const held = own.filter(({ spec }) => landOf(spec.cidr).family === family);
-    // A node that keeps blocks of a pool it has left is owed what both pools have; of the
-    // rest it has what it had got by then.
+    // A node that was in several pools is owed what its pool now and the pool of its block
+    // both have; of the other family it has what it had got, or not yet lost, by then.
     const least = due.has(family) && offered.has(family) ? 1 : 0;
-    const most = source === wanted ? least : 1;
+    const most = mayBeFrom.size === 1 ? least : 1;
     if (held.length < least || held.length > most) {
       const list = own.map(describe).join(', ') || 'nothing';
       const pool = wanted.metadata.name;

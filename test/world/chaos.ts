@@ -21,8 +21,10 @@ export interface ChaosPlan {
   seed: number;
   /** Nodes that appear at once at the start. */
   joiners: number;
-  /** Kills, freezes and restarts, all in all. */
+  /** It ends after so many kills, freezes and restarts … */
   strikes: number;
+  /** … or after so long, whichever comes first. */
+  forMs?: number;
   /** Deeds of the churn a second. */
   deedsPerSecond: number;
   replicas?: number;
@@ -128,11 +130,14 @@ export async function runChaos(cluster: Cluster, plan: ChaosPlan): Promise<Chaos
     const calmMs = performance.now();
     const expectations: Expectations = { mayKeepFrom: churn.mayKeepFrom };
     const isSettled = async () => {
-      const { cooling } = await mustBeSound(cluster, expectations);
+      const { cooling } = await mustBeSound(cluster, expectations).catch((error) => {
+        plan.say?.((error as Error).message.split('\n', 2).join(''));
+        throw error;
+      });
       if (cooling > 0) throw new Error(`${cooling} blocks still cool`);
     };
     const withinMs = plan.settleWithinMs ?? 60_000;
-    await eventually(isSettled, { withinMs, everyMs: 500 });
+    await eventually(isSettled, { withinMs, everyMs: 1_000 });
     const settledSeconds = (performance.now() - calmMs) / 1_000;
     const mark = cluster.requests.mark();
     await pause(3_000);
@@ -260,11 +265,12 @@ class Crew {
   }
 
   async strikeUntil(
-    { strikes, everyMs = 1_500 }: ChaosPlan,
+    { strikes, everyMs = 1_500, forMs = Number.POSITIVE_INFINITY }: ChaosPlan,
     signal: AbortSignal,
     say: () => void,
   ): Promise<void> {
-    while (this.#struck() < strikes && !signal.aborted) {
+    const untilMs = performance.now() + forMs;
+    while (this.#struck() < strikes && performance.now() < untilMs && !signal.aborted) {
       // Squared: often right after the last one, sometimes long enough to get going.
       await pause(this.#random() ** 2 * 3 * everyMs);
       const before = this.#struck();
