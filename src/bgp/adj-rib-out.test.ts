@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { AdjRibIn } from './adj-rib-in.ts';
 import { AdjRibOut } from './adj-rib-out.ts';
 import type { Announcement } from './announcement.ts';
@@ -8,6 +8,9 @@ import { completePeer, type Peer, type PeerSettings } from './peer-settings.ts';
 import type { RenderContext } from './route-rendering.ts';
 import { negotiate, noEvidence, ourOpen } from './session-negotiation.ts';
 import { decodeMessage, type UpdateMessage, WireError } from './wire/message.ts';
+
+// A busy machine of two cores is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const settings: PeerSettings = {
   name: 'tor1',

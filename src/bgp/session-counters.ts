@@ -3,6 +3,8 @@ export interface SessionCounters {
   established: number;
   sent: MessageCounters;
   received: MessageCounters;
+  /** Faults in UPDATEs that RFC 7606 lets a session live through. */
+  tolerated: number;
 }
 
 export interface MessageCounters {
@@ -14,5 +16,5 @@ export interface MessageCounters {
 
 export function newCounters(): SessionCounters {
   const none = () => ({ updates: 0, keepalives: 0, notifications: 0, refreshes: 0 });
-  return { established: 0, sent: none(), received: none() };
+  return { established: 0, sent: none(), received: none(), tolerated: 0 };
 }

@@ -7,6 +7,9 @@ import { SessionWriter } from './session-writer.ts';
 import { Speaker } from './speaker.ts';
 import { encodeKeepalive, encodeOpen } from './wire/message.ts';
 
+// A busy machine of two cores is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
 /** A socket whose far end takes one write at a time, when told to. */
 class SlowSocket extends Writable {
   readonly taken: Uint8Array[] = [];

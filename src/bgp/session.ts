@@ -273,6 +273,7 @@ export class Session {
         return this.#heard(connection, { type: 'keepalive', side });
       case 'update':
         received.updates++;
+        if (message.errors.length > 0) this.#tolerate(message);
         return this.#heard(connection, { type: 'update', side, update: message });
       case 'route-refresh':
         received.refreshes++;
@@ -281,6 +282,13 @@ export class Session {
         received.notifications++;
         return this.#heard(connection, { type: 'notification', side, notification: message });
     }
+  }
+
+  /** RFC 7606 §6: what was wrong is kept where an operator finds it. */
+  #tolerate({ errors, treatAsWithdraw }: UpdateMessage): void {
+    this.counters.tolerated += errors.length;
+    const details = errors.map((error) => error.detail);
+    this.#world.log.warn({ peer: this.#peer.name, treatAsWithdraw, details }, 'faulty UPDATE');
   }
 
   /** Hears an event unless the connection was let go in the meantime. */

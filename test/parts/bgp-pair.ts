@@ -98,7 +98,7 @@ export class Pair {
   }
 }
 
-export async function until(what: string, isSo: () => boolean, withinMs = 15_000): Promise<void> {
+export async function until(what: string, isSo: () => boolean, withinMs = 45_000): Promise<void> {
   const end = performance.now() + withinMs;
   while (!isSo()) {
     if (performance.now() > end) throw new Error(`never: ${what}`);
