@@ -1,4 +1,5 @@
 import type { ClusterNode } from '../model/node.ts';
+import { blockName } from '../model/node-block.ts';
 import type { Reason } from '../model/reasons.ts';
 import type { Family } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
@@ -53,23 +54,15 @@ function judgeHolding(register: Register, node: ClusterNode, prefix: Prefix): Ve
     kind: 'refuse',
     finding: { reason, nodes, cidr: prefix.toString(), detail },
   });
-  for (const claim of register.claims.overlapping(prefix)) {
-    if (!claim.owner.startsWith('node/')) continue;
-    const other = claim.owner.slice('node/'.length);
-    if (other === node.name) {
-      if (claim.prefix.equals(prefix) || !isRegistered(register, other, claim.prefix)) continue;
-      const detail = `${prefix} of ${node.name} overlaps its own block ${claim.prefix}`;
-      return refuse('OverlappingBlocks', [node.name], detail);
-    }
-    if (!hasPrecedence(register, other, claim.prefix, node)) continue;
-    const names = [other, node.name];
-    return claim.prefix.equals(prefix)
-      ? refuse('DuplicateBlock', names, `${prefix} is held by ${other} and by ${node.name}`)
-      : refuse(
-          'OverlappingBlocks',
-          names,
-          `${prefix} of ${node.name} overlaps ${claim.prefix} of ${other}`,
-        );
+  const clash = clashes(register, node, prefix);
+  if (clash !== undefined) return refuse(clash.reason, clash.nodes, clash.detail);
+  // Its name is taken until the guard has no use and goes.
+  if (register.blocks.get(blockName(prefix))?.phase === 'Guard') {
+    const others = new Set(nodeClaims(register, prefix).map(({ name }) => name));
+    others.delete(node.name);
+    const whose = others.size > 0 ? `blocks of ${[...others].join(', ')}` : 'nothing any more';
+    const detail = `${prefix} of ${node.name} is still guarded for ${whose}`;
+    return refuse('OverlappingBlocks', [...others, node.name], detail);
   }
   const pool = register.poolSet.containing(prefix);
   if (pool === undefined) {
@@ -82,6 +75,43 @@ function judgeHolding(register: Register, node: ClusterNode, prefix: Prefix): Ve
     return refuse('OutsidePools', [node.name], detail);
   }
   return { kind: 'adopt', cut: { prefix, pool: pool.name, guards } };
+}
+
+/** Everybody whose claim goes before the node's, in one finding. */
+function clashes(
+  register: Register,
+  node: ClusterNode,
+  prefix: Prefix,
+): Omit<Finding, 'cidr'> | undefined {
+  const names = new Set<string>();
+  const details: string[] = [];
+  let isDuplicate = false;
+  for (const { name, theirs } of nodeClaims(register, prefix)) {
+    const isSame = theirs.equals(prefix);
+    if (name === node.name) {
+      if (isSame || !isRegistered(register, name, theirs)) continue;
+      details.push(`${prefix} of ${name} overlaps its own block ${theirs}`);
+      continue;
+    }
+    if (!hasPrecedence(register, name, theirs, node)) continue;
+    names.add(name);
+    isDuplicate ||= isSame;
+    details.push(
+      isSame
+        ? `${prefix} is held by ${name} and by ${node.name}`
+        : `${prefix} of ${node.name} overlaps ${theirs} of ${name}`,
+    );
+  }
+  if (details.length === 0) return undefined;
+  const reason = isDuplicate ? 'DuplicateBlock' : 'OverlappingBlocks';
+  return { reason, nodes: [...names, node.name], detail: details.join('; ') };
+}
+
+function nodeClaims(register: Register, prefix: Prefix): Array<{ name: string; theirs: Prefix }> {
+  return register.claims
+    .overlapping(prefix)
+    .filter(({ owner }) => owner.startsWith('node/'))
+    .map(({ owner, prefix: theirs }) => ({ name: owner.slice('node/'.length), theirs }));
 }
 
 /** Registered blocks come first; among mere holdings the older node, then the name. */

@@ -53,15 +53,19 @@ function rivals(register: Register, block: Block): Block[] {
 
 /**
  * Kept blocks that have become odd because the block size around them is another
- * now (a changed mask, another mode): see guards.ts. A cell that has an object
- * already is either guarded or in dispute, and a dispute is a finding.
+ * now (a changed mask, another mode): see guards.ts. A cell that a node holds is
+ * in dispute, and a dispute is a finding.
  */
 export function unguardedCells(register: Register, standing: Standing): Cut[] {
   return [...standing.keep, ...standing.rebind].flatMap((block) => {
     const pool = register.poolSet.homeOf(block);
     const cells = pool === undefined ? [] : cellsToGuard(block.prefix, pool);
     if (pool === undefined || cells === 'too many') return [];
-    const guards = cells.filter((cell) => !register.blocks.has(blockName(cell)));
+    const guards = cells.filter((cell) => {
+      const found = register.blocks.get(blockName(cell));
+      if (found?.phase === 'Guard') return !found.guards.includes(block.prefix.toString());
+      return found === undefined;
+    });
     return guards.length === 0 ? [] : [{ prefix: block.prefix, pool: pool.name, guards }];
   });
 }
