@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
 import { type Command, Option } from 'commander';
 import { CadastreError, describeError } from '../base/errors.ts';
 import { addHealthRoutes } from '../base/health-routes.ts';
@@ -73,6 +74,9 @@ interface OperatorFlags extends IpamFlagValues {
 }
 
 async function runOperator(flags: OperatorFlags): Promise<void> {
+  // On a large machine V8 lets its nursery grow to 64 MB and more, for no gain
+  // here: with 10,000 nodes 308 MB resident became 174 MB, at a tenth more CPU.
+  setFlagsFromString('--semi-space-growth-factor=1');
   const settings = readSettings(flags);
   const listenAt = readListen(flags.listen);
   const access = await loadKubeConfig({
