@@ -2,8 +2,9 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
+import type { Resource } from '../kube/resource.ts';
 import type { Block } from '../model/node-block.ts';
-import { nodes } from '../model/resources.ts';
+import { ciliumNodes, nodes } from '../model/resources.ts';
 import { decideBlock } from '../plan/block-life.ts';
 import type { Register } from '../plan/register.ts';
 import type { BlockWriter } from './block-writer.ts';
@@ -13,12 +14,18 @@ import type { BlockWriter } from './block-writer.ts';
  * have rested they are freed. What is "gone" is asked of the API server itself,
  * never of a cache; and a Node that is merely being deleted is still there.
  */
+interface Store {
+  put(raw: unknown): void;
+}
+
 export interface BlockWorkerOptions {
   client: KubeClient;
   register: Register;
   writer: BlockWriter;
   byDemand: boolean;
-  nodeStore: { put(raw: unknown): void };
+  nodeStore: Store;
+  /** Absent where the cluster has no CiliumNodes, or they are not believed. */
+  ciliumStore(): Store | undefined;
   clock: Clock;
   log: Log;
 }
@@ -46,6 +53,7 @@ export class BlockWorker {
         return { retryAfterMs: step.untilMs - nowMs };
       case 'cool':
         if (step.nodeGone && (await this.#nodeExists(block))) return undefined;
+        if (step.noRecord && !(await this.#isStillUnnamed(block, nowMs))) return undefined;
         await writer.cool(block, nowMs);
         this.#say(block, step.reason, step.nodeGone ? 'cools: its node is gone' : 'was given back');
         return undefined;
@@ -54,6 +62,10 @@ export class BlockWorker {
         if (block.phase === 'Guard' && ageMs < youngGuardMs) {
           return { retryAfterMs: youngGuardMs - ageMs };
         }
+        for (const prefix of step.unlessExists) {
+          // The block behind the guard was news to us; the guard stays.
+          if ((await writer.look(prefix)) !== undefined) return undefined;
+        }
         await writer.free(block);
         this.#say(block, 'Released', 'is free again');
         return undefined;
@@ -61,10 +73,23 @@ export class BlockWorker {
     }
   }
 
-  async #nodeExists(block: Block): Promise<boolean> {
+  #nodeExists(block: Block): Promise<boolean> {
+    // Whatever comes back (the same node, or a new one of the name) corrects the copy.
+    return this.#reread(nodes, block.nodeName, this.#o.nodeStore);
+  }
+
+  /** No record names the block, as far as our copies go; the API server is asked before that counts. */
+  async #isStillUnnamed(block: Block, nowMs: number): Promise<boolean> {
+    await this.#reread(nodes, block.nodeName, this.#o.nodeStore);
+    const ciliumStore = this.#o.ciliumStore();
+    if (ciliumStore !== undefined) await this.#reread(ciliumNodes, block.nodeName, ciliumStore);
+    const again = decideBlock(this.#o.register, block, nowMs, this.#o.byDemand);
+    return again.kind === 'cool';
+  }
+
+  async #reread(resource: Resource, name: string, store: Store): Promise<boolean> {
     try {
-      // Whatever comes back (the same node, or a new one of the name) corrects the copy.
-      this.#o.nodeStore.put(await this.#o.client.get(nodes, block.nodeName));
+      store.put(await this.#o.client.get(resource, name));
       return true;
     } catch (error) {
       if (error instanceof ApiError && error.isNotFound) return false;

@@ -1,9 +1,11 @@
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { ClusterNode } from '../model/node.ts';
+import { blockName } from '../model/node-block.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { Cut } from '../plan/cut.ts';
 import { decideNode, type NodeDecision, type Rules } from '../plan/decide-node.ts';
+import { rivalsInGuard } from '../plan/guards.ts';
 import type { Register } from '../plan/register.ts';
 import type { BlockWriter } from './block-writer.ts';
 import type { NodeReporter } from './node-reporter.ts';
@@ -106,6 +108,10 @@ export class NodeWorker {
       const outcome = await this.#o.writer.guard(cell, pool, prefix.toString());
       // The cell belongs to a node we had not heard of; now we have.
       if (outcome.kind === 'held') return false;
+      for (const rival of rivalsInGuard(outcome.block, prefix)) {
+        const isNews = !this.#o.register.blocks.has(blockName(rival));
+        if (isNews && (await this.#o.writer.look(rival)) !== undefined) return false;
+      }
     }
     return true;
   }

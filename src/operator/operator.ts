@@ -156,7 +156,14 @@ export class Operator {
       holdPool: (pool) => this.#poolWorker.hold(pool),
     });
     const { byDemand } = settings.provider;
-    this.#blockWorker = new BlockWorker({ ...base, register, writer, byDemand, nodeStore });
+    this.#blockWorker = new BlockWorker({
+      ...base,
+      register,
+      writer,
+      byDemand,
+      nodeStore,
+      ciliumStore: () => (this.#usesCiliumNodes ? this.#copies.ciliumNodes : undefined),
+    });
     const queue = (name: string, concurrency: number, worker: Worker): KeyedQueue => {
       const made: KeyedQueue = new KeyedQueue({
         name,

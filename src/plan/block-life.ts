@@ -68,17 +68,12 @@ function proofOfRelease(
   return records.some((held) => held.overlaps(block.prefix)) ? undefined : 'no record';
 }
 
-/** A node always keeps at least one block of a family. */
+/** A node always has a block of a family: when it gives all of them back, the oldest stays. */
 function hasSibling(register: Register, block: Block, report: NodeReport): boolean {
-  return register
+  const active = register
     .blocksOf(block.nodeName)
-    .some(
-      (other) =>
-        other !== block &&
-        other.prefix.family === block.prefix.family &&
-        other.phase === 'Active' &&
-        !gaveBack(report, other),
-    );
+    .filter(({ phase, prefix }) => phase === 'Active' && prefix.family === block.prefix.family);
+  return block !== (active.find((other) => !gaveBack(report, other)) ?? active[0]);
 }
 
 /**
