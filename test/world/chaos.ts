@@ -21,9 +21,11 @@ export interface ChaosPlan {
   seed: number;
   /** Nodes that appear at once at the start. */
   joiners: number;
-  /** It ends after so many kills, freezes and restarts … */
+  /**
+   * It ends when so many kills, freezes and restarts were done and everything that
+   * should be met was met at least once, or after so long, whichever comes first.
+   */
   strikes: number;
-  /** … or after so long, whichever comes first. */
   forMs?: number;
   /** Deeds of the churn a second. */
   deedsPerSecond: number;
@@ -118,9 +120,10 @@ export async function runChaos(cluster: Cluster, plan: ChaosPlan): Promise<Chaos
     const churning = joining.then(() => churn.run(stop.signal, plan.deedsPerSecond));
     // Whatever goes wrong with the churn must not be lost while the strikes go on.
     churning.catch(() => stop.abort());
-    await crew.strikeUntil(plan, stop.signal, () =>
-      plan.say?.(`${crew.summary()}, ${churn.living} nodes live`),
-    );
+    await crew.strikeUntil(plan, stop.signal, {
+      isEnough: () => hasMetAll(crew, churn, witness, plan),
+      say: () => plan.say?.(`${crew.summary()}, ${churn.living} nodes live`),
+    });
     stop.abort();
     await churning;
     await churn.settle();
@@ -174,6 +177,14 @@ export async function runChaos(cluster: Cluster, plan: ChaosPlan): Promise<Chaos
     stop.abort();
     await crew.stop();
   }
+}
+
+/** A short run goes on a little longer rather than miss something by chance. */
+function hasMetAll(crew: Crew, churn: Churn, witness: Witness, plan: ChaosPlan): boolean {
+  const { freeze: _, ...faults } = crew.faults();
+  const isFaulty = plan.faults === undefined || Object.values(faults).every((count) => count > 0);
+  const isLively = Object.values(churn.counts).every((count) => count > 0);
+  return isFaulty && isLively && witness.returns > 0;
 }
 
 /** The one line that a run is remembered by. */
@@ -265,12 +276,13 @@ class Crew {
   }
 
   async strikeUntil(
-    { strikes, everyMs = 1_500, forMs = Number.POSITIVE_INFINITY }: ChaosPlan,
+    { strikes, everyMs = 1_500, forMs = 90_000 }: ChaosPlan,
     signal: AbortSignal,
-    say: () => void,
+    { isEnough, say }: { isEnough: () => boolean; say: () => void },
   ): Promise<void> {
     const untilMs = performance.now() + forMs;
-    while (this.#struck() < strikes && performance.now() < untilMs && !signal.aborted) {
+    while (!signal.aborted && performance.now() < untilMs) {
+      if (this.#struck() >= strikes && isEnough()) return;
       // Squared: often right after the last one, sometimes long enough to get going.
       await pause(this.#random() ** 2 * 3 * everyMs);
       const before = this.#struck();

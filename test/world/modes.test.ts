@@ -59,7 +59,11 @@ describe('cluster-pool', () => {
       expect(await reasonOn('n5')).toBe('PoolExhausted');
     });
     expect(await active('n1')).toEqual(['10.7.0.0/26']);
-    expect(await first.metric('cadastre_pool_blocks_free', { pool: 'cluster-pool' })).toBe(0);
+    await eventually(async () => {
+      const gauge = 'cadastre_pool_blocks_assigned';
+      expect(await first.metric(gauge, { pool: 'cluster-pool' })).toBe(4);
+      expect(await first.metric('cadastre_pool_blocks_free', { pool: 'cluster-pool' })).toBe(0);
+    });
     expect(await first.stop()).toBe('exit 0');
     await cluster.leader(flags('10.7.0.0/25,10.8.0.0/25,10.9.0.0/25'));
     await eventually(async () => {

@@ -222,7 +222,7 @@ test('what happened while no operator ran is put right by the next one, and only
     blockSize: { ipv4: 24 },
     cooldownSeconds: 60,
   });
-  const first = await cluster.leader();
+  const first = await cluster.leader(shortLease);
   for (const name of ['stays', 'goes', 'reborn']) await cluster.createNode(name);
   await eventually(() => mustBeSound(cluster));
   const [stays, goes, reborn] = await Promise.all(['stays', 'goes', 'reborn'].map(blocksOf));
@@ -231,7 +231,7 @@ test('what happened while no operator ran is put right by the next one, and only
   await cluster.deleteNode('reborn');
   await cluster.createNode('reborn');
   await cluster.createNode('new');
-  await cluster.leader();
+  await cluster.leader(shortLease);
   await eventually(async () => {
     expect(await blocksOf('goes')).toEqual(goes!.map((text) => text.replace('Active', 'Cooling')));
     await mustBeSound(cluster);

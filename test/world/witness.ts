@@ -57,6 +57,9 @@ interface SeenBlock {
 }
 
 export class Witness {
+  /** Blocks that cooled and went back to their node, seen so far. */
+  returns = 0;
+  readonly #cooling = new Set<string>();
   readonly #api: ApiServer;
   readonly #history: Happening[] = [];
   readonly #stop = new AbortController();
@@ -124,13 +127,20 @@ export class Witness {
     if (type === 'ERROR') throw new Error(`lost history: ${line}`);
     const { resourceVersion } = object.metadata;
     if (type === 'BOOKMARK') return resourceVersion;
+    const seen = path === paths.nodes ? { node: seenNode(object) } : { block: seenBlock(object) };
     this.#history.push({
       version: BigInt(resourceVersion),
       receivedMs: Date.now(),
       type,
-      ...(path === paths.nodes ? { node: seenNode(object) } : { block: seenBlock(object) }),
+      ...seen,
     });
+    if (seen.block !== undefined) this.#countReturn(seen.block);
     return resourceVersion;
+  }
+
+  #countReturn({ uid, phase }: SeenBlock): void {
+    if (phase === 'Cooling') this.#cooling.add(uid);
+    else if (this.#cooling.delete(uid)) this.returns += 1;
   }
 
   #headers(): Record<string, string> {
