@@ -1,25 +1,30 @@
 /**
  * `npm run soak -- operator-chaos [MINUTES] [SEED]`: the story of
  * test/world/chaos.test.ts for as long as you like, with thousands of nodes.
- * The first half with an honest API server, the second with one that lies. Ends
- * with one line for each half and exit code 1 if any judge complains.
+ * First with an honest API server, then with one that lies; then, over and over,
+ * a thousand nodes that hold blocks are taken over under fire. Ends with one
+ * line for each part, and exit code 1 if any judge complains.
  */
 import { type ChaosPlan, type ChaosReport, chaosLine, runChaos } from '../world/chaos.ts';
 import { Cluster } from '../world/cluster.ts';
+import { Crew } from '../world/crew.ts';
+import { eventually } from '../world/eventually.ts';
 import { everyFault } from '../world/every-fault.ts';
+import { moveIn, mustBeTakenOver, residents } from '../world/residents.ts';
+import { seededRandom } from '../world/seeded-random.ts';
 
-const minutes = Number(process.argv[2] ?? 14);
+const minutes = Number(process.argv[2] ?? 12);
 const seed = Number(process.argv[3] ?? Math.floor(Math.random() * 1e6));
 if (!(minutes > 0) || !Number.isInteger(seed)) {
   console.error('usage: npm run soak -- operator-chaos [MINUTES] [SEED]');
   process.exit(2);
 }
 
-const half: ChaosPlan = {
+const part: ChaosPlan = {
   seed,
   joiners: 2_000,
   strikes: Number.POSITIVE_INFINITY,
-  forMs: (minutes * 60_000) / 2,
+  forMs: minutes * 60_000 * 0.4,
   everyMs: 1_000,
   deedsPerSecond: 60,
   settleWithinMs: 180_000,
@@ -29,10 +34,12 @@ console.log(`operator-chaos: ${minutes} minutes, seed ${seed}`);
 const cluster = await Cluster.start();
 try {
   await cluster.registerCrds();
-  const honest = await tell('chaos', half);
+  await cluster.registerCiliumNodes();
+  const honest = await tell('chaos', part);
   await cluster.wipe();
-  const lying = await tell('chaos with faults', { ...half, seed: seed + 1, faults: everyFault });
-  const flaws = [...flawsOf(honest), ...flawsOf(lying)];
+  const lying = await tell('chaos with faults', { ...part, seed: seed + 1, faults: everyFault });
+  await cluster.wipe();
+  const flaws = [...flawsOf(honest), ...flawsOf(lying), ...(await takeOverUnderFire())];
   for (const flaw of flaws.slice(0, 50)) console.log(`FLAW ${flaw}`);
   console.log(`operator-chaos: ${flaws.length} flaws`);
   process.exitCode = flaws.length === 0 ? 0 : 1;
@@ -49,6 +56,42 @@ async function tell(name: string, plan: ChaosPlan): Promise<ChaosReport> {
   const report = await runChaos(cluster, { ...plan, say });
   console.log(chaosLine(name, report));
   return report;
+}
+
+/** Nothing that was held may be lost or given away, whoever dies while it is taken over. */
+async function takeOverUnderFire(): Promise<string[]> {
+  const random = seededRandom(seed + 2);
+  const untilMs = performance.now() + minutes * 60_000 * 0.2;
+  const flaws: string[] = [];
+  const struck = { killed: 0, frozen: 0, restarted: 0, cutOff: 0 };
+  let rounds = 0;
+  let faults = 0;
+  do {
+    rounds += 1;
+    const all = residents();
+    await moveIn(cluster, all);
+    const crew = await Crew.start(cluster, { seed: seed + rounds, faults: everyFault }, random);
+    const stop = new AbortController();
+    try {
+      await crew.strikeUntil({ strikes: 12, everyMs: 700 }, stop.signal);
+      await crew.calm();
+      await eventually(() => mustBeTakenOver(cluster, all), { withinMs: 120_000, everyMs: 1_000 });
+    } catch (error) {
+      flaws.push((error as Error).message);
+    }
+    for (const kind of Object.keys(struck) as (keyof typeof struck)[]) {
+      struck[kind] += crew.strikes[kind];
+    }
+    faults += Object.values(crew.faults()).reduce((sum, count) => sum + count, 0);
+    await crew.stop();
+    flaws.push(...crew.crashes);
+    await cluster.wipe();
+  } while (performance.now() < untilMs);
+  const { killed, frozen, restarted, cutOff } = struck;
+  console.log(
+    `take-over: ${rounds} times 1000 nodes, ${killed} kills, ${frozen} freezes, ${restarted} restarts, ${cutOff} cut off, ${faults} faults; ${rounds * 975} held blocks kept, ${flaws.length} complaints`,
+  );
+  return flaws;
 }
 
 function flawsOf(report: ChaosReport): string[] {
