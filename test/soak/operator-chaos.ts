@@ -1,9 +1,10 @@
 /**
  * `npm run soak -- operator-chaos [MINUTES] [SEED]`: the story of
  * test/world/chaos.test.ts for as long as you like, with thousands of nodes.
- * First with an honest API server, then with one that lies; then, over and over,
- * a thousand nodes that hold blocks are taken over under fire. Ends with one
- * line for each part, and exit code 1 if any judge complains.
+ * First with an honest API server, then with one that lies, then with three
+ * replicas that all lead; then, over and over, a thousand nodes that hold blocks
+ * are taken over under fire. Ends with one line for each part, and exit code 1
+ * if any judge complains.
  */
 import { type ChaosPlan, type ChaosReport, chaosLine, runChaos } from '../world/chaos.ts';
 import { Cluster } from '../world/cluster.ts';
@@ -24,7 +25,7 @@ const part: ChaosPlan = {
   seed,
   joiners: 2_000,
   strikes: Number.POSITIVE_INFINITY,
-  forMs: minutes * 60_000 * 0.4,
+  forMs: minutes * 60_000 * 0.3,
   everyMs: 1_000,
   deedsPerSecond: 60,
   settleWithinMs: 180_000,
@@ -37,9 +38,13 @@ try {
   await cluster.registerCiliumNodes();
   const honest = await tell('chaos', part);
   await cluster.wipe();
-  const lying = await tell('chaos with faults', { ...part, seed: seed + 1, faults: everyFault });
+  const faulty = { ...part, faults: everyFault };
+  const lying = await tell('chaos with faults', { ...faulty, seed: seed + 1 });
   await cluster.wipe();
-  const flaws = [...flawsOf(honest), ...flawsOf(lying), ...(await takeOverUnderFire())];
+  const crowded = { ...faulty, forMs: minutes * 60_000 * 0.2, allLead: true };
+  const rivals = await tell('chaos with faults and three leaders', { ...crowded, seed: seed + 2 });
+  await cluster.wipe();
+  const flaws = [honest, lying, rivals].flatMap(flawsOf).concat(await takeOverUnderFire());
   for (const flaw of flaws.slice(0, 50)) console.log(`FLAW ${flaw}`);
   console.log(`operator-chaos: ${flaws.length} flaws`);
   process.exitCode = flaws.length === 0 ? 0 : 1;
@@ -60,7 +65,7 @@ async function tell(name: string, plan: ChaosPlan): Promise<ChaosReport> {
 
 /** Nothing that was held may be lost or given away, whoever dies while it is taken over. */
 async function takeOverUnderFire(): Promise<string[]> {
-  const random = seededRandom(seed + 2);
+  const random = seededRandom(seed + 3);
   const untilMs = performance.now() + minutes * 60_000 * 0.2;
   const flaws: string[] = [];
   const struck = { killed: 0, frozen: 0, restarted: 0, cutOff: 0 };

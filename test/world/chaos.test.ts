@@ -30,8 +30,7 @@ function mustBeFlawless(report: ChaosReport): void {
   expect(counted.annotations).toBeGreaterThan(2 * counted.nodes);
   expect(report.strikes.killed).toBeGreaterThan(1);
   expect(report.strikes.frozen).toBeGreaterThan(1);
-  expect(report.leadersStruck).toBeGreaterThan(3);
-  expect(report.leaders).toBeGreaterThan(3);
+  expect(report.leadersStruck).toBeGreaterThan(2);
   const seen = report.testimony.counted;
   expect(seen.nodesBorn).toBeGreaterThan(200);
   expect(seen.cooled).toBeGreaterThan(0);
@@ -47,6 +46,16 @@ test('leaders die and come back as zombies, and no block is ever given twice, mo
   const report = await runChaos(cluster, plan);
   console.log(chaosLine('chaos', report));
   mustBeFlawless(report);
+  expect(report.leaders).toBeGreaterThan(3);
+}, 180_000);
+
+test('three that all lead at once do the same work three times, and none of it twice', async () => {
+  const plan = { seed: 3, joiners: 200, strikes: 5, deedsPerSecond: 40, allLead: true };
+  const report = await runChaos(cluster, plan);
+  console.log(chaosLine('chaos with three leaders', report));
+  mustBeFlawless(report);
+  // They did get in each other's way.
+  expect(report.blockCollisions).toBeGreaterThan(20);
 }, 180_000);
 
 test('the same with an API server that refuses, lies, loses answers and lags', async () => {

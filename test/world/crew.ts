@@ -11,6 +11,8 @@ export interface CrewPlan {
   replicas?: number;
   /** Through one lying proxy a replica. */
   faults?: Partial<Faults>;
+  /** A lease for each replica: all of them lead, all the time. */
+  allLead?: boolean;
 }
 
 export interface StrikePlan {
@@ -26,6 +28,7 @@ interface Member {
   operator: OperatorProcess;
   proxy: FaultProxy | undefined;
   kubeconfigPath: string;
+  flags: string[];
 }
 
 /** The replicas, and what is done to them. */
@@ -59,8 +62,9 @@ export class Crew {
             });
       const kubeconfigPath =
         proxy === undefined ? cluster.api.kubeconfigPath : cluster.kubeconfigFor(proxy.url);
-      const operator = await cluster.operator(shortLease, { kubeconfigPath });
-      crew.#members.push({ operator, proxy, kubeconfigPath });
+      const flags = plan.allLead ? [...shortLease, `--lease-name=lease-${at}`] : shortLease;
+      const operator = await cluster.operator(flags, { kubeconfigPath });
+      crew.#members.push({ operator, proxy, kubeconfigPath, flags });
       // Honest until it is up: the story is about operators that run.
       await operator.whenSynced();
       if (plan.faults !== undefined) proxy?.set(plan.faults);
@@ -68,11 +72,9 @@ export class Crew {
     return crew;
   }
 
+  /** The first one, that is: it was alone when it started. */
   async whenSomebodyLeads(): Promise<void> {
-    await eventually(async () => {
-      const holder = (await this.#cluster.lease())?.spec.holderIdentity;
-      if (!holder) throw new Error('nobody leads');
-    });
+    await this.#members[0]?.operator.whenLeading();
   }
 
   faults(): Faults {
@@ -118,7 +120,7 @@ export class Crew {
       await Promise.race(this.#thawing);
       return;
     }
-    const leader = this.#random() < 0.75 ? await this.#awakeLeader() : undefined;
+    const leader = this.#random() < 0.75 ? await this.#awakeLeader(awake) : undefined;
     const member = leader ?? awake[Math.floor(this.#random() * awake.length)]!;
     if (leader !== undefined) this.leadersStruck += 1;
     const strike = this.#nextStrike(member);
@@ -142,7 +144,9 @@ export class Crew {
   }
 
   /** Who leads now and could be struck; waits a while for the next one to take over. */
-  async #awakeLeader(): Promise<Member | undefined> {
+  async #awakeLeader(awake: readonly Member[]): Promise<Member | undefined> {
+    // With a lease each they all lead.
+    if (awake[0]?.flags !== shortLease) return awake[Math.floor(this.#random() * awake.length)];
     const find = async () => {
       const holder = (await this.#cluster.lease())?.spec.holderIdentity;
       const leader = this.#members.find(({ operator }) => operator.name === holder);
@@ -163,9 +167,9 @@ export class Crew {
   }
 
   async #replace(member: Member): Promise<void> {
-    const { kubeconfigPath } = member;
+    const { kubeconfigPath, flags } = member;
     this.#cluster.operators.splice(this.#cluster.operators.indexOf(member.operator), 1);
-    member.operator = await this.#cluster.operator(shortLease, { kubeconfigPath });
+    member.operator = await this.#cluster.operator(flags, { kubeconfigPath });
   }
 
   /** Past its lease, then awake again: a zombie that believes it leads. */
