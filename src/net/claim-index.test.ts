@@ -283,6 +283,24 @@ describe('the index as a whole', () => {
     expect([...index.entries()]).toEqual([]);
   });
 
+  it('keeps no memory for what was released, wherever it was', () => {
+    const index = new ClaimIndex<number>();
+    const pool = at('2001:db8::/32');
+    for (let i = 0; i < 200_000; i++) {
+      // Two neighbours, far from the last two: nodes, branches and owner lines come and go.
+      const first = pool.subPrefix(64, Math.imul(i, 0x9e3779b1) >>> 0);
+      const second = first.parent(62).subPrefix(68, 9);
+      index.record(first, i);
+      index.record(second, i);
+      index.release(first, i);
+      index.release(second, i);
+    }
+    expect(index.size).toBe(0);
+    // At most a handful at a time, so a handful for good: anything lost a round would be 200,000.
+    expect(index.footprint.nodes).toBeLessThan(16);
+    expect(index.footprint.ownerLines).toBeLessThan(16);
+  });
+
   it('forgets everything when cleared', () => {
     const index = new ClaimIndex<string>();
     index.record(at('10.0.0.0/8'), 'a');

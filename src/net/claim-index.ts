@@ -81,9 +81,9 @@ export class ClaimIndex<Owner> {
       this.#owners.setAll(node, heap, left);
     } else {
       if (this.#owners.first(node, heap) !== owner) return false;
-      this.#owners.setFirst(node, heap, undefined);
+      this.#owners.forget(node, heap);
       nodes.setClaims(node, claims & ~(1 << heap));
-      if (tidy(nodes, node) !== 0) this.#owners.drop(node);
+      tidy(nodes, node);
     }
     this.#size--;
     return true;
@@ -161,6 +161,11 @@ export class ClaimIndex<Owner> {
     this.#size = 0;
   }
 
+  /** How much memory there is, used or to be used again: in nodes (128 bytes) and owner lines (128). */
+  get footprint(): { readonly nodes: number; readonly ownerLines: number } {
+    return { nodes: this.#nodes.count, ownerLines: this.#owners.lineCount };
+  }
+
   /** Records below `start`, a node on the way to where the prefix ends. */
   #put(start: number, prefix: Prefix, owner: Owner): void {
     const nodes = this.#nodes;
@@ -196,38 +201,41 @@ export class ClaimIndex<Owner> {
   /** HELD if a claim overlaps the prefix, otherwise the last node on the way to where it would end. */
   #lastNodeIfFree(prefix: Prefix): number {
     const nodes = this.#nodes;
+    const { mem } = nodes;
     const end = depthOf(prefix.length);
     let node = nodes.root(prefix.family);
     let depth = 0;
     while (depth < end) {
       const slot = slotAt(prefix, depth);
-      if (((nodes.empty(node) >>> slot) & 1) === 1) return node;
-      if (((nodes.open(node) >>> slot) & 1) === 0) return HELD;
-      const child = nodes.child(node, slot);
+      const free = mem[node + 5]! >>> slot;
+      if ((free & 0x10000) !== 0) return node;
+      if ((free & 1) === 0) return HELD;
+      const child = mem[node + 16 + slot]!;
       // Compared and not just read: the usual step then need not wait for the memory.
-      if (nodes.depth(child) === depth + 4) depth += 4;
+      if ((mem[child]! & 0xff) === depth + 4) depth += 4;
       else {
-        depth = nodes.depth(child);
+        depth = mem[child]! & 0xff;
         if (depth > end) return nodes.agrees(child, prefix, prefix.length) ? HELD : node;
         if (!nodes.agrees(child, prefix, depth)) return node;
       }
       node = child;
     }
-    return (~nodes.empty(node) & slotsOf(heapAt(prefix, end))) === 0 ? node : HELD;
+    return (~(mem[node + 5]! >>> 16) & slotsOf(heapAt(prefix, end))) === 0 ? node : HELD;
   }
 
   /** The node in which the prefix ends; negative if there is none. */
   #nodeOf(prefix: Prefix): number {
     const nodes = this.#nodes;
+    const { mem } = nodes;
     const end = depthOf(prefix.length);
     let node = nodes.root(prefix.family);
     let depth = 0;
     while (depth < end) {
-      node = nodes.child(node, slotAt(prefix, depth));
+      node = mem[node + 16 + slotAt(prefix, depth)]!;
       if (node === 0) return FREE;
-      if (nodes.depth(node) === depth + 4) depth += 4;
+      if ((mem[node]! & 0xff) === depth + 4) depth += 4;
       else {
-        depth = nodes.depth(node);
+        depth = mem[node]! & 0xff;
         if (depth > end || !nodes.agrees(node, prefix, depth)) return FREE;
       }
     }
@@ -242,8 +250,9 @@ export class ClaimIndex<Owner> {
     let depth = 0;
     while (depth < end) {
       const slot = slotAt(within, depth);
-      if (((nodes.empty(node) >>> slot) & 1) === 1) return FREE;
-      if (((nodes.open(node) >>> slot) & 1) === 0) return HELD;
+      const free = nodes.free(node) >>> slot;
+      if ((free & 0x10000) !== 0) return FREE;
+      if ((free & 1) === 0) return HELD;
       node = nodes.child(node, slot);
       depth = nodes.depth(node);
       if (!nodes.agrees(node, within, Math.min(depth, within.length))) return FREE;

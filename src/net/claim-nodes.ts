@@ -16,12 +16,23 @@ import { maskWord, type Words } from './words.ts';
  * straddle a word and because the sizes in use (/8, /16, /20, /24, /28, /48,
  * /56, /64, /80, /96) then end on a slot.
  *
- * The offsets of the fields are literals, each written in its two accessors
- * and nowhere else: a bundler turns a module's constants into variables, which
- * doubles the instructions of every access.
+ *   0       head: depth, slot in the parent (bit 8), largest (bit 16)
+ *   1       the first word; 12 to 14 the others, which IPv4 does not need
+ *   2       parent
+ *   3       claims
+ *   4       kids
+ *   5       free
+ *   6, 7    owner lines
+ *   16…31   children
+ *
+ * The accessors below explain them. The loops of claim-tree, claim-search and
+ * claim-index read the array itself, by these literals: a bundler turns the
+ * constants of a module into variables, which doubled the instructions of
+ * every step, and a JIT compiler inlines only so many calls.
  */
 export class ClaimNodes {
-  #mem = new Int32Array(32 * 32);
+  /** Moves when it grows: read it anew after `add`. */
+  mem = new Int32Array(32 * 32);
   #end = 0;
   readonly #free: number[] = [];
 
@@ -31,115 +42,94 @@ export class ClaimNodes {
     this.add(zero, 0);
   }
 
+  /** Nodes there is memory for, those dropped included. */
+  get count(): number {
+    return this.#end / 32;
+  }
+
   root(family: Family): number {
     return family === 'ipv4' ? 0 : 32;
   }
 
   /** The node divides the block of this many bits that its words spell. A multiple of four. */
   depth(node: number): number {
-    return this.#mem[node]!;
-  }
-
-  // The four words are at 1 and 12 to 14: what IPv4 needs comes first, within one cache line.
-
-  parent(node: number): number {
-    return this.#mem[node + 2]!;
+    return this.mem[node]! & 0xff;
   }
 
   /** The slot of the parent that the node lies in. */
   slot(node: number): number {
-    return this.#mem[node + 3]!;
+    return (this.mem[node]! >>> 8) & 15;
+  }
+
+  /** Summary: the length of the largest block that is free in the node; above 128 if none is. */
+  largest(node: number): number {
+    return this.mem[node]! >>> 16;
+  }
+
+  parent(node: number): number {
+    return this.mem[node + 2]!;
   }
 
   /** The heap numbers that are claimed. */
   claims(node: number): number {
-    return this.#mem[node + 4]!;
+    return this.mem[node + 3]!;
   }
   setClaims(node: number, heaps: number): void {
-    this.#mem[node + 4] = heaps;
+    this.mem[node + 3] = heaps;
   }
 
-  /** The slots that have a child. */
+  /** The slots with a child. */
   kids(node: number): number {
-    return this.#mem[node + 5]!;
+    return this.mem[node + 4]!;
   }
 
-  /** The slots whose child leaves nothing of the slot free. */
-  fullKids(node: number): number {
-    return this.#mem[node + 6]!;
-  }
-  setFullKids(node: number, slots: number): void {
-    this.#mem[node + 6] = slots;
+  /** Summary: the slots with anything free in them; from bit 16 those with nothing claimed in them. */
+  free(node: number): number {
+    return this.mem[node + 5]!;
   }
 
-  /** Summary: the slots with anything free in them, … */
-  open(node: number): number {
-    return this.#mem[node + 7]!;
-  }
-  setOpen(node: number, slots: number): void {
-    this.#mem[node + 7] = slots;
-  }
-
-  /** … the slots with nothing claimed in them, … */
-  empty(node: number): number {
-    return this.#mem[node + 8]!;
-  }
-  setEmpty(node: number, slots: number): void {
-    this.#mem[node + 8] = slots;
-  }
-
-  /** … and the length of the largest block that is free in the whole node; above 128 if none is. */
-  largest(node: number): number {
-    return this.#mem[node + 9]!;
-  }
-  setLargest(node: number, length: number): void {
-    this.#mem[node + 9] = length;
-  }
-
-  /** Where the owners of the heap numbers 16 to 31, or 0 to 15, are kept; 0 for nowhere yet. */
+  /** Where the owners of the heap numbers 16 to 31, or 0 to 15, are kept; 0 for nowhere. */
   ownerLine(node: number, heap: number): number {
-    return this.#mem[heap < 16 ? node + 11 : node + 10]!;
+    return this.mem[heap < 16 ? node + 7 : node + 6]!;
   }
   setOwnerLine(node: number, heap: number, line: number): void {
-    this.#mem[heap < 16 ? node + 11 : node + 10] = line;
+    this.mem[heap < 16 ? node + 7 : node + 6] = line;
   }
 
   /** The child in the slot, or 0: the root of IPv4 is nobody's child. */
   child(node: number, slot: number): number {
-    return this.#mem[node + 16 + slot]!;
+    return this.mem[node + 16 + slot]!;
   }
 
   attach(parent: number, child: number): void {
-    const mem = this.#mem;
-    const depth = mem[parent]!;
-    const slot =
-      (mem[depth < 32 ? child + 1 : child + 11 + (depth >>> 5)]! >>> (28 - (depth & 31))) & 15;
+    const { mem } = this;
+    const depth = this.depth(parent);
+    const word = mem[depth < 32 ? child + 1 : child + 11 + (depth >>> 5)]!;
+    const slot = (word >>> (28 - (depth & 31))) & 15;
+    mem[child] = (mem[child]! & ~0xf00) | (slot << 8);
     mem[child + 2] = parent;
-    mem[child + 3] = slot;
-    mem[parent + 5]! |= 1 << slot;
+    mem[parent + 4]! |= 1 << slot;
     mem[parent + 16 + slot] = child;
   }
 
   detach(child: number): void {
-    const mem = this.#mem;
-    const parent = mem[child + 2]!;
-    const slot = mem[child + 3]!;
-    mem[parent + 5]! &= ~(1 << slot);
+    const { mem } = this;
+    const parent = this.parent(child);
+    const slot = this.slot(child);
+    mem[parent + 4]! &= ~(1 << slot);
     mem[parent + 16 + slot] = 0;
   }
 
   /** A node in which everything is free. */
   add(at: Words, depth: number): number {
     const node = this.#take();
-    const mem = this.#mem;
-    mem[node] = depth;
+    const { mem } = this;
+    mem[node] = depth | (depth << 16);
     mem[node + 1] = at.w0 & maskWord(depth, 0);
     mem[node + 12] = at.w1 & maskWord(depth, 1);
     mem[node + 13] = at.w2 & maskWord(depth, 2);
     mem[node + 14] = at.w3 & maskWord(depth, 3);
-    this.setOpen(node, 0xffff);
-    this.setEmpty(node, 0xffff);
-    this.setLargest(node, depth);
+    mem[node + 5] = -1;
     return node;
   }
 
@@ -148,7 +138,7 @@ export class ClaimNodes {
   }
 
   commonBits(node: number, at: Words): number {
-    const mem = this.#mem;
+    const { mem } = this;
     let bits = Math.clz32(mem[node + 1]! ^ at.w0);
     if (bits === 32) bits += Math.clz32(mem[node + 12]! ^ at.w1);
     if (bits === 64) bits += Math.clz32(mem[node + 13]! ^ at.w2);
@@ -159,22 +149,23 @@ export class ClaimNodes {
   /** Do the first `length` bits of the node and of `at` agree? */
   agrees(node: number, at: Words, length: number): boolean {
     if (length > 32) return this.commonBits(node, at) >= length;
-    return length === 0 || (this.#mem[node + 1]! ^ at.w0) >>> (32 - length) === 0;
+    return length === 0 || (this.mem[node + 1]! ^ at.w0) >>> (32 - length) === 0;
   }
 
   /** The block of `length` that begins with the slot. */
   blockAt(family: Family, node: number, slot: number, length: number): Prefix {
-    const mem = this.#mem;
-    const depth = mem[node]!;
+    const { mem } = this;
+    const depth = this.depth(node);
     const bits = slot << (28 - (depth & 31));
+    if (family === 'ipv4') return new Prefix('ipv4', length, mem[node + 1]! | bits, 0, 0, 0);
     const word = depth >>> 5;
     return new Prefix(
-      family,
+      'ipv6',
       length,
-      word === 0 ? mem[node + 1]! | bits : mem[node + 1]!,
-      word === 1 ? mem[node + 12]! | bits : mem[node + 12]!,
-      word === 2 ? mem[node + 13]! | bits : mem[node + 13]!,
-      word === 3 ? mem[node + 14]! | bits : mem[node + 14]!,
+      mem[node + 1]! | (word === 0 ? bits : 0),
+      mem[node + 12]! | (word === 1 ? bits : 0),
+      mem[node + 13]! | (word === 2 ? bits : 0),
+      mem[node + 14]! | (word === 3 ? bits : 0),
     );
   }
 
@@ -188,16 +179,16 @@ export class ClaimNodes {
   #take(): number {
     const freed = this.#free.pop();
     if (freed !== undefined) {
-      const mem = this.#mem;
+      const { mem } = this;
       for (let i = freed; i < freed + 32; i++) mem[i] = 0;
       return freed;
     }
     const node = this.#end;
     this.#end += 32;
-    if (this.#end > this.#mem.length) {
-      const larger = new Int32Array(2 * this.#mem.length);
-      larger.set(this.#mem);
-      this.#mem = larger;
+    if (this.#end > this.mem.length) {
+      const larger = new Int32Array(2 * this.mem.length);
+      larger.set(this.mem);
+      this.mem = larger;
     }
     return node;
   }

@@ -2,14 +2,14 @@ import type { ClaimNodes } from './claim-nodes.ts';
 
 /**
  * Whose each claim is. Owners are kept sixteen to a line, a line for the slots
- * of a node and one for its other heap numbers, made when first needed; the
- * node says which of them count. Lines come out of chunks of equal size, so
- * that growing never copies.
+ * of a node and one for its other heap numbers, each there as long as it is
+ * needed; the node says which of the sixteen count. Lines come out of chunks of
+ * equal size, so that growing never copies.
  */
 export class ClaimOwners<Owner> {
   readonly #nodes: ClaimNodes;
-  readonly #chunks: Array<Owner | undefined>[] = [];
-  /** Line 0 stands for none. */
+  readonly #chunks: Array<Owner | undefined>[] = [new Array(1024)];
+  /** The first line stands for none. */
   #end = 16;
   readonly #free: number[] = [];
   /** The second and further owners of a prefix, by node and heap number: trouble, therefore rare. */
@@ -18,7 +18,11 @@ export class ClaimOwners<Owner> {
 
   constructor(nodes: ClaimNodes) {
     this.#nodes = nodes;
-    this.#chunks.push(new Array(1024));
+  }
+
+  /** Lines there is memory for, those free again included. */
+  get lineCount(): number {
+    return this.#end / 16;
   }
 
   /** The first owner of a heap number that is claimed. */
@@ -37,8 +41,7 @@ export class ClaimOwners<Owner> {
     return [this.first(node, heap), ...(this.#further.get(node + heap) ?? [])];
   }
 
-  /** Sets the first owner; undefined when there is none any more. */
-  setFirst(node: number, heap: number, owner: Owner | undefined): void {
+  setFirst(node: number, heap: number, owner: Owner): void {
     let line = this.#nodes.ownerLine(node, heap);
     if (line === 0) {
       line = this.#take();
@@ -49,18 +52,20 @@ export class ClaimOwners<Owner> {
 
   /** Replaces the owners, one or more. */
   setAll(node: number, heap: number, owners: readonly Owner[]): void {
-    this.setFirst(node, heap, owners[0]);
+    this.setFirst(node, heap, owners[0] as Owner);
     if (owners.length > 1) this.#further.set(node + heap, owners.slice(1));
     else this.#further.delete(node + heap);
     this.#anyFurther = this.#further.size > 0;
   }
 
-  /** The node is gone, and with it its lines. */
-  drop(node: number): void {
-    const slots = this.#nodes.ownerLine(node, 16);
-    if (slots !== 0) this.#free.push(slots);
-    const others = this.#nodes.ownerLine(node, 0);
-    if (others !== 0) this.#free.push(others);
+  /** The only owner of a heap number went; with the last of sixteen goes the line. */
+  forget(node: number, heap: number): void {
+    const line = this.#nodes.ownerLine(node, heap);
+    this.#chunks[line >>> 10]![(line & 1023) + (heap & 15)] = undefined;
+    const others = this.#nodes.claims(node) & (heap < 16 ? 0xffff : ~0xffff) & ~(1 << heap);
+    if (others !== 0) return;
+    this.#nodes.setOwnerLine(node, heap, 0);
+    this.#free.push(line);
   }
 
   #take(): number {

@@ -17,24 +17,27 @@ export function lowestIn(
   startSlots: number,
   length: number,
 ): Prefix | undefined {
+  const { mem } = nodes;
   let node = start;
   let slots = startSlots;
+  let depth = nodes.depth(node);
   descend: for (;;) {
-    const depth = nodes.depth(node);
-    const empty = nodes.empty(node);
+    const free = mem[node + 5]!;
     if (length <= depth + 4) {
-      const runs = runsOf(empty & slots, length - depth);
+      const runs = runsOf((free >>> 16) & slots, length - depth);
       return runs === 0 ? undefined : nodes.blockAt(family, node, lowestBit(runs), length);
     }
-    for (let rest = nodes.open(node) & slots; rest !== 0; rest &= rest - 1) {
+    for (let rest = free & slots; rest !== 0; rest &= rest - 1) {
       const slot = lowestBit(rest);
-      if (((empty >>> slot) & 1) === 1) return nodes.blockAt(family, node, slot, length);
-      const child = nodes.child(node, slot);
-      if (nodes.depth(child) !== depth + 4) {
+      if (((free >>> slot) & 0x10000) !== 0) return nodes.blockAt(family, node, slot, length);
+      const child = mem[node + 16 + slot]!;
+      const head = mem[child]!;
+      if ((head & 0xff) !== depth + 4) {
         return lowestAround(nodes, nodes.blockAt(family, node, slot, depth + 4), child, length);
       }
-      if (nodes.largest(child) <= length) {
+      if (head >>> 16 <= length) {
         node = child;
+        depth += 4;
         slots = 0xffff;
         continue descend;
       }
@@ -67,10 +70,11 @@ export function lowestAround(
 /** How many free blocks of `length` the given slots of the node hold; not saturated. */
 export function countIn(nodes: ClaimNodes, node: number, slots: number, length: number): number {
   const depth = nodes.depth(node);
-  const empty = nodes.empty(node) & slots;
+  const free = nodes.free(node);
+  const empty = (free >>> 16) & slots;
   if (length <= depth + 4) return bitCount(runsOf(empty, length - depth));
   let count = bitCount(empty) * 2 ** (length - depth - 4);
-  for (let rest = nodes.open(node) & slots & ~empty; rest !== 0; rest &= rest - 1) {
+  for (let rest = free & slots & ~empty; rest !== 0; rest &= rest - 1) {
     count += countAround(nodes, depth + 4, nodes.child(node, lowestBit(rest)), length);
   }
   return count;

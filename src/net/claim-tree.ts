@@ -19,7 +19,7 @@ export function nodeFor(nodes: ClaimNodes, start: number, prefix: Prefix): numbe
     const child = nodes.child(node, slotAt(prefix, depth));
     if (child === 0) {
       const leaf = nodes.add(prefix, end);
-      attach(nodes, node, leaf);
+      nodes.attach(node, leaf);
       return leaf;
     }
     const childDepth = nodes.depth(child);
@@ -30,85 +30,103 @@ export function nodeFor(nodes: ClaimNodes, start: number, prefix: Prefix): numbe
     }
     // The two part ways on a level that was left out: it gets its node now.
     const branch = nodes.add(prefix, Math.min(end, common & -4));
-    attach(nodes, node, branch);
-    attach(nodes, branch, child);
+    nodes.attach(node, branch);
+    nodes.attach(branch, child);
     node = branch;
   }
 }
 
-/**
- * After a claim of `node` went: takes out the nodes that are no longer needed
- * and settles the rest. Says which node went, or 0: it cannot be more than one
- * that had owners.
- */
-export function tidy(nodes: ClaimNodes, node: number): number {
+/** After a claim of `node` went: takes out the nodes that are no longer needed, settles the rest. */
+export function tidy(nodes: ClaimNodes, node: number): void {
   const kids = nodes.kids(node);
   if (nodes.claims(node) !== 0 || (kids & (kids - 1)) !== 0 || nodes.depth(node) === 0) {
     settle(nodes, node, false);
-    return 0;
+    return;
   }
   const parent = nodes.parent(node);
   if (kids === 0) {
     nodes.detach(node);
-    markFull(nodes, parent, nodes.slot(node), false);
     tidy(nodes, parent);
   } else {
-    attach(nodes, parent, nodes.child(node, lowestBit(kids)));
+    nodes.attach(parent, nodes.child(node, lowestBit(kids)));
     settle(nodes, parent, false);
   }
   nodes.drop(node);
-  return node;
 }
 
 /**
- * Brings the summaries up to date from `changed` upwards, as far as they change.
- * Room either shrinks, by a claim, or grows.
+ * Brings the summaries up to date: that of `changed`, whose claims or children
+ * are others now, and those above as far as they change. Room either shrinks,
+ * by a claim, or grows.
  */
 export function settle(nodes: ClaimNodes, changed: number, shrinks: boolean): void {
+  const { mem } = nodes;
   let node = changed;
   for (;;) {
-    const depth = nodes.depth(node);
-    const own = claimedSlots(nodes.claims(node));
-    const open = ~(own | nodes.fullKids(node)) & 0xffff;
-    const empty = ~(own | nodes.kids(node)) & 0xffff;
-    nodes.setOpen(node, open);
-    nodes.setEmpty(node, empty);
-    const before = nodes.largest(node);
-    const largest =
-      empty !== 0
-        ? depth + bitsOfLargestRun(empty)
-        : largestBelow(nodes, node, open, shrinks ? before : 0);
-    if (largest === before) return;
-    nodes.setLargest(node, largest);
-    if (depth === 0) return;
-    const parent = nodes.parent(node);
-    // A child fills its slot if no level between the two was left out.
-    const fills = open === 0 && nodes.depth(parent) + 4 === depth;
-    markFull(nodes, parent, nodes.slot(node), fills);
-    node = parent;
+    let head = mem[node]!;
+    let depth = head & 0xff;
+    const own = claimedSlots(mem[node + 3]!);
+    const kids = mem[node + 4]!;
+    let free = ~(own | ((own | kids) << 16));
+    if ((kids & ~own) !== 0) free &= ~fullKids(nodes, node, kids);
+    mem[node + 5] = free;
+    let largest =
+      free >>> 16 !== 0
+        ? depth + bitsOfLargestRun(free >>> 16)
+        : largestBelow(nodes, node, free, 0);
+
+    // Upwards, where only the room in one slot is another.
+    for (;;) {
+      const before = head >>> 16;
+      if (before === largest) return;
+      mem[node] = (head & 0xffff) | (largest << 16);
+      if (depth === 0) return;
+      node = mem[node + 2]!;
+      // A node that was wholly free is new, and its parent's slot is to be looked at as a whole.
+      if (before === depth) break;
+      const bit = 1 << ((head >>> 8) & 15);
+      head = mem[node]!;
+      depth -= 4;
+      // With a level left out between the two, half of the slot is free, whatever happens below.
+      if ((head & 0xff) !== depth) return;
+      free = mem[node + 5]!;
+      if (largest > 128) {
+        free &= ~bit;
+        mem[node + 5] = free;
+      } else if (before > 128) {
+        if ((claimedSlots(mem[node + 3]!) & bit) !== 0) return;
+        free |= bit;
+        mem[node + 5] = free;
+      }
+      if (free >>> 16 !== 0) return;
+      if (shrinks) largest = largestBelow(nodes, node, free, head >>> 16);
+      else if ((free & bit) === 0 || head >>> 16 < largest) return;
+    }
   }
+}
+
+/** The slots whose child leaves nothing of the slot free: none that lies deeper than its slot. */
+function fullKids(nodes: ClaimNodes, node: number, kids: number): number {
+  let full = 0;
+  for (let rest = kids; rest !== 0; rest &= rest - 1) {
+    const slot = lowestBit(rest);
+    const child = nodes.child(node, slot);
+    if (nodes.largest(child) > 128 && nodes.depth(child) === nodes.depth(node) + 4)
+      full |= 1 << slot;
+  }
+  return full;
 }
 
 /** The length of the largest free block in those slots, all with a child; `bound` is good enough. */
 function largestBelow(nodes: ClaimNodes, node: number, slots: number, bound: number): number {
-  const below = nodes.depth(node) + 4;
+  const { mem } = nodes;
+  const below = (mem[node]! & 0xff) + 4;
   let largest = 129;
   for (let rest = slots; rest !== 0 && largest > bound; rest &= rest - 1) {
-    const child = nodes.child(node, lowestBit(rest));
+    const head = mem[mem[node + 16 + lowestBit(rest)]!]!;
     // A child below its slot's own level lies in one half of the slot; the other half is free.
-    const here = nodes.depth(child) > below ? below + 1 : nodes.largest(child);
+    const here = (head & 0xff) > below ? below + 1 : head >>> 16;
     if (here < largest) largest = here;
   }
   return largest;
-}
-
-function attach(nodes: ClaimNodes, parent: number, child: number): void {
-  nodes.attach(parent, child);
-  const fills = nodes.open(child) === 0 && nodes.depth(parent) + 4 === nodes.depth(child);
-  markFull(nodes, parent, nodes.slot(child), fills);
-}
-
-function markFull(nodes: ClaimNodes, node: number, slot: number, isFull: boolean): void {
-  const others = nodes.fullKids(node) & ~(1 << slot);
-  nodes.setFullKids(node, isFull ? others | (1 << slot) : others);
 }

@@ -49,7 +49,7 @@ export class ClaimVisit<Owner> {
 
   /** The claims of a node from the heap number down, and of the children there. */
   all(node: number, heap: number): boolean {
-    if ((~this.#nodes.empty(node) & slotsOf(heap)) === 0) return false;
+    if ((~(this.#nodes.free(node) >>> 16) & slotsOf(heap)) === 0) return false;
     if (this.#at(node, heap)) return true;
     if (heap < 16) return this.all(node, 2 * heap) || this.all(node, 2 * heap + 1);
     const child = this.#nodes.child(node, heap - 16);
