@@ -140,7 +140,9 @@ async function bareClient(): Promise<void> {
   const go = new Promise((resolve) => process.once('message', resolve));
   process.send!('ready');
   await go;
-  await blast(target, chains);
+  await blast(target, count, async (send, index) => {
+    for (const call of chains[index]!) await send(call);
+  });
   process.disconnect();
 }
 
@@ -150,7 +152,7 @@ async function measureOurs(api: ApiServer): Promise<Times> {
     apiVersion: 'cadastre.dev/v1alpha1',
     kind: 'IPPool',
     metadata: { name: 'all' },
-    spec: { cidrs: [poolCidr], blockSize: { ipv4: 24 } },
+    spec: { cidrs: [poolCidr], blockSize: { ipv4: 24 }, reserved: ['10.96.0.0/16'] },
   });
   const operator = await startOperator(api.kubeconfigPath, api.dir);
   try {

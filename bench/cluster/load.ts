@@ -19,30 +19,33 @@ export interface Target {
   ca: string;
 }
 
-/** Makes calls with so many in flight; `next` gives the calls of one chain, in order. */
+export type Send = <T>(call: Call) => Promise<T>;
+
+/** Does `count` pieces of work with so many in flight; each may make calls one after another. */
 export async function blast(
   target: Target,
-  chains: ReadonlyArray<readonly Call[]>,
+  count: number,
+  work: (send: Send, index: number) => Promise<unknown>,
   inFlight = 64,
 ): Promise<void> {
   const pool = new Pool(target.url, { connections: inFlight, connect: { ca: target.ca } });
+  const send: Send = async (call) => {
+    const answer = await pool.request({
+      method: call.method,
+      path: call.path,
+      body: call.body,
+      headers: {
+        authorization: `Bearer ${target.token}`,
+        'content-type': call.contentType ?? 'application/json',
+      },
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode >= 300) throw new Error(`${call.path}: ${answer.statusCode} ${text}`);
+    return JSON.parse(text);
+  };
   let at = 0;
   const worker = async () => {
-    while (at < chains.length) {
-      for (const call of chains[at++]!) {
-        const answer = await pool.request({
-          method: call.method,
-          path: call.path,
-          body: call.body,
-          headers: {
-            authorization: `Bearer ${target.token}`,
-            'content-type': call.contentType ?? 'application/json',
-          },
-        });
-        const text = await answer.body.text();
-        if (answer.statusCode >= 300) throw new Error(`${call.path}: ${answer.statusCode} ${text}`);
-      }
-    }
+    while (at < count) await work(send, at++);
   };
   await Promise.all(Array.from({ length: inFlight }, worker));
   await pool.close();
@@ -51,7 +54,10 @@ export async function blast(
 export const nodeName = (index: number) => `node-${String(index).padStart(5, '0')}`;
 
 /** A Node as heavy as a real one: a kubelet reports images, conditions, capacity. */
-export function fullNode(index: number, more: { annotations?: Record<string, string> } = {}) {
+export function fullNode(
+  index: number,
+  more: { annotations?: Record<string, string>; podCIDRs?: string[] } = {},
+) {
   const name = nodeName(index);
   return {
     apiVersion: 'v1',
@@ -70,6 +76,7 @@ export function fullNode(index: number, more: { annotations?: Record<string, str
         ...more.annotations,
       },
     },
+    spec: more.podCIDRs ? { podCIDR: more.podCIDRs[0], podCIDRs: more.podCIDRs } : {},
     status: {
       capacity: { cpu: '64', memory: '263850380Ki', pods: '110' },
       addresses: [
@@ -100,8 +107,7 @@ export function fullNode(index: number, more: { annotations?: Record<string, str
 }
 
 export async function createNodes(api: ApiServer, count: number): Promise<void> {
-  const chains = Array.from({ length: count }, (_, index) => [
-    { method: 'POST' as const, path: '/api/v1/nodes', body: JSON.stringify(fullNode(index)) },
-  ]);
-  await blast(api, chains);
+  await blast(api, count, (send, index) =>
+    send({ method: 'POST', path: '/api/v1/nodes', body: JSON.stringify(fullNode(index)) }),
+  );
 }

@@ -1,5 +1,5 @@
 import { ApiError, outcomeOfStatus } from './api-error.ts';
-import type { Answer, BrokenExchange, Exchange } from './transport.ts';
+import type { Answer, BrokenExchange, Exchange } from './exchange.ts';
 
 /**
  * From HTTP to words: what an answer, or the lack of one, means for a call.
@@ -22,7 +22,7 @@ export function requestOf(call: Call): string {
 }
 
 export function parseAnswer<T>(call: Call, answer: Answer): T {
-  if (call.verb === 'watch') return undefined as T;
+  if (call.exchange.onData !== undefined) return undefined as T;
   const text = answer.body.toString('utf8');
   const type = String(answer.headers['content-type'] ?? '');
   if (call.label === 'raw' && !type.includes('json')) return text as T;

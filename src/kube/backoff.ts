@@ -1,3 +1,5 @@
+import { onAbort } from './on-abort.ts';
+
 /**
  * Decorrelated jitter (Brooker, "Exponential Backoff And Jitter", AWS 2015):
  * each pause is drawn between the base and three times the last one, so that
@@ -30,12 +32,13 @@ export class Backoff {
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
+    let forget: (() => void) | undefined;
     const done = () => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
+      forget?.();
       resolve();
     };
     const timer = setTimeout(done, ms);
-    signal?.addEventListener('abort', done, { once: true });
+    if (signal !== undefined) forget = onAbort(signal, done);
   });
 }

@@ -1,9 +1,9 @@
 import type { KubeAccess } from './access.ts';
 import type { Call, Verb } from './answer.ts';
-import { ApiError } from './api-error.ts';
+import type { Exchange } from './exchange.ts';
+import { defaultLimit, type ListReader, readList } from './list-pages.ts';
 import { Requests, type RequestsOptions } from './requests.ts';
 import { type Resource, resourcePath, type StoredObject } from './resource.ts';
-import type { Exchange } from './transport.ts';
 import { type WatchEvent, WatchLines } from './watch-lines.ts';
 
 /**
@@ -77,7 +77,6 @@ export interface PageMeta {
   resourceVersion: string;
   /** 0 says: forget the pages before, the list starts (again). */
   page: number;
-  remaining: number | undefined;
 }
 
 export interface WatchOptions extends Selection {
@@ -98,7 +97,6 @@ const patchTypes = {
 } as const;
 
 const defaultRetries = 5;
-const listRestarts = 3;
 const defaultFieldManager = 'cadastre';
 
 export class KubeClient {
@@ -127,67 +125,63 @@ export class KubeClient {
     options: ListOptions = {},
   ): Promise<{ items: T[]; resourceVersion: string }> {
     let items: T[] = [];
-    const { resourceVersion } = await this.listPages<T>(resource, options, (page, meta) => {
-      items = meta.page === 0 ? page : items.concat(page);
+    const { resourceVersion } = await this.listEach<T>(resource, options, {
+      onStart: () => {
+        items = [];
+      },
+      onItem: (item) => items.push(item),
     });
     return { items, resourceVersion };
   }
 
-  /**
-   * A list page by page, so that nobody holds all raw objects at once. The
-   * pages are one consistent moment. When that moment leaves the server's
-   * memory between two pages (410), the list starts again with page 0; after
-   * the third time it is asked for in one piece, which cannot expire.
-   */
+  /** The same in portions; at least one, if only an empty one. */
   async listPages<Raw = StoredObject>(
     resource: Resource,
     options: ListOptions,
     onPage: (items: Raw[], meta: PageMeta) => void,
   ): Promise<{ resourceVersion: string }> {
-    const path = resourcePath(resource, { namespace: options.namespace });
-    let limit = options.limit ?? 500;
-    for (let restarts = 0; ; restarts += 1) {
-      if (restarts >= listRestarts) limit = 0;
-      const resourceVersion = await this.#listOnce(resource, path, limit, options, onPage);
-      if (resourceVersion !== undefined) return { resourceVersion };
-    }
+    const size = options.limit ?? defaultLimit;
+    let page = 0;
+    let version = '';
+    let items: Raw[] = [];
+    const flush = () => {
+      onPage(items, { resourceVersion: version, page });
+      page += 1;
+      items = [];
+    };
+    const listed = await this.listEach<Raw>(resource, options, {
+      onStart: (resourceVersion) => {
+        [page, version, items] = [0, resourceVersion, []];
+      },
+      onItem: (item) => {
+        items.push(item);
+        if (items.length === size) flush();
+      },
+    });
+    if (items.length > 0 || page === 0) flush();
+    return listed;
   }
 
-  /** Undefined when the pages did not hold together to the end. */
-  async #listOnce<Raw>(
+  /**
+   * A list object by object, as the bytes come in: it costs the memory of one
+   * object. Read in pages, yet all of one moment.
+   */
+  listEach<Raw = StoredObject>(
     resource: Resource,
-    path: string,
-    limit: number,
     options: ListOptions,
-    onPage: (items: Raw[], meta: PageMeta) => void,
-  ): Promise<string | undefined> {
-    let version: string | undefined;
-    let token = '';
-    for (let page = 0; ; page += 1) {
-      const query = selectionQuery(options);
-      if (limit > 0) query.set('limit', String(limit));
-      if (token !== '') query.set('continue', token);
-      else if (options.resourceVersion !== undefined) {
-        query.set('resourceVersion', options.resourceVersion);
-      }
-      let list: RawList<Raw>;
-      try {
-        list = await this.#read<RawList<Raw>>('list', resource, withQuery(path, query), options);
-      } catch (error) {
-        if (error instanceof ApiError && error.isGone && page > 0) return undefined;
-        throw error;
-      }
-      const { resourceVersion, remainingItemCount: remaining } = list.metadata ?? {};
-      if (typeof resourceVersion !== 'string' || !Array.isArray(list.items ?? [])) {
-        throw notAList(path);
-      }
-      // A page of another moment: a server that cannot be trusted to page.
-      version ??= resourceVersion;
-      if (version !== resourceVersion) return undefined;
-      onPage(list.items ?? [], { resourceVersion, page, remaining });
-      token = list.metadata?.continue ?? '';
-      if (token === '') return version;
-    }
+    reader: ListReader<Raw>,
+  ): Promise<{ resourceVersion: string }> {
+    const path = resourcePath(resource, { namespace: options.namespace });
+    return readList<Raw>(
+      (page, onData) => {
+        const query = selectionQuery(options);
+        for (const [name, value] of Object.entries(page)) query.set(name, value);
+        const exchange = { method: 'GET', path: withQuery(path, query), onData } as const;
+        return this.#requests.perform(this.#call('list', resource, options, exchange));
+      },
+      options,
+      reader,
+    );
   }
 
   /**
@@ -217,6 +211,7 @@ export class KubeClient {
       exchange: {
         method: 'GET',
         path,
+        isLong: true,
         timeoutMs: 0,
         silenceMs: options.silenceMs,
         signal: options.signal,
@@ -309,10 +304,8 @@ export class KubeClient {
     body: unknown,
     options: WriteOptions & Partial<PatchOptions>,
   ): Promise<T> {
-    const query = new URLSearchParams({
-      fieldManager: options.fieldManager ?? defaultFieldManager,
-    });
-    if (options.force) query.set('force', 'true');
+    const manager = encodeURIComponent(options.fieldManager ?? defaultFieldManager);
+    const query = `fieldManager=${manager}${options.force ? '&force=true' : ''}`;
     const path = resourcePath(resource, {
       namespace: options.namespace,
       name,
@@ -321,7 +314,7 @@ export class KubeClient {
     return this.#requests.perform<T>(
       this.#call(verb, resource, options, {
         method,
-        path: withQuery(path, query),
+        path: `${path}?${query}`,
         body: typeof body === 'string' ? body : JSON.stringify(body),
         contentType: options.type === undefined ? 'application/json' : patchTypes[options.type],
       }),
@@ -346,16 +339,6 @@ export class KubeClient {
       },
     };
   }
-}
-
-interface RawList<Raw> {
-  metadata?: { resourceVersion?: string; continue?: string; remainingItemCount?: number };
-  items?: Raw[];
-}
-
-function notAList(path: string): ApiError {
-  const detail = 'the answer is not a list with a resourceVersion';
-  return new ApiError({ request: `GET ${path}`, status: 200, detail });
 }
 
 function selectionQuery(selection: Selection): URLSearchParams {

@@ -41,6 +41,8 @@ interface KeyState {
   isDirty: boolean;
   later: { timer: NodeJS.Timeout; dueMs: number } | undefined;
   backoff: Backoff | undefined;
+  /** In a row. */
+  failures: number;
 }
 
 export class KeyedQueue {
@@ -147,6 +149,7 @@ export class KeyedQueue {
         isDirty: false,
         later: undefined,
         backoff: undefined,
+        failures: 0,
       };
       this.#states.set(key, state);
     }
@@ -221,7 +224,10 @@ export class KeyedQueue {
     this.#running -= 1;
     state.isRunning = false;
     if (failure !== undefined) this.#failed(key, state, failure.error);
-    else state.backoff = undefined;
+    else {
+      state.backoff = undefined;
+      state.failures = 0;
+    }
     if (state.isDirty) {
       state.isDirty = false;
       this.#enqueue(key, state);
@@ -240,8 +246,14 @@ export class KeyedQueue {
     const retryAfterMs = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
     const delayMs = Math.max(state.backoff.nextMs(), retryAfterMs);
     this.#failures.inc({ queue: name });
-    this.#log.warn(
-      { queue: name, key, retryInMs: Math.round(delayMs), error: describeError(error) },
+    state.failures += 1;
+    const { failures } = state;
+    const fields = { queue: name, key, failures, retryInMs: Math.round(delayMs) };
+    // The first, second, fourth, eighth time: a server that is away for an hour
+    // must not fill the disk with the same line for each of 5,000 nodes.
+    const isWorthSaying = (failures & (failures - 1)) === 0;
+    this.#log[isWorthSaying ? 'warn' : 'debug'](
+      { ...fields, error: describeError(error) },
       'work failed, trying again',
     );
     this.addAfter(key, delayMs);

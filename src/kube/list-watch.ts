@@ -7,6 +7,7 @@ import { ApiError } from './api-error.ts';
 import { Backoff, pause } from './backoff.ts';
 import type { KubeClient } from './client.ts';
 import { type CacheHandler, type Kept, ObjectCache } from './object-cache.ts';
+import { onAbort } from './on-abort.ts';
 import { type Resource, resourceName, type StoredObject } from './resource.ts';
 import type { WatchEvent } from './watch-lines.ts';
 
@@ -65,7 +66,11 @@ interface Waiter {
   reject: (error: unknown) => void;
 }
 
-class StaleList extends Error {}
+class StaleList extends Error {
+  constructor(version: string, known: string) {
+    super(`the list is of version ${version}, older than ${known}, which was seen already`);
+  }
+}
 
 export class ListWatch<T extends Kept> {
   /** Resolves after the first whole list; rejects if stopped before. */
@@ -155,10 +160,9 @@ export class ListWatch<T extends Kept> {
 
   /** Runs until the signal aborts. */
   start(signal: AbortSignal): void {
-    const stop = () => this.#interrupt.abort();
-    signal.addEventListener('abort', stop, { once: true });
+    const forget = onAbort(signal, () => this.#interrupt.abort());
     this.#run(signal).finally(() => {
-      signal.removeEventListener('abort', stop);
+      forget();
       const stopped = new Error(`following ${this.#name} was stopped`);
       for (const waiter of [this.#syncedWaiter, ...this.#waiters.splice(0)]) waiter.reject(stopped);
     });
@@ -211,17 +215,16 @@ export class ListWatch<T extends Kept> {
     const { client, resource, namespace, labelSelector, fieldSelector } = this.#options;
     const waiters = this.#waiters.splice(0);
     try {
-      await client.listPages<StoredObject>(
+      await client.listEach(
         resource,
         { namespace, labelSelector, fieldSelector, limit: this.#options.pageSize, signal },
-        (items, meta) => {
-          this.#heardMs = this.#clock.monotonicMs();
-          if (meta.page === 0 && !this.#cache.beginList(meta.resourceVersion)) {
-            throw new StaleList(
-              `the list is of version ${meta.resourceVersion}, older than ${this.#cache.completeTo}, which was seen already`,
-            );
-          }
-          for (const item of items) this.#cache.putListed(item);
+        {
+          onStart: (version) => {
+            this.#heardMs = this.#clock.monotonicMs();
+            if (!this.#cache.beginList(version))
+              throw new StaleList(version, this.#cache.completeTo);
+          },
+          onItem: (item) => this.#cache.putListed(item),
         },
       );
     } catch (error) {

@@ -3,7 +3,8 @@ import { type Counter, type Histogram, Metrics } from '../base/metrics.ts';
 import type { KubeAccess } from './access.ts';
 import { type Call, errorOfAnswer, errorOfBroken, parseAnswer, requestOf } from './answer.ts';
 import { Backoff, pause } from './backoff.ts';
-import { type Answer, BrokenExchange, Transport } from './transport.ts';
+import { type Answer, BrokenExchange } from './exchange.ts';
+import { Transport } from './transport.ts';
 
 export interface RequestsOptions {
   userAgent?: string | undefined;
@@ -59,7 +60,7 @@ export class Requests {
 
   async perform<T>(call: Call): Promise<T> {
     const isRead = call.exchange.method === 'GET';
-    let resends = isRead && call.verb !== 'watch' ? connectionResends : 0;
+    let resends = isRead && !call.exchange.isLong ? connectionResends : 0;
     let retries = call.retries;
     let backoff: Backoff | undefined;
     let renewed = false;
@@ -71,7 +72,9 @@ export class Requests {
       } catch (error) {
         if (!(error instanceof BrokenExchange)) throw error;
         this.#count(call, 0, startedMs);
-        if (error.kind === 'connection' && error.sent && resends > 0) {
+        // What was handed over piece by piece cannot be taken back.
+        const isClean = call.exchange.onData === undefined || !error.answered;
+        if (error.kind === 'connection' && error.sent && isClean && resends > 0) {
           resends -= 1;
           continue;
         }

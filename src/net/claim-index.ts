@@ -1,10 +1,35 @@
-import { nodeFor, settle, tidy } from './claim-node.ts';
+import { ClaimNodes } from './claim-nodes.ts';
+import { ClaimOwners } from './claim-owners.ts';
 import { countAround, countIn, lowestAround, lowestIn } from './claim-search.ts';
 import { depthOf, heapAt, slotAt, slotsOf } from './claim-slots.ts';
-import { ALL, CLAIMS, ClaimStore, COVERED, DEPTH, rootOf, STRIDE, TOUCHED } from './claim-store.ts';
-import { type Claim, visitAll, visitOverlaps } from './claim-visit.ts';
-import { type Family, familyBits } from './family.ts';
+import { nodeFor, settle, tidy } from './claim-tree.ts';
+import { type Claim, ClaimVisit } from './claim-visit.ts';
+import { families, familyBits } from './family.ts';
 import { Prefix } from './prefix.ts';
+
+/**
+ * The register's memory of who holds which block: one index over all pools, all
+ * block sizes and both families, with owners. It answers three questions, each
+ * in the depth of a trie and independent of how full it is: does anything
+ * overlap this block, who is it, and which is the lowest free block in here.
+ *
+ * Peers ask less, and lost addresses by it. Kubernetes' bitmap knows no owners,
+ * so the same block on two nodes is accepted and deleting one frees it for a
+ * third; Cilium's asks whether a range is wholly used, and grants a /23 while a
+ * /24 inside it is taken. Here a claim is refused if any other claim contains
+ * it, equals it or lies in it. What is already the case, good or bad, can still
+ * be recorded: the doctor needs the evidence.
+ *
+ * claim-nodes    the trie's memory: sixteen slots to a node, bitmaps, summaries
+ * claim-owners   whose each claim is
+ * claim-slots    arithmetic of the sixteen slots
+ * claim-tree     how the trie changes, and how its summaries follow
+ * claim-search   the lowest free block, and how many there are
+ * claim-visit    claims in order, for refusals and listings
+ *
+ * A pool costs memory for what is claimed in it and nothing for its size: 2^32
+ * blocks or 2^92 are the same. Pure: no clock, no metrics, no log.
+ */
 
 export type { Claim } from './claim-visit.ts';
 
@@ -14,20 +39,10 @@ export type ClaimAnswer<Owner> =
 
 const CLAIMED = { kind: 'claimed' } as const;
 
-/** Answers of a walk down to a prefix, beside the node where it ended. */
-const FREE = -1;
-const HELD = -2;
-const NOWHERE = -1;
-
 export class ClaimIndex<Owner> {
-  #store = new ClaimStore<Owner>();
+  #nodes = new ClaimNodes();
+  #owners = new ClaimOwners<Owner>(this.#nodes);
   #size = 0;
-  /**
-   * Where the last `nextFree` ended, until something changes: nothing above that
-   * node is in the way, so the claim that mostly follows need not walk down again.
-   */
-  #lastFreeNode = NOWHERE;
-  #lastFreeFamily: Family = 'ipv4';
 
   /** How many (prefix, owner) pairs are recorded. */
   get size(): number {
@@ -41,35 +56,34 @@ export class ClaimIndex<Owner> {
    */
   claim(prefix: Prefix, owner: Owner): ClaimAnswer<Owner> {
     const node = this.#lastNodeIfFree(prefix);
-    if (node === HELD) return this.#answerForHeld(prefix, owner);
+    if (node < 0) return this.#answerForHeld(prefix, owner);
     this.#put(node, prefix, owner);
     return CLAIMED;
   }
 
   /** Writes down what is the case, overlaps and all: evidence of trouble is evidence. */
   record(prefix: Prefix, owner: Owner): void {
-    this.#put(rootOf(prefix.family), prefix, owner);
+    this.#put(this.#nodes.root(prefix.family), prefix, owner);
   }
 
   /** Gives the block up. False if this very (prefix, owner) was not recorded, and nothing changes. */
   release(prefix: Prefix, owner: Owner): boolean {
-    const store = this.#store;
-    const { mem } = store;
     const node = this.#nodeOf(prefix);
     if (node < 0) return false;
+    const nodes = this.#nodes;
     const heap = heapAt(prefix, depthOf(prefix.length));
-    if (((mem[node + CLAIMS]! >>> heap) & 1) === 0) return false;
-    this.#lastFreeNode = NOWHERE;
-    if (store.hasFurther(node, heap)) {
-      const owners = store.ownersAt(node, heap);
-      const [first, ...others] = owners.filter((one) => one !== owner);
-      if (others.length + 1 === owners.length) return false;
-      store.setOwners(node, heap, [first as Owner, ...others]);
+    const claims = nodes.claims(node);
+    if (((claims >>> heap) & 1) === 0) return false;
+    if (this.#owners.hasSeveral(node, heap)) {
+      const all = this.#owners.all(node, heap);
+      const left = all.filter((one) => one !== owner);
+      if (left.length === all.length) return false;
+      this.#owners.setAll(node, heap, left);
     } else {
-      if (store.ownerAt(node, heap) !== owner) return false;
-      store.setOwner(node, heap, undefined);
-      mem[node + CLAIMS]! &= ~(1 << heap);
-      tidy(store, node);
+      if (this.#owners.first(node, heap) !== owner) return false;
+      this.#owners.setFirst(node, heap, undefined);
+      nodes.setClaims(node, claims & ~(1 << heap));
+      if (tidy(nodes, node) !== 0) this.#owners.drop(node);
     }
     this.#size--;
     return true;
@@ -78,23 +92,20 @@ export class ClaimIndex<Owner> {
   /** Who holds exactly this prefix, in the order of recording. */
   owners(prefix: Prefix): Owner[] {
     const node = this.#nodeOf(prefix);
-    return node < 0 ? [] : this.#store.ownersAt(node, heapAt(prefix, depthOf(prefix.length)));
+    return node < 0 ? [] : this.#owners.all(node, heapAt(prefix, depthOf(prefix.length)));
   }
 
   /** All claims that contain, equal or lie in the prefix; by address, larger blocks first. */
   overlapping(prefix: Prefix): Claim<Owner>[] {
     const claims: Claim<Owner>[] = [];
-    visitOverlaps(this.#store, prefix, (claim) => {
-      claims.push(claim);
-      return false;
-    });
+    this.#visit(prefix, (claim) => claims.push(claim) === 0);
     return claims;
   }
 
   /** The first of `overlapping`, without looking at the rest. */
   firstOverlap(prefix: Prefix): Claim<Owner> | undefined {
     let first: Claim<Owner> | undefined;
-    visitOverlaps(this.#store, prefix, (claim) => {
+    this.#visit(prefix, (claim) => {
       first = claim;
       return true;
     });
@@ -103,81 +114,74 @@ export class ClaimIndex<Owner> {
 
   /** Does no claim overlap the prefix in any way? */
   isFree(prefix: Prefix): boolean {
-    return this.#lastNodeIfFree(prefix) !== HELD;
+    return this.#lastNodeIfFree(prefix) >= 0;
   }
 
   /** The lowest aligned block of `length` inside `within` that no claim overlaps. */
   nextFree(within: Prefix, length: number): Prefix | undefined {
     const { family } = within;
     if (length < within.length || length > familyBits(family)) return undefined;
-    const store = this.#store;
+    const nodes = this.#nodes;
     const node = this.#narrow(within);
-    if (node === FREE) return Prefix.of(within, length);
-    if (node === HELD) return undefined;
-    const depth = store.mem[node + DEPTH]!;
-    if (depth > within.length) return lowestAround(store, within, node, length);
-    const slots = depth === within.length ? ALL : slotsOf(heapAt(within, depth));
-    const block = lowestIn(store, family, node, slots, length);
-    this.#lastFreeNode = store.found;
-    this.#lastFreeFamily = family;
-    return block;
+    if (node < 0) return node === FREE ? Prefix.of(within, length) : undefined;
+    const depth = nodes.depth(node);
+    if (depth > within.length) return lowestAround(nodes, within, node, length);
+    const slots = depth === within.length ? 0xffff : slotsOf(heapAt(within, depth));
+    return lowestIn(nodes, family, node, slots, length);
   }
 
   /** How many such blocks there are, at most Number.MAX_SAFE_INTEGER. */
   countFree(within: Prefix, length: number): number {
     const all = within.countOf(length);
     if (all === 0) return 0;
-    const store = this.#store;
+    const nodes = this.#nodes;
     const node = this.#narrow(within);
-    if (node === FREE) return all;
-    if (node === HELD) return 0;
-    const depth = store.mem[node + DEPTH]!;
+    if (node < 0) return node === FREE ? all : 0;
+    const depth = nodes.depth(node);
     const count =
-      depth > depthOf(within.length)
-        ? countAround(store, within.length, node, length)
-        : countIn(store, node, slotsOf(heapAt(within, depth)), length);
+      depth > within.length
+        ? countAround(nodes, within.length, node, length)
+        : countIn(
+            nodes,
+            node,
+            depth === within.length ? 0xffff : slotsOf(heapAt(within, depth)),
+            length,
+          );
     return Math.min(count, Number.MAX_SAFE_INTEGER);
   }
 
   /** Everything recorded, IPv4 first, by address; a snapshot, so the loop may claim and release. */
   entries(): Iterable<Claim<Owner>> {
-    const claims: Claim<Owner>[] = [];
-    const keep = (claim: Claim<Owner>) => {
-      claims.push(claim);
-      return false;
-    };
-    visitAll(this.#store, 'ipv4', rootOf('ipv4'), 1, keep);
-    visitAll(this.#store, 'ipv6', rootOf('ipv6'), 1, keep);
-    return claims;
+    return families.flatMap((family) => this.overlapping(new Prefix(family, 0, 0, 0, 0, 0)));
   }
 
   clear(): void {
-    this.#store = new ClaimStore();
-    this.#lastFreeNode = NOWHERE;
+    this.#nodes = new ClaimNodes();
+    this.#owners = new ClaimOwners(this.#nodes);
     this.#size = 0;
   }
 
   /** Records below `start`, a node on the way to where the prefix ends. */
   #put(start: number, prefix: Prefix, owner: Owner): void {
-    const store = this.#store;
-    this.#lastFreeNode = NOWHERE;
-    const node = nodeFor(store, start, prefix);
+    const nodes = this.#nodes;
+    const node = nodeFor(nodes, start, prefix);
     const heap = heapAt(prefix, depthOf(prefix.length));
-    if (((store.mem[node + CLAIMS]! >>> heap) & 1) === 0) {
-      store.setOwner(node, heap, owner);
-      store.mem[node + CLAIMS]! |= 1 << heap;
-      settle(store, node);
+    const claims = nodes.claims(node);
+    if (((claims >>> heap) & 1) === 0) {
+      this.#owners.setFirst(node, heap, owner);
+      nodes.setClaims(node, claims | (1 << heap));
+      settle(nodes, node, true);
     } else {
-      const [first, ...others] = store.ownersAt(node, heap);
-      if (first === owner || others.includes(owner)) return;
-      store.setOwners(node, heap, [first as Owner, ...others, owner]);
+      const all = this.#owners.all(node, heap);
+      if (all.includes(owner)) return;
+      this.#owners.setAll(node, heap, [...all, owner]);
     }
     this.#size++;
   }
 
   #answerForHeld(prefix: Prefix, owner: Owner): ClaimAnswer<Owner> {
     let other: Claim<Owner> | undefined;
-    visitOverlaps(this.#store, prefix, (claim) => {
+    this.#visit(prefix, (claim) => {
       if (claim.owner === owner && claim.prefix.equals(prefix)) return false;
       other = claim;
       return true;
@@ -185,75 +189,69 @@ export class ClaimIndex<Owner> {
     return other === undefined ? CLAIMED : { kind: 'held', by: other };
   }
 
+  #visit(prefix: Prefix, see: (claim: Claim<Owner>) => boolean): void {
+    new ClaimVisit(this.#nodes, this.#owners, prefix.family, see).overlaps(prefix);
+  }
+
   /** HELD if a claim overlaps the prefix, otherwise the last node on the way to where it would end. */
   #lastNodeIfFree(prefix: Prefix): number {
-    const store = this.#store;
-    const { mem } = store;
+    const nodes = this.#nodes;
     const end = depthOf(prefix.length);
-    let node = this.#lastFreeNode;
-    if (
-      node !== NOWHERE &&
-      mem[node + DEPTH] === end &&
-      prefix.family === this.#lastFreeFamily &&
-      store.agrees(node, prefix, end)
-    ) {
-      return (mem[node + TOUCHED]! & slotsOf(heapAt(prefix, end))) === 0 ? node : HELD;
-    }
-    node = rootOf(prefix.family);
+    let node = nodes.root(prefix.family);
     let depth = 0;
     while (depth < end) {
       const slot = slotAt(prefix, depth);
-      if (((mem[node + TOUCHED]! >>> slot) & 1) === 0) return node;
-      if (((mem[node + COVERED]! >>> slot) & 1) === 1) return HELD;
-      const child = store.childAt(node, slot);
-      const childDepth = mem[child + DEPTH]!;
-      if (childDepth > depth + STRIDE) {
-        if (childDepth > end) return store.agrees(child, prefix, prefix.length) ? HELD : node;
-        if (!store.agrees(child, prefix, childDepth)) return node;
+      if (((nodes.empty(node) >>> slot) & 1) === 1) return node;
+      if (((nodes.open(node) >>> slot) & 1) === 0) return HELD;
+      const child = nodes.child(node, slot);
+      // Compared and not just read: the usual step then need not wait for the memory.
+      if (nodes.depth(child) === depth + 4) depth += 4;
+      else {
+        depth = nodes.depth(child);
+        if (depth > end) return nodes.agrees(child, prefix, prefix.length) ? HELD : node;
+        if (!nodes.agrees(child, prefix, depth)) return node;
       }
       node = child;
-      depth = childDepth;
     }
-    return (mem[node + TOUCHED]! & slotsOf(heapAt(prefix, end))) === 0 ? node : HELD;
+    return (~nodes.empty(node) & slotsOf(heapAt(prefix, end))) === 0 ? node : HELD;
   }
 
   /** The node in which the prefix ends; negative if there is none. */
   #nodeOf(prefix: Prefix): number {
-    const store = this.#store;
-    const { mem } = store;
+    const nodes = this.#nodes;
     const end = depthOf(prefix.length);
-    let node = rootOf(prefix.family);
+    let node = nodes.root(prefix.family);
     let depth = 0;
-    let skipped = false;
     while (depth < end) {
-      node = store.childAt(node, slotAt(prefix, depth));
+      node = nodes.child(node, slotAt(prefix, depth));
       if (node === 0) return FREE;
-      // Compared and not just read: the usual step then need not wait for the memory.
-      if (mem[node + DEPTH] === depth + STRIDE) depth += STRIDE;
+      if (nodes.depth(node) === depth + 4) depth += 4;
       else {
-        depth = mem[node + DEPTH]!;
-        skipped = true;
+        depth = nodes.depth(node);
+        if (depth > end || !nodes.agrees(node, prefix, depth)) return FREE;
       }
     }
-    return depth === end && (!skipped || store.agrees(node, prefix, depth)) ? node : FREE;
+    return node;
   }
 
   /** FREE, HELD (wholly), or what decides: the node where `within` ends, or the only one in it. */
   #narrow(within: Prefix): number {
-    const store = this.#store;
-    const { mem } = store;
+    const nodes = this.#nodes;
     const end = depthOf(within.length);
-    let node = rootOf(within.family);
+    let node = nodes.root(within.family);
     let depth = 0;
     while (depth < end) {
       const slot = slotAt(within, depth);
-      if (((mem[node + TOUCHED]! >>> slot) & 1) === 0) return FREE;
-      if (((mem[node + COVERED]! >>> slot) & 1) === 1) return HELD;
-      node = store.childAt(node, slot);
-      depth = mem[node + DEPTH]!;
-      if (depth > end) return store.agrees(node, within, within.length) ? node : FREE;
-      if (!store.agrees(node, within, depth)) return FREE;
+      if (((nodes.empty(node) >>> slot) & 1) === 1) return FREE;
+      if (((nodes.open(node) >>> slot) & 1) === 0) return HELD;
+      node = nodes.child(node, slot);
+      depth = nodes.depth(node);
+      if (!nodes.agrees(node, within, Math.min(depth, within.length))) return FREE;
     }
     return node;
   }
 }
+
+/** Answers of a walk down to a prefix that ends at no node. */
+const FREE = -1;
+const HELD = -2;

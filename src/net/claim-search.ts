@@ -1,5 +1,5 @@
+import type { ClaimNodes } from './claim-nodes.ts';
 import { bitCount, lowestBit, runsOf } from './claim-slots.ts';
-import { ALL, type ClaimStore, COVERED, DEPTH, LARGEST, STRIDE, TOUCHED } from './claim-store.ts';
 import type { Family } from './family.ts';
 import { Prefix } from './prefix.ts';
 
@@ -10,35 +10,32 @@ import { Prefix } from './prefix.ts';
  */
 
 /** The lowest free block of `length` in the given slots of the node. */
-export function lowestIn<Owner>(
-  store: ClaimStore<Owner>,
+export function lowestIn(
+  nodes: ClaimNodes,
   family: Family,
-  startNode: number,
+  start: number,
   startSlots: number,
   length: number,
 ): Prefix | undefined {
-  const { mem } = store;
-  let node = startNode;
+  let node = start;
   let slots = startSlots;
   descend: for (;;) {
-    const depth = mem[node + DEPTH]!;
-    const touched = mem[node + TOUCHED]!;
-    if (length <= depth + STRIDE) {
-      const runs = runsOf(~touched & slots, length - depth);
-      store.found = node;
-      return runs === 0 ? undefined : store.blockAt(family, node, lowestBit(runs), length);
+    const depth = nodes.depth(node);
+    const empty = nodes.empty(node);
+    if (length <= depth + 4) {
+      const runs = runsOf(empty & slots, length - depth);
+      return runs === 0 ? undefined : nodes.blockAt(family, node, lowestBit(runs), length);
     }
-    for (let rest = ~mem[node + COVERED]! & slots; rest !== 0; rest &= rest - 1) {
+    for (let rest = nodes.open(node) & slots; rest !== 0; rest &= rest - 1) {
       const slot = lowestBit(rest);
-      if (((touched >>> slot) & 1) === 0) return store.blockAt(family, node, slot, length);
-      const child = store.childAt(node, slot);
-      if (mem[child + DEPTH]! > depth + STRIDE) {
-        const region = store.blockAt(family, node, slot, depth + STRIDE);
-        return lowestAround(store, region, child, length);
+      if (((empty >>> slot) & 1) === 1) return nodes.blockAt(family, node, slot, length);
+      const child = nodes.child(node, slot);
+      if (nodes.depth(child) !== depth + 4) {
+        return lowestAround(nodes, nodes.blockAt(family, node, slot, depth + 4), child, length);
       }
-      if (mem[child + LARGEST]! <= length) {
+      if (nodes.largest(child) <= length) {
         node = child;
-        slots = ALL;
+        slots = 0xffff;
         continue descend;
       }
     }
@@ -50,38 +47,31 @@ export function lowestIn<Owner>(
  * The lowest free block of `length` in a region where nothing is claimed
  * outside of `child`, which is no larger than the region.
  */
-export function lowestAround<Owner>(
-  store: ClaimStore<Owner>,
+export function lowestAround(
+  nodes: ClaimNodes,
   region: Prefix,
   child: number,
   length: number,
 ): Prefix | undefined {
-  const depth = store.mem[child + DEPTH]!;
+  const depth = nodes.depth(child);
   // The region's first part that the child may make a difference to.
   const first = Prefix.of(region, Math.min(length, depth));
-  if (!store.agrees(child, first, first.length)) return Prefix.of(region, length);
-  if (length > depth && store.mem[child + LARGEST]! <= length) {
-    return lowestIn(store, region.family, child, ALL, length);
+  if (!nodes.agrees(child, first, first.length)) return Prefix.of(region, length);
+  if (length > depth && nodes.largest(child) <= length) {
+    return lowestIn(nodes, region.family, child, 0xffff, length);
   }
   const behind = first.length === region.length ? undefined : first.next();
   return behind && Prefix.of(behind, length);
 }
 
 /** How many free blocks of `length` the given slots of the node hold; not saturated. */
-export function countIn<Owner>(
-  store: ClaimStore<Owner>,
-  node: number,
-  slots: number,
-  length: number,
-): number {
-  const { mem } = store;
-  const below = mem[node + DEPTH]! + STRIDE;
-  const touched = mem[node + TOUCHED]!;
-  const free = ~touched & slots;
-  if (length <= below) return bitCount(runsOf(free, length - below + STRIDE));
-  let count = bitCount(free) * 2 ** (length - below);
-  for (let rest = ~mem[node + COVERED]! & touched & slots; rest !== 0; rest &= rest - 1) {
-    count += countAround(store, below, store.childAt(node, lowestBit(rest)), length);
+export function countIn(nodes: ClaimNodes, node: number, slots: number, length: number): number {
+  const depth = nodes.depth(node);
+  const empty = nodes.empty(node) & slots;
+  if (length <= depth + 4) return bitCount(runsOf(empty, length - depth));
+  let count = bitCount(empty) * 2 ** (length - depth - 4);
+  for (let rest = nodes.open(node) & slots & ~empty; rest !== 0; rest &= rest - 1) {
+    count += countAround(nodes, depth + 4, nodes.child(node, lowestBit(rest)), length);
   }
   return count;
 }
@@ -90,15 +80,15 @@ export function countIn<Owner>(
  * The same for a region of `regionLength` around `child`. Powers of two, and
  * differences of two that are exact wherever they are not beyond saturation.
  */
-export function countAround<Owner>(
-  store: ClaimStore<Owner>,
+export function countAround(
+  nodes: ClaimNodes,
   regionLength: number,
   child: number,
   length: number,
 ): number {
-  const depth = store.mem[child + DEPTH]!;
+  const depth = nodes.depth(child);
   const all = 2 ** (length - regionLength);
   if (length <= depth) return all - 1;
-  const inChild = store.mem[child + LARGEST]! <= length ? countIn(store, child, ALL, length) : 0;
+  const inChild = nodes.largest(child) <= length ? countIn(nodes, child, 0xffff, length) : 0;
   return all - 2 ** (length - depth) + inChild;
 }

@@ -1,4 +1,3 @@
-import { ALL, STRIDE } from './claim-store.ts';
 import type { Prefix } from './prefix.ts';
 import type { Words } from './words.ts';
 
@@ -6,7 +5,7 @@ import type { Words } from './words.ts';
 
 /** The depth of the node in which a prefix of this length ends. */
 export function depthOf(length: number): number {
-  return length === 0 ? 0 : (length - 1) & -STRIDE;
+  return length === 0 ? 0 : (length - 1) & -4;
 }
 
 /** The slot of a node of `depth` that an address lies in. */
@@ -18,7 +17,7 @@ export function slotAt(at: Words, depth: number): number {
 /** The heap number of a prefix that ends in a node of `depth`. */
 export function heapAt(prefix: Prefix, depth: number): number {
   const bits = prefix.length - depth;
-  return (1 << bits) | (slotAt(prefix, depth) >>> (STRIDE - bits));
+  return (1 << bits) | (slotAt(prefix, depth) >>> (4 - bits));
 }
 
 /** The slots that a heap number spans. */
@@ -45,10 +44,10 @@ export function claimedSlots(claims: number): number {
   return (claims >>> 16) | spansOf8To15[(claims >>> 8) & 255]! | spansOf0To7[claims & 255]!;
 }
 
-/** The slots of `free` at which an aligned run begins that makes a block of `bits` below the node. */
-export function runsOf(free: number, bits: number): number {
-  if (bits === 4) return free;
-  let runs = free & (free >>> 1) & 0x5555;
+/** The slots of `empty` at which an aligned run begins that makes a block of `bits` below the node. */
+export function runsOf(empty: number, bits: number): number {
+  if (bits === 4) return empty;
+  let runs = empty & (empty >>> 1) & 0x5555;
   if (bits === 3) return runs;
   runs &= (runs >>> 2) & 0x1111;
   if (bits === 2) return runs;
@@ -56,15 +55,15 @@ export function runsOf(free: number, bits: number): number {
   return bits === 1 ? runs : runs & (runs >>> 8) & 1;
 }
 
-/** How many bits below the node its largest run of free slots is; there must be a free one. */
-export function bitsOfLargestRun(free: number): number {
-  let runs = free & (free >>> 1) & 0x5555;
+/** How many bits below the node the largest of the aligned runs is; there must be one. */
+export function bitsOfLargestRun(empty: number): number {
+  let runs = empty & (empty >>> 1) & 0x5555;
   if (runs === 0) return 4;
   runs &= (runs >>> 2) & 0x1111;
   if (runs === 0) return 3;
   runs &= (runs >>> 4) & 0x0101;
   if (runs === 0) return 2;
-  return free === ALL ? 0 : 1;
+  return empty === 0xffff ? 0 : 1;
 }
 
 export function lowestBit(bits: number): number {

@@ -1,5 +1,6 @@
+import type { ClaimNodes } from './claim-nodes.ts';
+import type { ClaimOwners } from './claim-owners.ts';
 import { depthOf, heapAt, slotAt, slotsOf } from './claim-slots.ts';
-import { CLAIMS, type ClaimStore, DEPTH, KIDS, rootOf, TOUCHED } from './claim-store.ts';
 import type { Family } from './family.ts';
 import type { Prefix } from './prefix.ts';
 
@@ -8,69 +9,61 @@ export interface Claim<Owner> {
   readonly owner: Owner;
 }
 
-/** Sees a claim; true ends the visit. */
-type Visit<Owner> = (claim: Claim<Owner>) => boolean;
+/** Looks at claims in order, and ends when `see` says true. */
+export class ClaimVisit<Owner> {
+  readonly #nodes: ClaimNodes;
+  readonly #owners: ClaimOwners<Owner>;
+  readonly #family: Family;
+  readonly #see: (claim: Claim<Owner>) => boolean;
 
-/** The claims that contain the prefix, from the largest down, then it and what lies in it, in order. */
-export function visitOverlaps<Owner>(
-  store: ClaimStore<Owner>,
-  prefix: Prefix,
-  visit: Visit<Owner>,
-): void {
-  const { mem } = store;
-  const { family } = prefix;
-  const end = depthOf(prefix.length);
-  let node = rootOf(family);
-  let depth = 0;
-  while (depth < end) {
-    const slot = slotAt(prefix, depth);
-    for (let up = 4; up >= 0; up--) {
-      if (visitAt(store, family, node, (16 + slot) >>> up, visit)) return;
+  constructor(
+    nodes: ClaimNodes,
+    owners: ClaimOwners<Owner>,
+    family: Family,
+    see: (claim: Claim<Owner>) => boolean,
+  ) {
+    this.#nodes = nodes;
+    this.#owners = owners;
+    this.#family = family;
+    this.#see = see;
+  }
+
+  /** Claims that contain the prefix, from the largest down, then it and what lies in it. */
+  overlaps(prefix: Prefix): boolean {
+    const nodes = this.#nodes;
+    const end = depthOf(prefix.length);
+    let node = nodes.root(this.#family);
+    let depth = 0;
+    while (depth < end) {
+      const slot = slotAt(prefix, depth);
+      if (this.#onTheWay(node, 16 + slot) || this.#at(node, 16 + slot)) return true;
+      node = nodes.child(node, slot);
+      if (node === 0) return false;
+      depth = nodes.depth(node);
+      if (!nodes.agrees(node, prefix, Math.min(prefix.length, depth))) return false;
     }
-    if (((mem[node + KIDS]! >>> slot) & 1) === 0) return;
-    node = store.childAt(node, slot);
-    depth = mem[node + DEPTH]!;
-    if (!store.agrees(node, prefix, Math.min(prefix.length, depth))) return;
+    if (depth > end) return this.all(node, 1);
+    const heap = heapAt(prefix, end);
+    return this.#onTheWay(node, heap) || this.all(node, heap);
   }
-  if (depth > end) {
-    visitAll(store, family, node, 1, visit);
-    return;
-  }
-  const heap = heapAt(prefix, end);
-  for (let up = 31 - Math.clz32(heap); up > 0; up--) {
-    if (visitAt(store, family, node, heap >>> up, visit)) return;
-  }
-  visitAll(store, family, node, heap, visit);
-}
 
-/** The claims of a node from the heap number down, and of the children there, in order. */
-export function visitAll<Owner>(
-  store: ClaimStore<Owner>,
-  family: Family,
-  node: number,
-  heap: number,
-  visit: Visit<Owner>,
-): boolean {
-  if ((store.mem[node + TOUCHED]! & slotsOf(heap)) === 0) return false;
-  if (visitAt(store, family, node, heap, visit)) return true;
-  if (heap < 16) {
-    return (
-      visitAll(store, family, node, 2 * heap, visit) ||
-      visitAll(store, family, node, 2 * heap + 1, visit)
-    );
+  /** The claims of a node from the heap number down, and of the children there. */
+  all(node: number, heap: number): boolean {
+    if ((~this.#nodes.empty(node) & slotsOf(heap)) === 0) return false;
+    if (this.#at(node, heap)) return true;
+    if (heap < 16) return this.all(node, 2 * heap) || this.all(node, 2 * heap + 1);
+    const child = this.#nodes.child(node, heap - 16);
+    return child !== 0 && this.all(child, 1);
   }
-  if (((store.mem[node + KIDS]! >>> (heap - 16)) & 1) === 0) return false;
-  return visitAll(store, family, store.childAt(node, heap - 16), 1, visit);
-}
 
-function visitAt<Owner>(
-  store: ClaimStore<Owner>,
-  family: Family,
-  node: number,
-  heap: number,
-  visit: Visit<Owner>,
-): boolean {
-  if (((store.mem[node + CLAIMS]! >>> heap) & 1) === 0) return false;
-  const prefix = store.prefixAt(family, node, heap);
-  return store.ownersAt(node, heap).some((owner) => visit({ prefix, owner }));
+  #onTheWay(node: number, heap: number): boolean {
+    for (let up = 31 - Math.clz32(heap); up > 0; up--) if (this.#at(node, heap >>> up)) return true;
+    return false;
+  }
+
+  #at(node: number, heap: number): boolean {
+    if (((this.#nodes.claims(node) >>> heap) & 1) === 0) return false;
+    const prefix = this.#nodes.prefixAt(this.#family, node, heap);
+    return this.#owners.all(node, heap).some((owner) => this.#see({ prefix, owner }));
+  }
 }

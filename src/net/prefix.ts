@@ -87,9 +87,9 @@ export class Prefix {
   subPrefix(length: number, index: number | bigint): Prefix {
     const bits = length - this.length;
     if (typeof index === 'number' && this.family === 'ipv4' && bits >= 0 && length <= 32) {
-      // Shifts count modulo 32, so the whole of IPv4 (bits === 32) has its own test.
-      const fits = bits === 32 ? index <= 0xffffffff : index >>> bits === 0;
-      if (fits && index >= 0 && Number.isInteger(index)) {
+      // The common case, in words. A shift counts modulo 32, hence the two ends of it.
+      const count = bits === 32 ? 0x100000000 : (1 << bits) >>> 0;
+      if (index >= 0 && index < count && Number.isInteger(index)) {
         const shifted = length === 0 ? 0 : index << (32 - length);
         return new Prefix('ipv4', length, this.w0 | shifted, 0, 0, 0);
       }
@@ -141,13 +141,12 @@ export class Prefix {
 /** The decimal after the slash; -1 if it is not one (empty, a sign, a leading zero, junk). */
 function scanLength(text: string, start: number): number {
   const digits = text.length - start;
-  if (digits < 1 || digits > 9) return -1;
-  if (digits > 1 && text.charCodeAt(start) === 0x30) return -1;
+  if (digits < 1 || (digits > 1 && text.charCodeAt(start) === 0x30)) return -1;
   let length = 0;
   for (let i = start; i < text.length; i++) {
     const c = text.charCodeAt(i);
     if (c < 0x30 || c > 0x39) return -1;
-    length = length * 10 + (c - 0x30);
+    length = Math.min(length * 10 + (c - 0x30), 999);
   }
   return length;
 }

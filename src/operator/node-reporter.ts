@@ -47,6 +47,7 @@ export class NodeReporter {
 
   /** Takes a decision's refusals and findings in; says what is new. */
   note({ node, refused, findings }: NodeDecision): void {
+    this.#o.assertLeading();
     const before = this.unserved.get(node.name) ?? [];
     for (const refusal of refused) {
       if (before.some((known) => sameText(known, refusal))) continue;
@@ -74,6 +75,13 @@ export class NodeReporter {
     this.#findingGauge.change(this.findings.get(name) ?? [], []);
     this.unserved.delete(name);
     this.findings.delete(name);
+  }
+
+  /** What only a leader can know is not this process's to tell any more. */
+  forgetAll(): void {
+    for (const name of new Set([...this.unserved.keys(), ...this.findings.keys()])) {
+      this.forget(name);
+    }
   }
 
   event(node: ClusterNode, type: 'Normal' | 'Warning', reason: Reason, message: string): void {

@@ -20,6 +20,8 @@ export interface NodeWorkerOptions {
   writer: BlockWriter;
   projector: Projector;
   reporter: NodeReporter;
+  /** Whether other nodes wait for their turn. */
+  othersWait(): boolean;
   /** Resolves once the pool carries our finalizer and so cannot vanish under a new block. */
   holdPool(pool: string): Promise<void>;
   log: Log;
@@ -45,6 +47,7 @@ export class NodeWorker {
 
   async reconcile(name: string): Promise<{ retryAfterMs?: number } | undefined> {
     const { register, rules } = this.#o;
+    let hasWritten = false;
     for (let round = 0; round < mostRounds; round++) {
       const node = register.nodes.get(name);
       if (node === undefined) {
@@ -52,8 +55,13 @@ export class NodeWorker {
         return undefined;
       }
       const decision = decideNode(register, node, rules);
-      if (await this.#write(decision)) continue;
+      if (await this.#write(decision)) {
+        hasWritten = true;
+        continue;
+      }
       if (!this.mayAssign) return undefined;
+      // In a mass join every node gets its block before any block is copied elsewhere.
+      if (hasWritten && this.#o.othersWait()) return { retryAfterMs: 0 };
       this.#o.reporter.note(decision);
       const projected = await this.#o.projector.project(decision);
       if (projected.kind === 'decide again') continue;

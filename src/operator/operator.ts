@@ -13,7 +13,6 @@ import type { LeaseTimings } from '../kube/lease-timings.ts';
 import { crds } from '../model/crds.ts';
 import type { Pool } from '../model/ip-pool.ts';
 import type { ClusterNode } from '../model/node.ts';
-import type { Block } from '../model/node-block.ts';
 import { decideNode, type Rules } from '../plan/decide-node.ts';
 import type { HoldingSource } from '../plan/holdings.ts';
 import type { NamedNetwork } from '../plan/pool-set.ts';
@@ -22,7 +21,8 @@ import type { ProjectionSwitches } from '../plan/projection.ts';
 import { Register } from '../plan/register.ts';
 import { BlockWorker } from './block-worker.ts';
 import { BlockWriter } from './block-writer.ts';
-import { type Copies, type CopyHandlers, makeCopies } from './copies.ts';
+import { type Copies, makeCopies } from './copies.ts';
+import { Intake } from './intake.ts';
 import { NodeReporter } from './node-reporter.ts';
 import { NodeWorker } from './node-worker.ts';
 import { PoolWorker } from './pool-worker.ts';
@@ -67,17 +67,18 @@ export interface OperatorOptions {
 /** This process does not lead (any more); what it was about to write is dropped. */
 class NotLeading extends Error {}
 
-const poolStatusEveryMs = 1_000;
 const serviceNetworksEveryMs = 5 * 60_000;
 
 export class Operator {
   readonly register: Register;
   readonly #o: OperatorOptions;
   readonly #clock: Clock;
+  readonly #intake: Intake;
   readonly #copies: Copies;
   readonly #leadership: Leadership;
   readonly #events: EventRecorder;
   readonly #reporter: NodeReporter;
+  readonly #projector: Projector;
   readonly #nodeWorker: NodeWorker;
   readonly #blockWorker: BlockWorker;
   readonly #poolWorker: PoolWorker;
@@ -90,7 +91,6 @@ export class Operator {
   /** Counts the times this process became leader; a take-over of an older term stops. */
   #term = 0;
   #leadsSinceMs = 0;
-  #kick: NodeJS.Timeout | undefined;
 
   constructor(options: OperatorOptions) {
     this.#o = options;
@@ -98,7 +98,18 @@ export class Operator {
     const clock = options.clock ?? systemClock;
     this.#clock = clock;
     this.register = new Register(settings.sources);
-    this.#copies = makeCopies({ client, clock, log, metrics }, this.#handlers());
+    this.#intake = new Intake({
+      register: this.register,
+      nodes: (name) => this.#nodeQueue.add(name),
+      blocks: (name) => this.#blockQueue.add(name),
+      pools: (name, afterMs) => this.#poolQueue.addAfter(name, afterMs),
+      unserved: () => this.#reporter.unserved.keys(),
+      forget: (name) => {
+        this.#reporter.forget(name);
+        this.#projector.forget(name);
+      },
+    });
+    this.#copies = makeCopies({ client, clock, log, metrics }, this.#intake.handlers);
     const base = { client, clock, log, metrics, assertLeading: () => this.#assertLeading() };
     const { identity } = settings.lease;
     this.#events = new EventRecorder({
@@ -122,7 +133,7 @@ export class Operator {
       readOf: (name) => this.#copies.pools.get(name)?.read,
       poolStore: this.#copies.pools,
     });
-    const projector = new Projector({
+    this.#projector = new Projector({
       ...base,
       register,
       writer,
@@ -139,8 +150,9 @@ export class Operator {
       register,
       rules: settings.rules,
       writer,
-      projector,
+      projector: this.#projector,
       reporter: this.#reporter,
+      othersWait: () => this.#nodeQueue.depth > 0,
       holdPool: (pool) => this.#poolWorker.hold(pool),
     });
     const { byDemand } = settings.provider;
@@ -251,6 +263,8 @@ export class Operator {
   #stepDown(why: string): void {
     this.#term += 1;
     this.#nodeWorker.mayAssign = false;
+    this.#reporter.forgetAll();
+    this.#poolWorker.forgetAll();
     this.#o.log.info({ why }, 'this replica no longer leads');
   }
 
@@ -304,100 +318,10 @@ export class Operator {
     }
   }
 
-  #handlers(): CopyHandlers {
-    const { register } = this;
-    return {
-      pools: {
-        onPut: (next, prev) => {
-          if (next.read.kind === 'pool') register.putPool(next.read.pool);
-          else register.removePool(next.name);
-          this.#poolQueue.add(next.name);
-          if (prev === undefined || specChanged(next.read, prev.read)) this.#reconsiderAll();
-        },
-        onDelete: (last) => {
-          register.removePool(last.name);
-          this.#poolQueue.add(last.name);
-          this.#reconsiderAll();
-        },
-      },
-      nodes: {
-        onPut: (next, prev) => {
-          register.putNode(next);
-          if (prev === undefined || nodeChanged(next, prev)) this.#nodeQueue.add(next.name);
-        },
-        onDelete: (last) => {
-          // A namesake may have been put in its place already.
-          if (register.nodes.get(last.name)?.uid !== last.uid) return;
-          register.removeNode(last.name);
-          this.#reporter.forget(last.name);
-          for (const block of register.blocksOf(last.name)) this.#blockQueue.add(block.name);
-        },
-      },
-      blocks: {
-        onPut: (next, prev) => {
-          register.putBlock(next);
-          this.#blockChanged(next);
-          if (prev !== undefined && prev.nodeName !== next.nodeName) this.#blockChanged(prev);
-        },
-        onDelete: (last) => {
-          register.removeBlock(last.name);
-          this.#blockChanged(last);
-          this.#kickUnserved();
-        },
-      },
-      reports: {
-        onPut: (next) => {
-          register.putReport(next);
-          this.#reconsider(next.name);
-        },
-        onDelete: (last) => {
-          register.removeReport(last.name);
-          this.#reconsider(last.name);
-        },
-      },
-      ciliumNodes: {
-        onPut: (next, prev) => {
-          register.putCiliumNode(next);
-          if (prev?.podCidrs.join() !== next.podCidrs.join()) this.#reconsider(next.name);
-        },
-        onDelete: (last) => {
-          register.removeCiliumNode(last.name);
-          this.#reconsider(last.name);
-          this.#kickUnserved();
-        },
-      },
-    };
-  }
-
-  #blockChanged(block: Block): void {
-    this.#blockQueue.add(block.name);
-    if (block.nodeName !== '') this.#nodeQueue.add(block.nodeName);
-    this.#poolQueue.addAfter(block.pool, poolStatusEveryMs);
-  }
-
-  #reconsider(nodeName: string): void {
-    this.#nodeQueue.add(nodeName);
-    for (const block of this.register.blocksOf(nodeName)) this.#blockQueue.add(block.name);
-  }
-
-  #reconsiderAll(): void {
-    if (!this.#isSynced) return;
-    for (const name of this.register.nodes.keys()) this.#nodeQueue.add(name);
-    for (const pool of this.register.poolSet.pools) this.#poolQueue.add(pool.name);
-  }
-
-  /** Land became free: whoever waits is asked again, once for many events. */
-  #kickUnserved(): void {
-    this.#kick ??= setTimeout(() => {
-      this.#kick = undefined;
-      for (const name of this.#reporter.unserved.keys()) this.#nodeQueue.add(name);
-    }, 50);
-  }
-
   async #refreshServiceNetworks(): Promise<void> {
     try {
       await this.#readServiceNetworks();
-      this.#kickUnserved();
+      this.#intake.landChanged();
     } catch (error) {
       this.#o.log.warn({ error: describeError(error) }, 'could not read the Service networks');
     }
@@ -439,7 +363,7 @@ export class Operator {
   }
 
   async #shutDown(): Promise<void> {
-    clearTimeout(this.#kick);
+    this.#intake.stop();
     await Promise.all([this.#nodeQueue.stop(), this.#blockQueue.stop(), this.#poolQueue.stop()]);
     await this.#leadership.release();
     await this.#events.stop();
@@ -455,22 +379,4 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) =>
     signal.addEventListener('abort', () => resolve(), { once: true }),
   );
-}
-
-/** Status writes, our own above all, change a pool's version but not what it means. */
-function specChanged(next: { kind: string }, prev: { kind: string }): boolean {
-  const essence = (read: object) => {
-    const { pool, generation } = read as { pool?: Pool; generation?: number };
-    return pool === undefined
-      ? `m${generation}`
-      : `${pool.generation} ${pool.deleting} ${pool.uid}`;
-  };
-  return essence(next) !== essence(prev);
-}
-
-/** What the kubelet's heartbeats leave alone. */
-function nodeChanged(next: ClusterNode, prev: ClusterNode): boolean {
-  const essence = ({ uid, labels, podCidrs, annotations, addresses, condition }: ClusterNode) =>
-    JSON.stringify([uid, labels, podCidrs, annotations, addresses, condition?.status]);
-  return essence(next) !== essence(prev);
 }

@@ -49,7 +49,7 @@ export class PoolWorker {
     if (read?.kind === 'malformed') return this.#reportMalformed(name, read);
     const pool = this.#o.register.poolSet.get(name);
     if (pool === undefined) {
-      for (const what of gauges) this.#gauges[what].remove({ pool: name });
+      this.#forget(name);
       return undefined;
     }
     const nowText = new Date(this.#o.clock.wallMs()).toISOString();
@@ -62,6 +62,15 @@ export class PoolWorker {
     if (!sameStatus(status, pool.status)) await this.#writeStatus(name, status);
     if (!pool.deleting) await this.hold(name);
     return undefined;
+  }
+
+  /** What only a leader can know is not this process's to tell any more. */
+  forgetAll(): void {
+    for (const { name } of this.#o.register.poolSet.pools) this.#forget(name);
+  }
+
+  #forget(name: string): void {
+    for (const what of gauges) this.#gauges[what].remove({ pool: name });
   }
 
   /** Puts the finalizer on, once, however many nodes wait for it. */

@@ -43,14 +43,26 @@ export type Projected =
   | { kind: 'decide again' }
   | { kind: 'later'; afterMs: number };
 
-/** So many overwrites within the window are a contest, not a migration. */
+/**
+ * The same words written so often within the window are a contest: somebody undoes
+ * them, by overwriting or by removing, it does not matter which.
+ */
 const contestCount = 3;
 const contestWindowMs = 10 * 60_000;
+const firstPauseMs = 10_000;
 const slowestMs = 5 * 60_000;
+
+interface Written {
+  /** What was written, and on which incarnation of the node. */
+  words: string;
+  count: number;
+  lastMs: number;
+  isReported: boolean;
+}
 
 export class Projector {
   readonly #o: ProjectorOptions;
-  readonly #contests = new Map<string, { count: number; lastMs: number }>();
+  readonly #written = new Map<string, Written>();
   readonly #counter: Counter;
 
   constructor(options: ProjectorOptions) {
@@ -59,6 +71,10 @@ export class Projector {
       'cadastre_projections_total',
       'Projections of the register written to other objects, by target and result.',
     );
+  }
+
+  forget(node: string): void {
+    for (const target of ['node', 'ciliumnode']) this.#written.delete(`${target}/${node}`);
   }
 
   async project(decision: NodeDecision): Promise<Projected> {
@@ -71,10 +87,14 @@ export class Projector {
     if (stuck !== undefined) this.#o.report(decision, 'ProjectionRefused', stuck);
     const onNode = projectOnNode(node, blocks, complete, switches);
     const first = await this.#write(decision, onNode, nodes, 'node');
-    if (first.kind !== 'done') return first;
+    if (first.kind === 'decide again') return first;
     const cilium = register.ciliumNodes.get(node.name);
     const onCilium = projectOnCiliumNode(node, cilium, blocks, switches);
-    return this.#write(decision, onCilium, ciliumNodes, 'ciliumnode');
+    const second = await this.#write(decision, onCilium, ciliumNodes, 'ciliumnode');
+    // One record that must wait does not hold up the other.
+    if (first.kind === 'done' || second.kind === 'decide again') return second;
+    if (second.kind === 'done') return first;
+    return { kind: 'later', afterMs: Math.min(first.afterMs, second.afterMs) };
   }
 
   async #write(
@@ -87,11 +107,10 @@ export class Projector {
     const { name } = decision.node;
     const { client } = this.#o;
     const store = target === 'node' ? this.#o.nodeStore : this.#o.ciliumStore;
-    if (projection.kind === 'patch' && projection.overwrites.length > 0) {
-      if (await this.#learnOwn(decision, projection.overwrites)) return { kind: 'decide again' };
-      const waitMs = this.#contested(decision, target, projection.overwrites);
-      if (waitMs > 0) return { kind: 'later', afterMs: waitMs };
-    }
+    const overwrites = projection.kind === 'patch' ? projection.overwrites : [];
+    if (await this.#learnOwn(decision, overwrites)) return { kind: 'decide again' };
+    const waitMs = this.#contestedForMs(decision, target, overwrites);
+    if (waitMs > 0) return { kind: 'later', afterMs: waitMs };
     this.#o.assertLeading();
     try {
       const answer =
@@ -99,6 +118,7 @@ export class Projector {
           ? await client.create(resource, projection.body)
           : await client.patch(resource, name, { type: 'json', body: projection.operations });
       store.put(answer);
+      this.#remember(decision, target);
       this.#counter.inc({ target, result: 'written' });
       return { kind: 'done' };
     } catch (error) {
@@ -126,21 +146,39 @@ export class Projector {
   }
 
   /** How long to leave a contested record alone; 0 to write now. */
-  #contested(decision: NodeDecision, target: string, overwrites: readonly string[]): number {
-    const key = `${target}/${decision.node.name}`;
-    const nowMs = this.#o.clock.monotonicMs();
-    const before = this.#contests.get(key);
-    const isRecent = before !== undefined && nowMs - before.lastMs < contestWindowMs;
-    const count = isRecent ? before.count : 0;
-    if (before !== undefined && count >= contestCount) {
-      const waitMs = Math.min(slowestMs, 10_000 * 2 ** (count - contestCount));
-      const dueMs = before.lastMs + waitMs;
-      if (nowMs < dueMs) return dueMs - nowMs;
-      const message = `somebody keeps overwriting the ${target} record of ${decision.node.name} (now ${overwrites.join(', ')}); it is written again every ${waitMs / 1000} s or slower`;
+  #contestedForMs(decision: NodeDecision, target: string, overwrites: readonly string[]): number {
+    const written = this.#lastWritten(decision, target);
+    if (written === undefined || written.count < contestCount) return 0;
+    const pauseMs = Math.min(slowestMs, firstPauseMs * 2 ** (written.count - contestCount));
+    const leftMs = written.lastMs + pauseMs - this.#o.clock.monotonicMs();
+    if (leftMs <= 0) return 0;
+    if (!written.isReported) {
+      written.isReported = true;
+      this.#counter.inc({ target, result: 'contested' });
+      const now = overwrites.length > 0 ? `it says ${overwrites.join(', ')}` : 'it is gone';
+      const message = `somebody keeps undoing the ${target} record of ${decision.node.name} (now ${now}); it is left alone for ${pauseMs / 1000} s, then written again ever more slowly`;
       this.#o.report(decision, 'ProjectionContested', message);
     }
-    this.#contests.set(key, { count: count + 1, lastMs: nowMs });
-    return 0;
+    return leftMs;
+  }
+
+  #lastWritten(decision: NodeDecision, target: string): Written | undefined {
+    const last = this.#written.get(`${target}/${decision.node.name}`);
+    if (last === undefined || last.words !== wordsOf(decision)) return undefined;
+    return this.#o.clock.monotonicMs() - last.lastMs < contestWindowMs ? last : undefined;
+  }
+
+  /** Only what was certainly done counts: a server that fails is no rival. */
+  #remember(decision: NodeDecision, target: string): void {
+    const count = (this.#lastWritten(decision, target)?.count ?? 0) + 1;
+    const lastMs = this.#o.clock.monotonicMs();
+    const words = wordsOf(decision);
+    this.#written.set(`${target}/${decision.node.name}`, {
+      words,
+      count,
+      lastMs,
+      isReported: false,
+    });
   }
 
   async #failed(
@@ -170,6 +208,10 @@ export class Projector {
     this.#o.report(decision, 'ProjectionRefused', error.message);
     return { kind: 'later', afterMs: 60_000 };
   }
+}
+
+function wordsOf({ node, keep }: NodeDecision): string {
+  return `${node.uid} ${keep.map((block) => block.name).join(' ')}`;
 }
 
 function versionOf(kept: { resourceVersion: string } | undefined): string | undefined {

@@ -50,16 +50,11 @@ function isGivenBack(register: Register, block: Block, byDemand: boolean): boole
   if (report !== undefined && report.nodeUid === block.nodeUid) {
     if (!gaveBack(report, block)) return false;
     if (block.phase === 'Draining') return true;
-    // Not its last one: a node always has at least one block of a family.
-    return register
+    // A node always has a block of a family: when it gives all of them back, the oldest stays.
+    const active = register
       .blocksOf(block.nodeName)
-      .some(
-        (other) =>
-          other.prefix.family === block.prefix.family &&
-          other.phase === 'Active' &&
-          other !== block &&
-          !gaveBack(report, other),
-      );
+      .filter(({ phase, prefix }) => phase === 'Active' && prefix.family === block.prefix.family);
+    return block !== (active.find((other) => !gaveBack(report, other)) ?? active[0]);
   }
   if (block.phase !== 'Draining') return false;
   const evidence = allHoldings(register.holdingsOf(block.nodeName));

@@ -35,17 +35,18 @@ function block(cidr: string, holder: string, more: Partial<BlockObject['spec']> 
   };
 }
 
-function pool(assigned: number, free: number, cooling = 0): PoolObject {
+function pool(name: string, cidr: string, assigned: number, capacity: number): PoolObject {
+  const usage = { capacity, assigned, free: capacity - assigned, cooling: 0 };
   return {
-    metadata: meta('all'),
-    spec: { cidrs: ['10.0.0.0/22'], blockSize: { ipv4: 24 } },
-    status: { observedGeneration: 1, capacity: 4, assigned, free, cooling },
+    metadata: meta(name),
+    spec: { cidrs: [cidr], blockSize: { ipv4: 24 } },
+    status: { observedGeneration: 1, ...usage, cidrs: [{ cidr, ...usage }] },
   };
 }
 
 const sound = (): Truth => ({
   nodes: [node('a', '10.0.0.0/24'), node('b', '10.0.1.0/24')],
-  pools: [pool(2, 2)],
+  pools: [pool('all', '10.0.0.0/22', 2, 4)],
   blocks: [block('10.0.0.0/24', 'a'), block('10.0.1.0/24', 'b')],
 });
 
@@ -77,11 +78,15 @@ describe('the auditor', () => {
       (truth) => Object.assign(truth.nodes[0]!.metadata, { uid: 'reborn' }),
       /held by an earlier a/,
     ],
-    ['a node without a block', (truth) => truth.blocks.pop(), /b has 0 ipv4 blocks, not 1/],
+    [
+      'a node without a block',
+      (truth) => truth.blocks.pop(),
+      /b has 0 ipv4 blocks; it is all's and has nothing/,
+    ],
     [
       'a node with two blocks',
       (truth) => truth.blocks.push(block('10.0.2.0/24', 'a')),
-      /a has 2 ipv4 blocks, not 1/,
+      /a has 2 ipv4 blocks; it is all's/,
     ],
     [
       'an annotation that says something else',
@@ -93,12 +98,8 @@ describe('the auditor', () => {
     [
       'a block of a pool that does not select the node',
       (truth) => {
-        truth.pools.push({
-          ...pool(0, 0),
-          metadata: meta('better'),
-          spec: { cidrs: ['10.9.0.0/24'], blockSize: { ipv4: 24 }, priority: 9 },
-          status: { observedGeneration: 1, capacity: 1, assigned: 0, free: 1, cooling: 0 },
-        });
+        const better = pool('better', '10.9.0.0/24', 0, 1);
+        truth.pools.push({ ...better, spec: { ...better.spec, priority: 9 } });
       },
       /a has 10\.0\.0\.0\/24 .*, not one of better/,
     ],
@@ -106,6 +107,11 @@ describe('the auditor', () => {
       'a pool that miscounts',
       (truth) => Object.assign(truth.pools[0]!.status!, { free: 3 }),
       /pool all says free 3, the objects say 2/,
+    ],
+    [
+      'a CIDR that miscounts',
+      (truth) => Object.assign(truth.pools[0]!.status!.cidrs![0]!, { cooling: 1 }),
+      /pool all, 10\.0\.0\.0\/22, says cooling 1, the objects say 0/,
     ],
     [
       'a block outside its pool',

@@ -158,16 +158,21 @@ function judgeNode(
     return { complaints, isServed: false, annotations: 0 };
   }
   const mayBeFrom = new Set([wanted.metadata.name, ...(expectations.mayKeepFrom?.(name) ?? [])]);
-  const from = own[0]?.spec.pool;
-  const source = pools.find(({ metadata }) => metadata.name === from) ?? wanted;
-  const families = new Set(source.spec.cidrs.map((cidr) => landOf(cidr).family));
+  const source = pools.find(({ metadata }) => metadata.name === own[0]?.spec.pool) ?? wanted;
+  const [due, offered] = [familiesOf(wanted), familiesOf(source)];
   let annotations = 0;
   for (const family of ['ipv4', 'ipv6'] as const) {
     const held = own.filter(({ spec }) => landOf(spec.cidr).family === family);
-    const due = families.has(family) ? 1 : 0;
-    if (held.length !== due) {
-      const list = held.map(describe).join(', ') || 'none';
-      complaints.push(`${name} has ${held.length} ${family} blocks, not ${due}: ${list}`);
+    // A node that keeps blocks of a pool it has left is owed what both pools have; of the
+    // rest it has what it had got by then.
+    const least = due.has(family) && offered.has(family) ? 1 : 0;
+    const most = source === wanted ? least : 1;
+    if (held.length < least || held.length > most) {
+      const list = own.map(describe).join(', ') || 'nothing';
+      const pool = wanted.metadata.name;
+      complaints.push(
+        `${name} has ${held.length} ${family} blocks; it is ${pool}'s and has ${list}`,
+      );
       continue;
     }
     const block = held[0];
@@ -186,6 +191,10 @@ function judgeNode(
     }
   }
   return { complaints, isServed: complaints.length === 0, annotations };
+}
+
+function familiesOf({ spec }: PoolObject): Set<string> {
+  return new Set(spec.cidrs.map((cidr) => landOf(cidr).family));
 }
 
 /** Highest priority, then the selector with most requirements, then the name. */
@@ -246,23 +255,40 @@ function judgePool(
     ...blocks.map((block) => landOf(block.spec.cidr)),
     ...[...(spec.reserved ?? []), ...alsoTaken].map((cidr) => landOf(cidr)),
   ];
-  const total = { capacity: 0, assigned: 0, free: 0, cooling: 0 };
+  const totals: Record<string, Usage> = {};
   for (const cidr of spec.cidrs) {
     const range = landOf(cidr);
     const size = spec.blockSize[range.family] ?? range.length;
     const inside = own.filter((block) => lies(landOf(block.spec.cidr), range));
     const cooling = inside.filter((block) => block.spec.phase === 'Cooling').length;
-    total.capacity += 2 ** (size - range.length);
-    total.assigned += inside.length - cooling;
-    total.cooling += cooling;
-    total.free += freeCells(range, size, taken);
+    const counted: Usage = {
+      capacity: 2 ** (size - range.length),
+      assigned: inside.length - cooling,
+      free: freeCells(range, size, taken),
+      cooling,
+    };
+    complaints.push(...differences(`${name}, ${cidr},`, at(status.cidrs, cidr), counted));
+    totals[range.family] ??= { capacity: 0, assigned: 0, free: 0, cooling: 0 };
+    const total = totals[range.family]!;
+    for (const what of figures) total[what] += counted[what];
   }
-  for (const what of ['capacity', 'assigned', 'free', 'cooling'] as const) {
-    if (status[what] !== total[what]) {
-      complaints.push(`pool ${name} says ${what} ${status[what]}, the objects say ${total[what]}`);
-    }
-  }
-  return complaints;
+  // The pool as a whole speaks of the family that runs out first: a node takes one of each.
+  const { ipv4, ipv6 } = totals;
+  const scarcest = ipv4 && ipv6 ? (ipv6.free < ipv4.free ? ipv6 : ipv4) : (ipv4 ?? ipv6);
+  return [...complaints, ...differences(name, status, scarcest!)];
+}
+
+const figures = ['capacity', 'assigned', 'free', 'cooling'] as const;
+type Usage = Record<(typeof figures)[number], number>;
+
+function at<T extends { cidr: string }>(list: readonly T[] | undefined, cidr: string) {
+  return list?.find((one) => one.cidr === cidr) ?? {};
+}
+
+function differences(pool: string, said: Partial<Usage>, counted: Usage): string[] {
+  return figures
+    .filter((what) => said[what] !== counted[what])
+    .map((what) => `pool ${pool} says ${what} ${said[what]}, the objects say ${counted[what]}`);
 }
 
 export function describe({ spec }: BlockObject): string {

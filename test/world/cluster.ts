@@ -269,12 +269,17 @@ export class Cluster {
         await this.patchNode(metadata.name, { metadata: { finalizers: null } });
       }
     }
-    const collections: string[] = [paths.nodes, paths.events, paths.leases];
+    const collections: string[] = [paths.nodes, paths.events];
     if (registered) collections.push(paths.pools, paths.blocks, paths.reports);
     if ((await this.call('GET', `${paths.ciliumNodes}?limit=1`)).status === 200) {
       collections.push(paths.ciliumNodes);
     }
     for (const path of collections) await this.must('DELETE', path);
+    for (const { metadata } of await this.list<LeaseObject>(paths.leases)) {
+      // The API server renews one of its own there.
+      if (metadata.name.startsWith('apiserver-')) continue;
+      await this.call('DELETE', `${paths.leases}/${metadata.name}`);
+    }
     await eventually(async () => {
       for (const path of collections) {
         const left = await this.list(path);

@@ -82,9 +82,7 @@ describe('a fresh cluster', () => {
     expect(table.stdout.split('\n')[0]).toMatch(
       /^NAME +CIDRS +ASSIGNED +FREE +CAPACITY +READY +AGE$/,
     );
-    expect(table.stdout).toMatch(
-      /^rack-94 +\["10.94.0.0\/17","fd00:94::\/48"\] +120 +\d+ +65792 /m,
-    );
+    expect(table.stdout).toMatch(/^rack-94 +\["10.94.0.0\/17","fd00:94::\/48"\] +60 +196 +256 /m);
     const wide = await cluster.kubectl(['get', 'ipp', 'rack-83', '-o', 'wide']);
     expect(wide.stdout).toMatch(/COOLING +PRIORITY +READY/);
     const blocks = await cluster.kubectl(['get', 'nb']);

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 
 /** A request as the API server's audit log has it. */
 export interface LoggedRequest {
@@ -20,7 +21,12 @@ export class RequestLog {
 
   private constructor(path: string, policyPath: string) {
     this.#path = path;
-    this.apiServerArgs = [`--audit-log-path=${path}`, `--audit-policy-file=${policyPath}`];
+    this.apiServerArgs = [
+      `--audit-log-path=${path}`,
+      `--audit-policy-file=${policyPath}`,
+      // One file, whatever its size: a log that was rotated away counts nothing.
+      '--audit-log-maxsize=100000',
+    ];
   }
 
   static in(dir: string): RequestLog {
@@ -55,6 +61,19 @@ export class RequestLog {
       .split('\n')
       .filter((line) => line.startsWith('{') && line.endsWith('}'))
       .map((line) => readEntry(JSON.parse(line)));
+  }
+
+  /** How often the operators wrote what, by `verb resource code`; for logs of any size. */
+  async tally(): Promise<Map<string, number>> {
+    const counts = new Map<string, number>();
+    if (!existsSync(this.#path)) return counts;
+    for await (const line of createInterface({ input: createReadStream(this.#path) })) {
+      if (!line.includes('"userAgent":"cadastre')) continue;
+      const { verb, resource, code } = readEntry(JSON.parse(line));
+      const key = `${verb} ${resource} ${code}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    return counts;
   }
 
   #read(): Buffer {

@@ -328,7 +328,7 @@ export function sendStatus(
 export async function until(
   what: string,
   condition: () => boolean,
-  timeoutMs = 5_000,
+  timeoutMs = 15_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!condition()) {

@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { delimiter } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { CadastreError } from '../base/errors.ts';
+import type { KubeAccess } from './access.ts';
+import { ComposedCredentials } from './credentials.ts';
+import {
+  checkPem,
+  dataField,
+  describeEntry,
+  type Entry,
+  type MergedConfig,
+  pathField,
+  readPart,
+  refuseEntry,
+  textField,
+} from './kubeconfig-file.ts';
+import { credentialsOf, impersonationOf } from './kubeconfig-user.ts';
+
+/** A context of a kubeconfig, followed to its cluster and its user. */
+export function accessOf(
+  config: MergedConfig,
+  wanted: string | undefined,
+  env: NodeJS.ProcessEnv,
+  clock: Clock,
+): KubeAccess {
+  const where = config.files.join(delimiter);
+  const name = wanted ?? config.currentContext;
+  if (name === undefined) {
+    throw new CadastreError('BAD_KUBECONFIG', `The kubeconfig ${where} has no current-context.`, {
+      remedy: `Choose one with --context: ${[...config.contexts.keys()].join(', ') || 'it has none'}.`,
+    });
+  }
+  const context = config.contexts.get(name);
+  if (context === undefined) {
+    throw new CadastreError('BAD_KUBECONFIG', `The kubeconfig ${where} has no context "${name}".`, {
+      remedy: `It has: ${[...config.contexts.keys()].join(', ') || 'none'}.`,
+    });
+  }
+  const cluster = referred(context, 'cluster', config.clusters);
+  if (cluster === undefined) throw refuseEntry(context, 'names no cluster');
+  const user = referred(context, 'user', config.users);
+  const server = serverOf(cluster);
+  const tls = {
+    ca: authorityOf(cluster),
+    insecureSkipVerify: cluster.value['insecure-skip-tls-verify'] === true,
+    serverName: textField(cluster, 'tls-server-name'),
+  };
+  return {
+    server,
+    tls,
+    credentials:
+      user === undefined
+        ? new ComposedCredentials({})
+        : credentialsOf(user, { server, tls }, env, clock),
+    headers: user === undefined ? undefined : impersonationOf(user),
+    namespace: textField(context, 'namespace') ?? 'default',
+    origin: describeEntry(context),
+  };
+}
+
+function referred(
+  context: Entry,
+  field: 'cluster' | 'user',
+  entries: ReadonlyMap<string, Entry>,
+): Entry | undefined {
+  const name = textField(context, field);
+  if (name === undefined) return undefined;
+  const entry = entries.get(name);
+  if (entry === undefined) {
+    throw refuseEntry(
+      context,
+      `names the ${field} "${name}", which does not exist`,
+      `It has: ${[...entries.keys()].join(', ') || 'none'}.`,
+    );
+  }
+  return entry;
+}
+
+function serverOf(cluster: Entry): string {
+  const server = textField(cluster, 'server');
+  if (server === undefined) throw refuseEntry(cluster, 'has no server');
+  const proxy = textField(cluster, 'proxy-url');
+  if (proxy !== undefined) {
+    throw refuseEntry(
+      cluster,
+      `has proxy-url "${proxy}", and proxies are not supported`,
+      'Remove proxy-url and reach the API server directly, through a port-forward or a tunnel.',
+    );
+  }
+  const url = URL.canParse(server) ? new URL(server) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw refuseEntry(
+      cluster,
+      `has server "${server}", which is not an http(s) URL`,
+      'Write it like https://10.0.0.1:6443.',
+    );
+  }
+  return server.replace(/\/+$/, '');
+}
+
+function authorityOf(cluster: Entry): string | undefined {
+  const insecure = cluster.value['insecure-skip-tls-verify'] === true;
+  const data = dataField(cluster, 'certificate-authority-data');
+  const path = pathField(cluster, 'certificate-authority');
+  if (insecure && (data !== undefined || path !== undefined)) {
+    throw refuseEntry(
+      cluster,
+      'has both certificate-authority and insecure-skip-tls-verify: true',
+      'Keep certificate-authority.',
+    );
+  }
+  if (data !== undefined) return checkPem(cluster, 'certificate-authority-data', data);
+  if (path === undefined) return undefined;
+  return checkPem(
+    cluster,
+    'certificate-authority',
+    readPart(cluster, 'certificate-authority', () => readFileSync(path, 'utf8')),
+  );
+}

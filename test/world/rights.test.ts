@@ -1,0 +1,63 @@
+/**
+ * deploy/operator.yaml grants what the operator needs: it is applied with kubectl
+ * and the operator runs as its service account, with nothing else.
+ */
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeKubeconfig } from '../parts/kubeconfig.ts';
+import { Cluster } from './cluster.ts';
+import { eventually } from './eventually.ts';
+
+let cluster: Cluster;
+
+beforeAll(async () => {
+  cluster = await Cluster.start();
+  await cluster.registerCiliumNodes();
+}, 120_000);
+
+afterAll(() => cluster?.stop());
+
+test('the operator does all its work with the rights of deploy/operator.yaml', async () => {
+  const applied = await cluster.kubectl(['apply', '-f', 'deploy/operator.yaml']);
+  expect(applied.exitCode, applied.stderr).toBe(0);
+  const account = '/api/v1/namespaces/kube-system/serviceaccounts/cadastre-operator';
+  const { status } = await cluster.must<{ status: { token: string } }>('POST', `${account}/token`, {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: {},
+  });
+  const kubeconfigPath = join(cluster.dir, 'operator-kubeconfig');
+  const users = { operator: { token: status.token } };
+  writeKubeconfig(kubeconfigPath, { server: cluster.api.url, caFile: cluster.api.caFile, users });
+  const flags = ['--project=annotations,node-spec,ciliumnode'];
+  const operator = await cluster.operator(flags, { kubeconfigPath });
+  await operator.whenLeading();
+
+  await cluster.createPool('p', {
+    cidrs: ['10.0.0.0/22'],
+    blockSize: { ipv4: 24 },
+    nodeSelector: { matchLabels: { rack: '1' } },
+    cooldownSeconds: 0,
+  });
+  await cluster.createNode('served', { labels: { rack: '1' } });
+  await cluster.createNode('unserved');
+  await eventually(async () => {
+    const node = await cluster.node('served');
+    expect(node.spec?.podCIDRs).toEqual(['10.0.0.0/24']);
+    expect(node.metadata.annotations?.['network.cilium.io/ipv4-pod-cidr']).toBe('10.0.0.0/24');
+    expect((await cluster.ciliumNodes()).map((cilium) => cilium.metadata.name)).toEqual(['served']);
+    const conditions = (await cluster.node('unserved')).status?.conditions ?? [];
+    expect(conditions.map(({ reason }) => reason)).toContain('NoPoolSelectsNode');
+    expect((await cluster.events()).length).toBeGreaterThan(0);
+    expect((await cluster.pool('p')).status?.assigned).toBe(1);
+  });
+  await cluster.must('DELETE', '/apis/cilium.io/v2/ciliumnodes/served');
+  await cluster.deleteNode('served');
+  await eventually(async () => expect(await cluster.blocks()).toEqual([]));
+  await cluster.must('DELETE', '/apis/cadastre.dev/v1alpha1/ippools/p');
+  await eventually(async () => expect(await cluster.pools()).toEqual([]));
+
+  const refused = cluster.requests.ofOperators().filter(({ code }) => code === 403);
+  expect(refused).toEqual([]);
+  expect(cluster.requests.ofOperators().length).toBeGreaterThan(5);
+}, 120_000);
