@@ -28,7 +28,7 @@ const actors = ['operator', 'agent', 'doctor'];
 const rooms: Record<string, Room> = {
   base: { rooms: [], packages: ['pino'] },
   net: { rooms: [], packages: [], isPure: true },
-  model: { rooms: ['base', 'net'], packages: ['zod'], isPure: true },
+  model: { rooms: ['base', 'net'], packages: ['yaml', 'zod'], isPure: true },
   plan: { rooms: nouns, packages: [], isPure: true },
   kube: { rooms: nouns, packages: ['undici', 'yaml'] },
   kernel: { rooms: nouns, packages: ['koffi'] },

@@ -28,17 +28,12 @@ import {
 /** Routes looked at before anything else is; a message is made of at most a few such steps. */
 const routesPerStep = 500;
 /** Prefixes that wait for company before they are encoded: two full messages of /24. */
-const bucketLimit = 2000;
+const gatherLimit = 2000;
 
 interface Sweep {
   readonly family: Family;
   readonly kind: 'initial' | 'refresh' | 'compare';
   routes: Iterator<Route> | undefined;
-}
-
-interface Bucket {
-  readonly rendered: Rendered;
-  prefixes: Nlri[];
 }
 
 export class AdjRibOut {
@@ -51,8 +46,11 @@ export class AdjRibOut {
   readonly #unspeakable = new Map<string, string>();
   readonly #dirty = new Map<string, Route>();
   #sweeps: Sweep[] = [];
-  readonly #buckets = new Map<Rendered, Bucket>();
+  readonly #buckets = new Map<Rendered, Nlri[]>();
+  #gathered = 0;
   readonly #withdrawals = { ipv4: new Map<string, Nlri>(), ipv6: new Map<string, Nlri>() };
+  /** Messages still to be made, in order; making them all at once would hold up everybody. */
+  #chores: (() => readonly Uint8Array[])[] = [];
   #ready: Uint8Array[] = [];
   #rendered = new Map<AttributeSet, Partial<Record<Family, Rendered | string>>>();
   readonly #internedRenderings = new Map<string, Rendered>();
@@ -78,6 +76,8 @@ export class AdjRibOut {
     this.#told.clear();
     this.#dirty.clear();
     this.#buckets.clear();
+    this.#gathered = 0;
+    this.#chores = [];
     this.#withdrawals.ipv4.clear();
     this.#withdrawals.ipv6.clear();
     this.#ready = [];
@@ -128,7 +128,8 @@ export class AdjRibOut {
 
   /** Nothing is waiting to be made into a message. */
   get isDone(): boolean {
-    return this.#dirty.size === 0 && this.#sweeps.length === 0 && this.#ready.length === 0;
+    const isQuiet = this.#dirty.size === 0 && this.#sweeps.length === 0;
+    return isQuiet && this.#chores.length === 0 && this.#ready.length === 0;
   }
 
   *announced(): IterableIterator<{ prefix: string; rendered: Rendered }> {
@@ -143,7 +144,9 @@ export class AdjRibOut {
   next(): Uint8Array | undefined {
     while (this.#ready.length === 0) {
       if (this.#context === undefined) return undefined;
-      if (this.#dirty.size > 0) this.#stepDirty();
+      const chore = this.#chores.shift();
+      if (chore !== undefined) this.#ready.push(...chore());
+      else if (this.#dirty.size > 0) this.#stepDirty();
       else if (this.#sweeps.length > 0) this.#stepSweep(this.#sweeps[0]!, this.#context);
       else return undefined;
     }
@@ -153,7 +156,7 @@ export class AdjRibOut {
   #stepDirty(): void {
     // What has been gathered is older than this change: it has to leave first.
     this.#flushAnnouncements();
-    let left = bucketLimit;
+    let left = gatherLimit;
     for (const [prefix, route] of this.#dirty) {
       if (left-- === 0) break;
       this.#dirty.delete(prefix);
@@ -169,7 +172,7 @@ export class AdjRibOut {
     if (sweep.routes === undefined) {
       sweep.routes = this.#table.routes(family);
       // RFC 7313 §4: beginning and end of the answer, so that the peer can drop what was not repeated.
-      if (isEnhanced) this.#ready.push(encodeRouteRefresh({ ...wireFamily(family), subtype: 1 }));
+      if (isEnhanced) this.#mark(encodeRouteRefresh({ ...wireFamily(family), subtype: 1 }));
     }
     for (let looked = 0; looked < routesPerStep; looked++) {
       const { done, value } = sweep.routes.next();
@@ -178,8 +181,8 @@ export class AdjRibOut {
         continue;
       }
       this.#flush();
-      if (kind === 'initial') this.#ready.push(encodeEndOfRib(wireFamily(family)));
-      if (isEnhanced) this.#ready.push(encodeRouteRefresh({ ...wireFamily(family), subtype: 2 }));
+      if (kind === 'initial') this.#mark(encodeEndOfRib(wireFamily(family)));
+      if (isEnhanced) this.#mark(encodeRouteRefresh({ ...wireFamily(family), subtype: 2 }));
       this.#sweeps.shift();
       return;
     }
@@ -200,13 +203,10 @@ export class AdjRibOut {
     this.#told.set(prefix, wanted);
     // Back before its withdrawal was made: announcing it again says it all.
     if (this.#withdrawals[family].size > 0) this.#withdrawals[family].delete(prefix);
-    let bucket = this.#buckets.get(wanted);
-    if (bucket === undefined) {
-      bucket = { rendered: wanted, prefixes: [] };
-      this.#buckets.set(wanted, bucket);
-    }
-    bucket.prefixes.push(nlri);
-    if (bucket.prefixes.length >= bucketLimit) this.#encode(bucket);
+    const bucket = this.#buckets.get(wanted);
+    if (bucket === undefined) this.#buckets.set(wanted, [nlri]);
+    else bucket.push(nlri);
+    if (++this.#gathered >= gatherLimit) this.#flushAnnouncements();
   }
 
   #desired(route: Route): Rendered | undefined {
@@ -243,8 +243,22 @@ export class AdjRibOut {
     if (result.kind === 'unspeakable') return result.reason;
     const key = `${family}${JSON.stringify(result.rendered)}`;
     const known = this.#internedRenderings.get(key) ?? result.rendered;
+    if (this.#internedRenderings.size > 2 * this.#told.size + 1000) this.#forgetUnusedRenderings();
     this.#internedRenderings.set(key, known);
     return known;
+  }
+
+  get renderingsKept(): number {
+    return this.#internedRenderings.size;
+  }
+
+  /** Attributes that change for ever must not be remembered for ever. */
+  #forgetUnusedRenderings(): void {
+    const used = new Set(this.#told.values());
+    for (const [key, rendered] of this.#internedRenderings) {
+      if (!used.has(rendered)) this.#internedRenderings.delete(key);
+    }
+    this.#rendered = new Map();
   }
 
   #forgetRenderings(): void {
@@ -261,24 +275,27 @@ export class AdjRibOut {
 
   #flush(): void {
     this.#flushAnnouncements();
-    const context = this.#context;
+    const send = this.#context?.negotiated.send;
     for (const withdrawn of Object.values(this.#withdrawals)) {
-      if (withdrawn.size === 0 || context === undefined) continue;
-      this.#ready.push(...encodeWithdraw([...withdrawn.values()], context.negotiated.send));
+      if (withdrawn.size === 0 || send === undefined) continue;
+      const prefixes = [...withdrawn.values()];
+      this.#chores.push(() => encodeWithdraw(prefixes, send));
       withdrawn.clear();
     }
   }
 
   #flushAnnouncements(): void {
-    for (const bucket of this.#buckets.values()) this.#encode(bucket);
+    const send = this.#context?.negotiated.send;
+    if (send === undefined) return;
+    for (const [rendered, prefixes] of this.#buckets) {
+      this.#chores.push(() => encodeAnnounce({ prefixes, ...rendered }, send));
+    }
     this.#buckets.clear();
+    this.#gathered = 0;
   }
 
-  #encode(bucket: Bucket): void {
-    if (bucket.prefixes.length === 0 || this.#context === undefined) return;
-    const { prefixes, rendered } = bucket;
-    bucket.prefixes = [];
-    this.#ready.push(...encodeAnnounce({ prefixes, ...rendered }, this.#context.negotiated.send));
+  #mark(message: Uint8Array): void {
+    this.#chores.push(() => [message]);
   }
 }
 

@@ -24,11 +24,14 @@ export class PeerDoor {
   }
 
   async open(target: ListenTarget): Promise<void> {
-    this.#listener = await listen(target, (socket, remote) => {
+    const onKnock = (socket: Socket, remote: string) => {
       if (this.#accept(socket, remote)) return;
       this.#log.debug({ remote }, 'connection from an address that is no peer');
       socket.destroy();
-    });
+    };
+    const onError = (detail: string) =>
+      this.#log.error({ detail }, 'trouble at the listening socket');
+    this.#listener = await listen(target, onKnock, onError);
     this.#listener.setPeers(this.#peers);
   }
 

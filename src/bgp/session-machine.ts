@@ -23,9 +23,17 @@
  * writer, which alone knows whether bytes leave.
  */
 import type { Peer } from './peer-settings.ts';
+import { SessionBackoff } from './session-backoff.ts';
 import { aIsKept } from './session-collision.ts';
+import {
+  ceaseNotification,
+  collisionLost,
+  isCollision,
+  keepsOnNotification,
+  keepsOnSilence,
+  outOfPlace,
+} from './session-endings.ts';
 import type {
-  Cease,
   OutgoingNotification,
   SessionAction,
   SessionEnd,
@@ -40,7 +48,6 @@ import {
   type OpenMessage,
   WireError,
 } from './wire/message.ts';
-import { ceaseSubcode } from './wire/notification.ts';
 
 interface Conversation {
   step: 'OpenSent' | 'OpenConfirm' | 'Established';
@@ -50,8 +57,6 @@ interface Conversation {
 
 /** A session that lasted this long was no refusal: the back-off starts anew. */
 const stableMs = 30_000;
-/** Up to here an incoming connection ends the wait of Idle. */
-const patience = 3;
 
 export class SessionMachine {
   #peer: Peer;
@@ -59,7 +64,7 @@ export class SessionMachine {
   readonly #sides: Record<Side, Conversation | undefined> = { ours: undefined, theirs: undefined };
   #resting: 'Idle' | 'Connect' | 'Active' = 'Idle';
   #isStarted = false;
-  #failures = 0;
+  readonly #backoff = new SessionBackoff();
   #actions: SessionAction[] = [];
   #told: SessionState = 'Idle';
 
@@ -192,7 +197,7 @@ export class SessionMachine {
   #onAccepted() {
     const refuse = () => this.#ask({ do: 'refuse-accepted' });
     if (!this.#isStarted) return refuse();
-    if (this.#resting === 'Idle' && this.#failures >= patience) return refuse();
+    if (this.#resting === 'Idle' && this.#backoff.isOutOfPatience) return refuse();
     const established = this.#establishedSide();
     if (established !== undefined) {
       const negotiated = this.#sides[established]?.negotiated;
@@ -246,7 +251,7 @@ export class SessionMachine {
     );
     const otherIsUp = this.#sides[other]?.step === 'Established';
     const goes = otherIsUp ? side : keepsOurs ? 'theirs' : 'ours';
-    this.#notify(goes, { code: errorCode.cease, subcode: ceaseSubcode.collision });
+    this.#notify(goes, collisionLost);
     this.#forget(goes);
     return goes !== side;
   }
@@ -267,7 +272,7 @@ export class SessionMachine {
   #dropOthers(winner: Side): void {
     const other: Side = winner === 'ours' ? 'theirs' : 'ours';
     if (this.#sides[other] !== undefined) {
-      this.#notify(other, { code: errorCode.cease, subcode: ceaseSubcode.collision });
+      this.#notify(other, collisionLost);
       this.#forget(other);
     }
     if (this.#resting === 'Connect') this.#ask({ do: 'cancel-connect' });
@@ -296,20 +301,17 @@ export class SessionMachine {
     this.#ask({ do: 'close', side });
     this.#forget(side);
     // Losing a collision is how two speakers that dial each other agree; it is no failure.
-    const isCollision = code === errorCode.cease && subcode === ceaseSubcode.collision;
-    if (isCollision && this.#hasSide()) return;
+    if (isCollision(notification) && this.#hasSide()) return;
     this.#ended(step === 'Established', {
       cause: 'notification-received',
       detail,
-      keepsRoutes: keepsOnNotification(negotiated, code, subcode),
+      keepsRoutes: keepsOnNotification(negotiated, notification),
     });
   }
 
-  /** RFC 6608: which state it came in is the subcode. */
   #unexpected(side: Side, what: string): void {
     const { step } = this.#sides[side]!;
-    const subcode = step === 'OpenSent' ? 1 : step === 'OpenConfirm' ? 2 : 3;
-    this.#refuse(side, { code: errorCode.fsm, subcode }, `${what} in state ${step}`);
+    this.#refuse(side, outOfPlace(step), `${what} in state ${step}`);
   }
 
   // ── Timers ───────────────────────────────────────────────────────────────
@@ -324,8 +326,7 @@ export class SessionMachine {
         if (this.#isStarted && this.#resting === 'Idle') this.#begin();
         return;
       case 'stable':
-        this.#failures = 0;
-        return;
+        return this.#backoff.reset();
       case 'hold-ours':
       case 'hold-theirs': {
         const side: Side = timer === 'hold-ours' ? 'ours' : 'theirs';
@@ -372,7 +373,7 @@ export class SessionMachine {
     this.#ended(step === 'Established', {
       cause: 'notification-sent',
       detail,
-      keepsRoutes: keepsOnNotification(negotiated, notification.code, notification.subcode),
+      keepsRoutes: keepsOnNotification(negotiated, notification),
     });
   }
 
@@ -383,8 +384,7 @@ export class SessionMachine {
     this.#ended(step === 'Established', {
       cause: 'connection-lost',
       detail,
-      // RFC 4724 §4.2: silence is what a restart looks like.
-      keepsRoutes: negotiated?.gracefulRestart !== undefined,
+      keepsRoutes: keepsOnSilence(negotiated),
     });
   }
 
@@ -395,14 +395,10 @@ export class SessionMachine {
     if (this.#hasSide()) return;
     if (this.#resting === 'Connect') this.#ask({ do: 'cancel-connect' });
     this.#resting = 'Idle';
-    // RFC 4271 §8.1.1 DampPeerOscillations: the wait doubles with each failure in a row.
-    const seconds = Math.min(
-      this.#peer.idleSeconds * 2 ** this.#failures,
-      this.#peer.maxIdleSeconds,
-    );
     // A session that was up and then lost its wire was not refused.
     const wasRefused = !wasEstablished || end.cause !== 'connection-lost';
-    if (wasRefused) this.#failures = Math.min(this.#failures + 1, 16);
+    const { idleSeconds, maxIdleSeconds } = this.#peer;
+    const seconds = this.#backoff.next(wasRefused, idleSeconds, maxIdleSeconds);
     this.#ask({ do: 'stop-timer', timer: 'connect-retry' });
     this.#ask({ do: 'start-timer', timer: 'idle-hold', ms: this.#jitter(seconds * 1000) });
   }
@@ -420,7 +416,7 @@ export class SessionMachine {
       this.#ask({ do: 'stop-timer', timer });
     }
     this.#resting = 'Idle';
-    this.#failures = 0;
+    this.#backoff.reset();
     if (wasEstablished) this.#ask({ do: 'down', end });
   }
 
@@ -446,23 +442,4 @@ export class SessionMachine {
   #ask(action: SessionAction): void {
     this.#actions.push(action);
   }
-}
-
-function ceaseNotification(cease: Cease): OutgoingNotification {
-  return {
-    code: errorCode.cease,
-    subcode: cease.subcode,
-    ...(cease.data === undefined ? {} : { data: cease.data }),
-    ...(cease.words === undefined ? {} : { shutdownCommunication: cease.words }),
-  };
-}
-
-/** RFC 8538 §4: with the N-bit on both sides only a Hard Reset takes the routes along. */
-function keepsOnNotification(
-  negotiated: Negotiated | undefined,
-  code: number,
-  subcode: number,
-): boolean {
-  const isHardReset = code === errorCode.cease && subcode === ceaseSubcode.hardReset;
-  return negotiated?.gracefulRestart?.coversNotification === true && !isHardReset;
 }

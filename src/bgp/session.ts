@@ -27,6 +27,7 @@ import type { Log } from '../base/log.ts';
 import type { Peer } from './peer-settings.ts';
 import { SessionConnection } from './session-connection.ts';
 import { newCounters, type SessionCounters } from './session-counters.ts';
+import { SessionDialler } from './session-dialler.ts';
 import type {
   Cease,
   SessionAction,
@@ -39,7 +40,6 @@ import type {
 import { SessionMachine } from './session-machine.ts';
 import { type Negotiated, ourOpen, type RestartEvidence } from './session-negotiation.ts';
 import { TimerSet } from './session-timers.ts';
-import { dial } from './transport/dial.ts';
 import { applyAccepted } from './transport/listen.ts';
 import {
   encodeKeepalive,
@@ -81,8 +81,9 @@ export class Session {
   readonly #timers: TimerSet<TimerName>;
   readonly #connections = new Map<Side, SessionConnection>();
   #peer: Peer;
-  #dialling: Socket | undefined;
-  #knocking: Socket | undefined;
+  readonly #dialler: SessionDialler;
+  /** A connection of either side, while the machine decides whether it wants it. */
+  #offered: Socket | undefined;
   readonly #lingering = new Set<Promise<void>>();
   #upSide: Side | undefined;
   #upSinceMs: number | undefined;
@@ -94,6 +95,10 @@ export class Session {
     this.#world = world;
     this.#machine = new SessionMachine(peer, world.random);
     this.#timers = new TimerSet((timer) => this.#happen({ type: 'timer', timer }));
+    this.#dialler = new SessionDialler(
+      (socket) => this.#offer(socket, { type: 'connected' }),
+      (detail) => this.#happen({ type: 'connect-failed', detail }),
+    );
   }
 
   get state(): SessionState {
@@ -125,9 +130,14 @@ export class Session {
 
   /** A connection from the peer's address. */
   accept(socket: Socket): void {
-    this.#knocking = socket;
-    this.#happen({ type: 'accepted' });
-    this.#knocking = undefined;
+    try {
+      applyAccepted(socket, this.#peer.socket);
+    } catch (error) {
+      this.#lastError = error instanceof Error ? error.message : String(error);
+      socket.destroy();
+      return;
+    }
+    this.#offer(socket, { type: 'accepted' });
   }
 
   /** Only for settings that need no reset. */
@@ -169,14 +179,13 @@ export class Session {
   #perform(action: SessionAction): void {
     switch (action.do) {
       case 'connect':
-        this.#connect();
+        this.#dialler.connect(this.#peer);
         break;
       case 'cancel-connect':
-        this.#dialling?.destroy();
-        this.#dialling = undefined;
+        this.#dialler.cancel();
         break;
       case 'refuse-accepted':
-        this.#knocking?.destroy();
+        // Nobody takes what was offered, and that closes it.
         break;
       case 'send-open':
         this.#open(action.side);
@@ -223,40 +232,18 @@ export class Session {
     }
   }
 
-  #connect(): void {
-    const { address, port, localAddress, localPort, socket: options } = this.#peer;
-    let socket: Socket;
-    try {
-      socket = dial({ address, port, localAddress, localPort, options });
-    } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error);
-      // Later, because the machine is still in the middle of asking for this.
-      setImmediate(() => this.#happen({ type: 'connect-failed', detail }));
-      return;
-    }
-    this.#dialling = socket;
-    const isCurrent = () => this.#dialling === socket;
-    socket.once('error', (error) => {
-      if (!isCurrent()) return;
-      this.#dialling = undefined;
-      this.#happen({ type: 'connect-failed', detail: error.message });
-    });
-    socket.once('connect', () => {
-      if (!isCurrent()) return socket.destroy();
-      this.#happen({ type: 'connected' });
-      // The machine has taken it (`send-open`) or does not want it any more.
-      if (isCurrent()) {
-        this.#dialling = undefined;
-        socket.destroy();
-      }
-    });
+  /** The machine takes it (`send-open`), or it is closed. */
+  #offer(socket: Socket, event: SessionEvent): void {
+    this.#offered = socket;
+    this.#happen(event);
+    this.#offered?.destroy();
+    this.#offered = undefined;
   }
 
   #open(side: Side): void {
-    const socket = side === 'ours' ? this.#dialling : this.#knocking;
+    const socket = this.#offered;
     if (socket === undefined) return;
-    if (side === 'ours') this.#dialling = undefined;
-    else applyAccepted(socket, this.#peer.socket);
+    this.#offered = undefined;
     const connection: SessionConnection = new SessionConnection(socket, {
       pull: () => this.#pull(),
       nowMs: () => this.#world.clock.monotonicMs(),

@@ -16,10 +16,14 @@
  */
 import { LineCounter, type Node, parseDocument } from 'yaml';
 import type { Announcement } from '../bgp/announcement.ts';
-import { parseGoDuration } from '../bgp/config-map/go-duration.ts';
-import { type ConfigProblem, type FieldReader, YamlReader } from '../bgp/config-map/yaml-reader.ts';
 import { completePeer, type PeerSettings } from '../bgp/peer-settings.ts';
 import type { ListenTarget } from '../bgp/transport/listen.ts';
+import { parseGoDuration } from '../model/bgp-config/go-duration.ts';
+import {
+  type ConfigProblem,
+  type FieldReader,
+  YamlReader,
+} from '../model/bgp-config/yaml-reader.ts';
 import { type Family, families } from '../net/family.ts';
 
 export interface SpeakConfig {

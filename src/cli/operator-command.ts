@@ -17,6 +17,7 @@ import {
   providerOf,
 } from '../operator/providers.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from './ipam-flags.ts';
+import { stopOnSignals } from './stop-signals.ts';
 
 /**
  * `cadastre operator`: wires the world to the operator once, and takes it apart
@@ -182,18 +183,4 @@ function readListen(text: string): { host: string; port: number } {
     });
   }
   return { host: match[1]!.replace(/^\[|\]$/g, ''), port };
-}
-
-function stopOnSignals(): { signal: AbortSignal; done: () => void } {
-  const controller = new AbortController();
-  const stop = () => {
-    // The next signal finds no handler of ours and ends the process.
-    process.off('SIGTERM', stop).off('SIGINT', stop);
-    controller.abort();
-  };
-  process.on('SIGTERM', stop).on('SIGINT', stop);
-  return {
-    signal: controller.signal,
-    done: () => void process.off('SIGTERM', stop).off('SIGINT', stop),
-  };
 }

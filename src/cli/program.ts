@@ -17,6 +17,7 @@ const commands: Record<string, () => Promise<Register>> = {
   blocks: async () => (await import('./blocks-command.ts')).registerBlocks,
   plan: async () => (await import('./plan-command.ts')).registerPlan,
   explain: async () => (await import('./explain-command.ts')).registerExplain,
+  bgp: async () => (await import('./bgp-command.ts')).registerBgp,
 };
 
 /** Runs one command line and gives its exit code. */

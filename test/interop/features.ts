@@ -11,6 +11,7 @@ import type { Router } from './routers/router.ts';
 export const features = [
   'active',
   'passive',
+  'both connect',
   'eBGP',
   'iBGP',
   '4-octet AS',
@@ -20,6 +21,7 @@ export const features = [
   'IPv6',
   'IPv4 transport',
   'IPv6 transport',
+  'extended next hop',
   'announce',
   'change attributes',
   'withdraw',

@@ -173,6 +173,35 @@ export function describeRouter(router: Router): void {
       column.proved('passive', 'iBGP', '2-octet AS', 'IPv6 transport', 'IPv4', 'IPv6');
     });
 
+    testOf('both connect')('both connect at once, and one session comes of it', async () => {
+      // Once with the higher identifier on our side, once on theirs: the other connection stays.
+      for (const routerId of ['10.88.0.1', '10.88.0.99']) {
+        const { us } = await meet({
+          peer: { routerId },
+          router: { isPassive: false },
+          announcements: [{ prefix: pod4 }],
+        });
+        await holds('ipv4', [pod4]);
+        expect((await us.peer()).state).toBe('Established');
+        await us.kill();
+        await theirs!.stop();
+      }
+      theirs = undefined;
+      column.proved('both connect');
+    });
+
+    testOf('extended next hop')('IPv4 routes with an IPv6 next hop', async () => {
+      await meet({
+        overIpv6: true,
+        router: { hasExtendedNextHop: true },
+        peer: { nextHop: {} },
+        announcements: [{ prefix: pod4 }, { prefix: pod6 }],
+      });
+      expect(await route(pod4, () => true)).toMatchObject({ nextHop: link.our6, asPath: [64513] });
+      expect(await route(pod6, () => true)).toMatchObject({ nextHop: link.our6 });
+      column.proved('extended next hop');
+    });
+
     testOf('no AS4 capability')('a router that knows only 2-octet AS numbers', async () => {
       await meet({ router: { hasAs4: false }, announcements: [{ prefix: pod4, prepend: 2 }] });
       const held = await route(pod4, () => true);

@@ -32,6 +32,7 @@ export function descriptorOf(socket: Socket | Server): number | undefined {
 export async function listen(
   target: ListenTarget,
   accept: (socket: Socket, remoteAddress: string) => void,
+  onError: (detail: string) => void,
 ): Promise<Listener> {
   // allowHalfOpen: after our NOTIFICATION we end our half and still read theirs.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
@@ -51,6 +52,8 @@ export async function listen(
     if (target.address !== undefined || !hasNoIpv6) throw error;
     await open(server, '0.0.0.0', port);
   }
+  // Such as no descriptor left for a connection: the door stays, the next one may get in.
+  server.on('error', (error) => onError(error.message));
   const bound = server.address();
   if (bound === null || typeof bound === 'string') throw new Error('not a TCP socket');
   const family = isIPv6(bound.address) ? 6 : 4;
@@ -71,8 +74,13 @@ export async function listen(
       for (const [address, { password }] of peers) {
         if (!password || keys.get(address) === password) continue;
         if (family === 4 && isIPv6(address)) continue;
-        native.sockets.setMd5(fd, family, address, password);
-        keys.set(address, password);
+        try {
+          native.sockets.setMd5(fd, family, address, password);
+          keys.set(address, password);
+        } catch (error) {
+          // This peer alone: without its key the kernel drops whatever it signs.
+          onError(error instanceof Error ? error.message : String(error));
+        }
       }
       // A GTSM peer drops a SYN-ACK below 255, and that is sent before accept().
       const wantsGtsm = [...peers.values()].some((options) => options.minTtl !== undefined);

@@ -28,7 +28,7 @@ protocol bgp node {
   hold time ${hold};
   connect delay time 1; connect retry time 1; error wait time 1, 2;
   graceful restart on; graceful restart time 60;
-  ipv4 { import all; export none; };
+  ipv4 { import all; export none; ${settings.hasExtendedNextHop ? 'extended next hop on;' : ''} };
   ipv6 { import all; export none; };
 }
 `,

@@ -38,7 +38,9 @@ neighbor ${settings.neighborAddress} {
     asn4 ${settings.hasAs4 === false ? 'disable' : 'enable'};
     route-refresh enable;
     graceful-restart 60;
+    ${settings.hasExtendedNextHop ? 'nexthop enable;' : ''}
   }
+  ${settings.hasExtendedNextHop ? 'nexthop { ipv4 unicast ipv6; }' : ''}
   family { ipv4 unicast; ipv6 unicast; }
   api { processes [ watch ]; neighbor-changes; receive { parsed; update; notification; open; } }
 }

@@ -49,6 +49,7 @@ export const frr: Router = {
       ...(settings.isPassive ? [` neighbor ${a} passive`] : []),
       ...(settings.password ? [` neighbor ${a} password ${settings.password}`] : []),
       ...(settings.hasGtsm ? [` neighbor ${a} ttl-security hops 1`] : []),
+      ...(settings.hasExtendedNextHop ? [` neighbor ${a} capability extended-nexthop`] : []),
       ` neighbor ${a} update-source ${settings.localAddress}`,
       ' address-family ipv4 unicast',
       `  neighbor ${a} activate`,

@@ -23,6 +23,7 @@ export const openbgpd: Router = {
   name: 'OpenBGPD',
   debianPackage: 'openbgpd',
   lacks: {
+    'extended next hop': 'OpenBGPD 7.7 does not know RFC 8950',
     'TCP-MD5': 'OpenBGPD sets keys through PF_KEY, which it does not find on Linux',
   },
   async start(link, settings) {

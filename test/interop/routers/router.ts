@@ -18,6 +18,8 @@ export interface RouterSettings {
   holdSeconds?: number;
   password?: string;
   hasGtsm?: boolean;
+  /** IPv4 routes with IPv6 next hops (RFC 8950). */
+  hasExtendedNextHop?: boolean;
   /** False: the router neither offers nor understands 4-octet AS numbers. */
   hasAs4?: boolean;
 }

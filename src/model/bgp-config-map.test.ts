@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { largestBlockLength, parseAddressRange } from './config-map/address-range.ts';
-import { parseGoDuration } from './config-map/go-duration.ts';
-import { loadConfigMap, loadConfigMapObject } from './config-map.ts';
+import { largestBlockLength, parseAddressRange } from './bgp-config/address-range.ts';
+import { parseGoDuration } from './bgp-config/go-duration.ts';
+import { loadConfigMap, loadConfigMapObject } from './bgp-config-map.ts';
 
 /** The ConfigMap of the two-rack cluster, as it was printed by kubectl. */
 const printed = `apiVersion: v1

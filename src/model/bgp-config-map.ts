@@ -13,17 +13,17 @@
  * ANDed, no selector means every node: as in MetalLB.
  */
 import { isMap, isScalar, LineCounter, type Node, parseDocument, type Scalar } from 'yaml';
-import { rangesOverlap } from './config-map/address-range.ts';
-import { readCommunityNames } from './config-map/read-community.ts';
-import { type ConfiguredPeer, readPeer } from './config-map/read-peer.ts';
-import { type ConfiguredPool, readPool } from './config-map/read-pool.ts';
-import { type ConfigProblem, type FieldReader, YamlReader } from './config-map/yaml-reader.ts';
+import { rangesOverlap } from './bgp-config/address-range.ts';
+import { readCommunityNames } from './bgp-config/read-community.ts';
+import { type ConfiguredPeer, readPeer } from './bgp-config/read-peer.ts';
+import { type ConfiguredPool, readPool } from './bgp-config/read-pool.ts';
+import { type ConfigProblem, type FieldReader, YamlReader } from './bgp-config/yaml-reader.ts';
 
-export type { AddressRange } from './config-map/address-range.ts';
-export type { ConfiguredPeer } from './config-map/read-peer.ts';
-export type { ConfiguredAdvertisement, ConfiguredPool } from './config-map/read-pool.ts';
-export type { NodeSelector, SelectorExpression } from './config-map/read-selector.ts';
-export type { ConfigProblem } from './config-map/yaml-reader.ts';
+export type { AddressRange } from './bgp-config/address-range.ts';
+export type { ConfiguredPeer } from './bgp-config/read-peer.ts';
+export type { ConfiguredAdvertisement, ConfiguredPool } from './bgp-config/read-pool.ts';
+export type { NodeSelector, SelectorExpression } from './bgp-config/read-selector.ts';
+export type { ConfigProblem } from './bgp-config/yaml-reader.ts';
 
 export interface BgpConfig {
   readonly peers: readonly ConfiguredPeer[];
