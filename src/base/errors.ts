@@ -30,6 +30,9 @@ export const errorCodes = {
   API_UNREACHABLE: 'The API server could not be reached.',
   API_REFUSED: 'The API server answered with an error.',
   API_TIMEOUT: 'The API server did not answer in time; the outcome of a write is unknown.',
+  STATE_DAMAGED: "The agent's record of pod addresses cannot be read.",
+  STATE_LOCKED: 'Another agent uses the same state folder.',
+  STATE_NOT_WRITTEN: 'A change could not be written to disk, and was not made.',
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;

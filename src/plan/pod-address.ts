@@ -104,6 +104,11 @@ export class PodAddressSpace {
     this.#wake(nowMs);
   }
 
+  /** As if it had never been taken: the gift could not be recorded. */
+  forget(address: Address): void {
+    if (this.#held.delete(address.toString())) this.#blockOf(address)?.free(address);
+  }
+
   rest(address: Address, untilMs: number): void {
     this.#resting.set(address.toString(), { address, untilMs });
     this.#blockOf(address)?.take(address);
