@@ -79,6 +79,8 @@ export class AddressBook {
   readonly #byGeneration = new Map<number, Allocation>();
   /** Few, whatever the book holds: an ADD is claimed in milliseconds. */
   readonly #unclaimed = new Set<Allocation>();
+  /** Before this none of them expires: asked on every allocation, so it must cost nothing. */
+  #soonestMs = Number.POSITIVE_INFINITY;
   #nextGeneration = 1;
   /** Times in records are counted from here, and a record of age moves it on for all of them. */
   #agedAtMs: number;
@@ -127,6 +129,14 @@ export class AddressBook {
   /** What an owner holds as far as memory knows; the journal may not have it yet. */
   find(owner: string): Allocation | undefined {
     return this.#byOwner.get(owner);
+  }
+
+  findByAddress(address: Address): Allocation | undefined {
+    return this.#byAddress.get(address.toString());
+  }
+
+  blockOf(address: Address): Prefix | undefined {
+    return this.#space.blockOf(address);
   }
 
   async list(): Promise<Allocation[]> {
@@ -178,7 +188,7 @@ export class AddressBook {
     this.#keep(allocation);
     await this.#journal.append({ kind: 'claim', generation } satisfies BookRecord, () => {
       allocation.expiresAtMs = expiresAtMs;
-      this.#unclaimed.add(allocation);
+      this.#watchExpiry(allocation);
     });
     return true;
   }
@@ -235,9 +245,15 @@ export class AddressBook {
 
   #expire(nowMs: number): Allocation[] {
     const overdue: Allocation[] = [];
+    if (nowMs < this.#soonestMs) return overdue;
+    this.#soonestMs = Number.POSITIVE_INFINITY;
     for (const allocation of this.#unclaimed) {
-      if (allocation.expiresAtMs === undefined || allocation.expiresAtMs > nowMs) continue;
-      if (allocation.attachment === undefined) this.#free(allocation).catch(() => undefined);
+      const { expiresAtMs = Number.POSITIVE_INFINITY, attachment } = allocation;
+      if (expiresAtMs > nowMs || attachment !== undefined) {
+        this.#soonestMs = Math.min(this.#soonestMs, expiresAtMs);
+      }
+      if (expiresAtMs > nowMs) continue;
+      if (attachment === undefined) this.#free(allocation).catch(() => undefined);
       else overdue.push(allocation);
     }
     return overdue;
@@ -262,7 +278,7 @@ export class AddressBook {
   #put(allocation: Allocation): void {
     this.#byOwner.set(allocation.owner, allocation);
     this.#byGeneration.set(allocation.generation, allocation);
-    if (allocation.expiresAtMs !== undefined) this.#unclaimed.add(allocation);
+    this.#watchExpiry(allocation);
     for (const address of allocation.addresses) {
       this.#byAddress.set(address.toString(), allocation);
       this.#space.take(address);
@@ -275,6 +291,12 @@ export class AddressBook {
     this.#byGeneration.delete(allocation.generation);
     this.#unclaimed.delete(allocation);
     for (const address of allocation.addresses) this.#byAddress.delete(address.toString());
+  }
+
+  #watchExpiry(allocation: Allocation): void {
+    if (allocation.expiresAtMs === undefined) return;
+    this.#unclaimed.add(allocation);
+    this.#soonestMs = Math.min(this.#soonestMs, allocation.expiresAtMs);
   }
 
   #keep(allocation: Allocation): void {
@@ -333,6 +355,7 @@ export class AddressBook {
   #age(ms: number, nowMs: number): void {
     for (const allocation of this.#unclaimed) {
       if (allocation.expiresAtMs !== undefined) allocation.expiresAtMs -= ms;
+      this.#watchExpiry(allocation);
     }
     for (const { address, forMs } of this.#space.resting(nowMs)) {
       this.#space.rest(address, nowMs + forMs - ms);
