@@ -14,6 +14,8 @@ import { say, secondsSince } from './checkout.mjs';
  */
 const provenBy = {
   iproute2: 'ip',
+  nftables: 'nft',
+  'iputils-ping': 'ping',
   frr: 'vtysh',
   bird2: 'bird',
   gobgpd: 'gobgpd',

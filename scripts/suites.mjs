@@ -36,7 +36,7 @@ export const suites = [
     what: 'links, routes and namespaces of a real Linux',
     include: ['test/kernel/**/*.test.ts'],
     usesRealParts: true,
-    needs: { root: true, debian: ['iproute2'] },
+    needs: { root: true, debian: ['iproute2', 'nftables', 'iputils-ping'] },
   },
   {
     name: 'interop',

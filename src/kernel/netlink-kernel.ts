@@ -3,6 +3,7 @@
  * few sockets in it; keeps no copy of the kernel's state, so there is nothing to
  * go stale: every declaration is compared with a fresh reading.
  */
+import type { Address } from '../net/address.ts';
 import type { Kernel, KernelEvent, RouteFilter, RouteOutcome, Setting } from './kernel.ts';
 import { isErrno, KernelError } from './kernel-error.ts';
 import {
@@ -139,17 +140,24 @@ export class NetlinkKernel implements Kernel {
     assertOurLink(linkName);
     await this.#sockets.use(async (socket) => {
       const link = await needLink(socket, linkName);
-      const everywhere = await socket.dump(listAddresses(), readAddress);
-      const held = everywhere.filter(({ linkIndex }) => linkIndex === link.index);
       const text = ({ address, length }: LinkAddress) => `${address}/${length}`;
       const wanted = new Set(all.map(text));
-      const present = new Set(held.map(text));
-      await socket.run([
-        ...all.filter((each) => !present.has(text(each))).map((each) => addAddress(link, each)),
-        ...held
-          .filter((each) => !wanted.has(text(each)) && !isLinkLocal(each.address))
-          .map((each) => removeAddress(link, each)),
-      ]);
+      // An IPv4 address takes those with it that were added to its network later, also wanted ones.
+      for (let round = 0; round < 3; round++) {
+        const everywhere = await socket.dump(listAddresses(), readAddress);
+        const held = everywhere.filter(({ linkIndex }) => linkIndex === link.index);
+        const present = new Set(held.map(text));
+        const steps = [
+          ...held
+            .filter((each) => !wanted.has(text(each)) && !isLinkLocal(each.address))
+            .map((each) => removeAddress(link, each)),
+          ...all.filter((each) => !present.has(text(each))).map((each) => addAddress(link, each)),
+        ];
+        if (steps.length === 0) return;
+        if (round === 2) await socket.run(steps);
+        // Taking one away may find it gone already: look again before complaining.
+        else await socket.exchange(steps);
+      }
     });
   }
 
@@ -180,7 +188,7 @@ export class NetlinkKernel implements Kernel {
           .filter((each) => macs.get(String(each.address)) !== each.mac.toLowerCase())
           .map((each) => setNeighbour(link, each)),
         ...held
-          .filter(({ address }) => !wanted.has(String(address)) && !isMulticast(address.w0))
+          .filter(({ address }) => !wanted.has(String(address)) && !isMulticast(address))
           .map((each) => removeNeighbour(link, each)),
       ]);
     });
@@ -305,7 +313,7 @@ async function needLink(socket: NetlinkSocket, name: string): Promise<Link> {
   return readLink(await socket.get(getLink(name)));
 }
 
-/** The kernel itself keeps permanent entries for groups: ff00::/8 and 224.0.0.0/4 alike. */
-function isMulticast(w0: number): boolean {
-  return w0 >>> 28 >= 14;
+/** The kernel itself keeps permanent entries for groups: 224.0.0.0/4 and ff00::/8. */
+function isMulticast({ family, w0 }: Address): boolean {
+  return family === 'ipv4' ? w0 >>> 28 === 14 : w0 >>> 24 === 255;
 }

@@ -36,7 +36,7 @@ export function routeDelta(
       continue;
     }
     met.add(key);
-    if (route.nextHopCount === undefined && routeText(wish) === routeText(settled)) {
+    if (isSame(wish, settled)) {
       delta.unchanged++;
     } else {
       delta.replace.push(wish);
@@ -46,4 +46,11 @@ export function routeDelta(
     if (!met.has(key)) delta.add.push(route);
   }
   return delta;
+}
+
+/** Where the wish leaves the interface to the kernel, whichever it found is right. */
+function isSame(wish: Route, held: KernelRoute): boolean {
+  if (held.nextHopCount !== undefined) return false;
+  const { device: _, ...elsewhere } = held;
+  return routeText(wish) === routeText(wish.device === undefined ? elsewhere : held);
 }

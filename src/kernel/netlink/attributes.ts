@@ -27,17 +27,20 @@ export class NetlinkWriter {
   length = 0;
 
   u8(value: number): this {
-    this.#bytes[this.#grow(1)] = value;
+    const at = this.#grow(1);
+    this.#bytes[at] = value;
     return this;
   }
 
   u16(value: number): this {
-    this.#view.setUint16(this.#grow(2), value, isLittle);
+    const at = this.#grow(2);
+    this.#view.setUint16(at, value, isLittle);
     return this;
   }
 
   u32(value: number): this {
-    this.#view.setUint32(this.#grow(4), value >>> 0, isLittle);
+    const at = this.#grow(4);
+    this.#view.setUint32(at, value >>> 0, isLittle);
     return this;
   }
 
@@ -106,6 +109,7 @@ export class NetlinkWriter {
     return this.#bytes.slice(0, this.length);
   }
 
+  /** May move the bytes: ask for room first, then touch them. */
   #grow(by: number): number {
     const at = this.length;
     this.length += by;

@@ -74,7 +74,7 @@ export function listLinks(): Request {
   });
 }
 
-/** The near end stays down until it is furnished; the far end is born up. */
+/** Both ends are born down: a veth cannot be up before its other end is there (ENOTCONN). */
 export function newVeth(spec: VethSpec, peerNamespaceFd: number | undefined): Request {
   const what = `create the interface ${spec.name} with its other end ${spec.peerName}`;
   return request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, what, (writer) => {
@@ -83,7 +83,7 @@ export function newVeth(spec: VethSpec, peerNamespaceFd: number | undefined): Re
     writer.nest(IFLA_LINKINFO, (info) => {
       info.attrText(IFLA_INFO_KIND, 'veth').nest(IFLA_INFO_DATA, (data) => {
         data.nest(VETH_INFO_PEER, (peer) => {
-          linkHeader(peer, 0, IFF_UP, IFF_UP);
+          linkHeader(peer, 0);
           nameAndFrame(peer, spec.peerName, spec.mtu, spec.peerMac);
           if (peerNamespaceFd !== undefined) peer.attrU32(IFLA_NET_NS_FD, peerNamespaceFd);
         });

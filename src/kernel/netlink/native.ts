@@ -65,8 +65,8 @@ function bind(koffi: typeof import('koffi')): NativeNetlink {
   const closeFd = libc.func('int close(int)');
   const setsockopt = libc.func('int setsockopt(int, int, int, const void *, uint32_t)');
   const bindSocket = libc.func('int bind(int, const void *, uint32_t)');
-  const sendBytes = libc.func('ssize_t send(int, const void *, size_t, int)');
-  const recvBytes = libc.func('ssize_t recv(int, void *, size_t, int)');
+  const sendBytes = libc.func('long send(int, const void *, size_t, int)');
+  const recvBytes = libc.func('long recv(int, void *, size_t, int)');
   const setns = libc.func('int setns(int, int)');
 
   const failed = (what: string) =>

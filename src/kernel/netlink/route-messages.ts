@@ -102,7 +102,7 @@ function routeBody(
   writer.u8(typeNumbers[route.type ?? 'unicast']).u32(route.isOnLink ? RTNH_F_ONLINK : 0);
   writer.attrAddress(RTA_DST, prefix.first()).attrU32(RTA_TABLE, table);
   if (metric) writer.attrU32(RTA_PRIORITY, metric);
-  if (device !== undefined) writer.attrU32(RTA_OIF, indexOf(device, links));
+  if (device !== undefined) writer.attrU32(RTA_OIF, links.get(device) ?? 0);
   if (via?.family === prefix.family) writer.attrAddress(RTA_GATEWAY, via);
   else if (via) {
     const value = new NetlinkWriter().u16(familyNumber(via.family)).raw(addressBytes(via));
@@ -119,11 +119,6 @@ function routeBody(
       encap.attr(LWTUNNEL_IP_ID, id).attrAddress(LWTUNNEL_IP_DST, tunnel.remote);
     });
   }
-}
-
-/** No interface has the largest index: the kernel refuses that one route with ENODEV, and does the others. */
-function indexOf(device: string, links: LinkIndexes): number {
-  return links.get(device) ?? 0x7fffffff;
 }
 
 function isUnicast(route: Route): boolean {

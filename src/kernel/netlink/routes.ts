@@ -63,18 +63,24 @@ async function applyOnce(
   const indexes = new Map(links.map(({ index, name }) => [name, index]));
   const delta = routeDelta(wanted, await readRoutes(socket, { protocol }, names), protocol);
 
+  const refused: RefusedRoute[] = [];
+  const hasDevice = (route: Route) => {
+    if (route.device === undefined || indexes.has(route.device)) return true;
+    const detail = `there is no interface ${route.device}`;
+    refused.push({ route, reason: 'Unusable', detail });
+    return false;
+  };
   // First what carries traffic, then what no longer should: a move never leaves a gap.
   const routes = new Map<Request, { route: Route; step: 'added' | 'replaced' | 'removed' }>();
-  for (const route of delta.replace) {
+  for (const route of delta.replace.filter(hasDevice)) {
     routes.set(replaceRoute(route, protocol, indexes), { route, step: 'replaced' });
   }
-  for (const route of delta.add) {
+  for (const route of delta.add.filter(hasDevice)) {
     routes.set(addRoute(route, protocol, indexes), { route, step: 'added' });
   }
   for (const route of delta.remove) {
     routes.set(removeRoute(route, protocol, indexes), { route, step: 'removed' });
   }
-  const refused: RefusedRoute[] = [];
   let wasStale = false;
   for (const { request, errno, detail } of await socket.exchange([...routes.keys()])) {
     const { route, step } = routes.get(request) as { route: Route; step: string };

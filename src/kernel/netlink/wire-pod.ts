@@ -75,6 +75,7 @@ async function furnish(
   try {
     const podLink = await linkOf(pod, wiring.ifName);
     const inPod = [
+      setLink(podLink, { isUp: true }),
       ...furniture.podAddresses.map((address) => addAddress(podLink, address)),
       ...furniture.podNeighbours.map((neighbour) => setNeighbour(podLink, neighbour)),
       ...furniture.podRoutes.map((route) =>
