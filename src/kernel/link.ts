@@ -51,6 +51,7 @@ export interface TunnelSpec extends Omit<TunnelSettings, 'port' | 'vni' | 'isExt
   port?: number;
   isExternal?: boolean;
   mtu?: number;
+  /** Another one on each node: a frame from the receiver's own MAC is dropped as a loop. */
   mac?: string;
 }
 
@@ -67,6 +68,8 @@ export interface LinkAddress {
   address: Address;
   /** Of the network around it. */
   length: number;
+  /** IPv4: never chosen as the source of what this host sends (scope host). Not read back. */
+  isNeverSource?: boolean;
 }
 
 /** Who answers to an address on a link; ours are permanent: never asked for, never forgotten. */

@@ -294,7 +294,6 @@ export class NetlinkKernel implements Kernel {
     return {
       link,
       addresses: (await this.addresses()).get(name) ?? [],
-      neighbours: await this.neighbours(name),
       routes: await this.routes(),
     };
   }

@@ -21,7 +21,7 @@ export function wireFakePod(
   if (pod.links.has(ifName)) throw linkExists(`${ifName} in ${netnsPath}`);
   const hostMac = derivedMac(`host ${hostIfName}`);
   const podMac = (wiring.mac ?? derivedMac(`pod ${hostIfName}`)).toLowerCase();
-  const furniture = podFurniture(wiring, hostMac);
+  const furniture = podFurniture(wiring);
 
   const near = host.addLink({ name: hostIfName, kind: 'veth', mac: hostMac, mtu });
   const far = pod.addLink({ name: ifName, kind: 'veth', mac: podMac, mtu });
@@ -30,7 +30,6 @@ export function wireFakePod(
   try {
     pod.setUp(far, true);
     far.addresses.push(...furniture.podAddresses);
-    for (const each of furniture.podNeighbours) far.neighbours.set(String(each.address), each);
     addRoutes(pod, furniture.podRoutes);
     host.setUp(near, true);
     near.addresses.push(...furniture.hostAddresses);
@@ -57,7 +56,6 @@ export function fakeEnd(namespace: FakeNamespace, name: string): PodEnd | undefi
   return {
     link: plainLink(link),
     addresses: link.addresses,
-    neighbours: [...link.neighbours.values()],
     routes: [...namespace.routes.values()],
   };
 }

@@ -21,6 +21,7 @@ const IFA_FLAGS = 8;
 const IFA_F_NODAD = 0x02;
 const RT_SCOPE_UNIVERSE = 0;
 const RT_SCOPE_LINK = 253;
+const RT_SCOPE_HOST = 254;
 
 const addressHeaderLength = 8;
 
@@ -45,15 +46,22 @@ export function removeAddress(link: LinkRef, address: LinkAddress): Request {
   return request(RTM_DELADDR, 0, what, (writer) => addressBody(writer, link, address));
 }
 
-function addressBody(writer: NetlinkWriter, link: LinkRef, { address, length }: LinkAddress): void {
+function addressBody(writer: NetlinkWriter, link: LinkRef, held: LinkAddress): void {
+  const { address, length } = held;
   writer
     .u8(familyNumber(address.family))
     .u8(length)
     .u8(0)
-    .u8(isLinkLocal(address) ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE)
+    .u8(scopeOf(held))
     .u32(link.index)
     .attrAddress(IFA_LOCAL, address)
     .attrAddress(IFA_ADDRESS, address);
+}
+
+/** IPv6 works it out by itself. */
+function scopeOf({ address, isNeverSource }: LinkAddress): number {
+  if (isLinkLocal(address)) return RT_SCOPE_LINK;
+  return isNeverSource && address.family === 'ipv4' ? RT_SCOPE_HOST : RT_SCOPE_UNIVERSE;
 }
 
 export function listAddresses(): Request {

@@ -19,7 +19,6 @@ import {
   withoutOwnLinkLocal,
 } from './link-messages.ts';
 import { closeNamespace, openNamespace } from './namespace.ts';
-import { setNeighbour } from './neighbour-messages.ts';
 import { addRoute } from './route-messages.ts';
 import { writeSetting } from './settings.ts';
 import { NetlinkSocket, type SocketPool } from './socket.ts';
@@ -70,14 +69,13 @@ async function furnish(
   podNamespace: number,
 ): Promise<WiredPod> {
   const hostLink = await linkOf(host, wiring.hostIfName);
-  const furniture = podFurniture(wiring, hostLink.mac);
+  const furniture = podFurniture(wiring);
   const pod = new NetlinkSocket(podNamespace);
   try {
     const podLink = await linkOf(pod, wiring.ifName);
     const inPod = [
       setLink(podLink, { isUp: true }),
       ...furniture.podAddresses.map((address) => addAddress(podLink, address)),
-      ...furniture.podNeighbours.map((neighbour) => setNeighbour(podLink, neighbour)),
       ...furniture.podRoutes.map((route) =>
         addRoute(settle(route), podRouteProtocol, new Map([[podLink.name, podLink.index]])),
       ),
