@@ -417,6 +417,8 @@ export class Agent {
       sessions: this.#announcer.sessions(),
       findings,
     });
+    // Without its Node a report has no owner, and would outlive everybody.
+    if (this.status.state.reason === 'WaitingForNode') return;
     this.#reports.declare({ node, spec: { neededAddresses, releases }, status });
   }
 }
