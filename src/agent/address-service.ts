@@ -31,6 +31,8 @@ export interface AddressServiceOptions {
   version: string;
   mtu?: number;
   limitation?: () => string | undefined;
+  /** More for the socket, asked before the routes here. */
+  addRoutes?: (server: HttpServer, book: AddressBook) => void;
   restMs?: number;
   sweepEveryMs?: number;
   files?: DurableFiles;
@@ -84,6 +86,7 @@ export class AddressService {
       // Before anyone can ask: a DEL that was remembered is older than any ADD to come.
       await tidy();
       const server = new HttpServer({ log });
+      options.addRoutes?.(server, book);
       addAddressRoutes(server, { book, clock, version, cni: cniRoute(cni) });
       await mkdir(dirname(socketPath), { recursive: true });
       await chmod(stateFolder, 0o700);
