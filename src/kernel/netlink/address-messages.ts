@@ -17,7 +17,6 @@ const RTM_GETADDR = 22;
 
 const IFA_ADDRESS = 1;
 const IFA_LOCAL = 2;
-const IFA_FLAGS = 8;
 const IFA_F_NODAD = 0x02;
 const RT_SCOPE_UNIVERSE = 0;
 const RT_SCOPE_LINK = 253;
@@ -35,23 +34,22 @@ type LinkRef = { index: number; name: string };
 export function addAddress(link: LinkRef, address: LinkAddress): Request {
   const what = `give ${address.address}/${address.length} to ${link.name}`;
   return request(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, what, (writer) => {
-    addressBody(writer, link, address);
     // Nobody else has it: the register says so. Detection would hold it back for a second.
-    writer.attrU32(IFA_FLAGS, IFA_F_NODAD);
+    addressBody(writer, link, address, IFA_F_NODAD);
   });
 }
 
 export function removeAddress(link: LinkRef, address: LinkAddress): Request {
   const what = `take ${address.address}/${address.length} from ${link.name}`;
-  return request(RTM_DELADDR, 0, what, (writer) => addressBody(writer, link, address));
+  return request(RTM_DELADDR, 0, what, (writer) => addressBody(writer, link, address, 0));
 }
 
-function addressBody(writer: NetlinkWriter, link: LinkRef, held: LinkAddress): void {
+function addressBody(writer: NetlinkWriter, link: LinkRef, held: LinkAddress, flags: number): void {
   const { address, length } = held;
   writer
     .u8(familyNumber(address.family))
     .u8(length)
-    .u8(0)
+    .u8(flags)
     .u8(scopeOf(held))
     .u32(link.index)
     .attrAddress(IFA_LOCAL, address)

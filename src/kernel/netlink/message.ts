@@ -9,6 +9,7 @@ export const NLM_F_REQUEST = 0x01;
 export const NLM_F_MULTI = 0x02;
 export const NLM_F_ACK = 0x04;
 export const NLM_F_DUMP_INTR = 0x10;
+export const NLM_F_CAPPED = 0x100;
 export const NLM_F_ACK_TLVS = 0x200;
 export const NLM_F_DUMP = 0x300;
 export const NLM_F_REPLACE = 0x100;
@@ -101,8 +102,9 @@ export function refusalOf(message: Message): Refusal | undefined {
   const errno = -body.i32(0);
   if (errno <= 0) return undefined;
   if ((flags & NLM_F_ACK_TLVS) === 0) return { errno, detail: undefined };
-  // With NETLINK_CAP_ACK only the header of our request is echoed before the attributes.
-  const attributesAt = type === NLMSG_ERROR ? 4 + headerLength : 4;
+  // Before the attributes an error echoes our request: its header, or all of it if not capped.
+  const echoed = () => ((flags & NLM_F_CAPPED) !== 0 ? headerLength : (body.u32(4) + 3) & ~3);
+  const attributesAt = type === NLMSG_ERROR ? 4 + echoed() : 4;
   const detail = body.attrs(attributesAt).get(NLMSGERR_ATTR_MSG)?.text();
   return { errno, detail };
 }

@@ -18,6 +18,7 @@ const NDA_DST = 1;
 const NDA_LLADDR = 2;
 const NDA_IFINDEX = 8;
 const NUD_PERMANENT = 0x80;
+const NUD_NOARP = 0x40;
 const NTF_SELF = 0x02;
 
 const neighbourHeaderLength = 12;
@@ -60,7 +61,11 @@ export function readNeighbour({ body }: Message, link: LinkRef): Neighbour | und
 export function setForwardingEntry(link: LinkRef, entry: ForwardingEntry): Request {
   const what = `send ${entry.mac} to ${entry.remote} on ${link.name}`;
   return request(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, what, (writer) => {
-    writer.u8(AF_BRIDGE).u8(0).u16(0).u32(link.index).u16(NUD_PERMANENT).u8(NTF_SELF).u8(0);
+    writer.u8(AF_BRIDGE).u8(0).u16(0).u32(link.index);
+    writer
+      .u16(NUD_PERMANENT | NUD_NOARP)
+      .u8(NTF_SELF)
+      .u8(0);
     writer.attr(NDA_LLADDR, macBytes(entry.mac)).attrAddress(NDA_DST, entry.remote);
   });
 }

@@ -25,7 +25,7 @@ import {
   refusalOf,
 } from './message.ts';
 import { inNamespace } from './namespace.ts';
-import { nativeNetlink } from './native.ts';
+import { type NativeNetlink, nativeNetlink } from './native.ts';
 
 const NETLINK_ROUTE = 0;
 const SOL_NETLINK = 270;
@@ -51,12 +51,12 @@ export interface Failure extends Refusal {
 
 export class NetlinkSocket {
   readonly #fd: number;
-  readonly #native = nativeNetlink();
+  readonly #native: NativeNetlink;
   #sequence = 1;
   #isClosed = false;
 
-  constructor(namespaceFd: number | undefined, groups = 0) {
-    const native = this.#native;
+  constructor(namespaceFd: number | undefined, groups = 0, native = nativeNetlink()) {
+    this.#native = native;
     this.#fd = inNamespace(namespaceFd, () => native.open(NETLINK_ROUTE));
     native.setOption(this.#fd, SOL_NETLINK, NETLINK_CAP_ACK, 1);
     native.setOption(this.#fd, SOL_NETLINK, NETLINK_EXT_ACK, 1);
