@@ -39,6 +39,7 @@ export const errorCodes = {
   KERNEL_REFUSED: 'The kernel answered with an error.',
   NAMESPACE_GONE: 'There is no network namespace at that path.',
   LINK_EXISTS: 'An interface of that name exists already.',
+  AGENT_UNREACHABLE: "The agent's socket on this machine does not answer.",
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;

@@ -29,4 +29,7 @@ export const drainAnnotation = 'cadastre.dev/drain';
 /** The pool that the cluster-pool modes cut from; it lives in flags, not in an object. */
 export const clusterPoolName = 'cluster-pool';
 
+/** Where the CNI plugin and `cadastre status` find the agent of their machine. */
+export const agentSocketPath = '/run/cadastre/agent.sock';
+
 export const fieldManager = 'cadastre';
