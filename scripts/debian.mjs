@@ -21,6 +21,8 @@ const provenBy = {
   gobgpd: 'gobgpd',
   openbgpd: 'bgpctl',
   exabgp: 'exabgp',
+  'containernetworking-plugins': 'ptp',
+  'musl-tools': 'musl-gcc',
 };
 
 let isListFresh = false;
@@ -56,9 +58,14 @@ function isPresent(name) {
   return findProgram(program);
 }
 
-/** Also where only root usually looks: routers live in sbin. @param {string} program */
+/** Also where only root, or only a container runtime, usually looks. @param {string} program */
 function findProgram(program) {
-  const places = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  const places = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    '/usr/sbin',
+    '/sbin',
+    '/usr/lib/cni',
+  ];
   return places.some((dir) => dir !== '' && existsSync(join(dir, program)));
 }
 

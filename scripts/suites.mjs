@@ -39,6 +39,16 @@ export const suites = [
     needs: { root: true, debian: ['iproute2', 'nftables', 'iputils-ping'] },
   },
   {
+    name: 'node',
+    what: 'the agent on a real node: the CNI plugin, other plugins, kill -9',
+    include: ['test/node/**/*.test.ts'],
+    usesRealParts: true,
+    needs: {
+      root: true,
+      debian: ['iproute2', 'iputils-ping', 'musl-tools', 'containernetworking-plugins'],
+    },
+  },
+  {
     name: 'interop',
     what: 'sessions with real routers',
     include: ['test/interop/**/*.test.ts'],
