@@ -25,7 +25,6 @@ import {
   removeAddress,
 } from './netlink/address-messages.ts';
 import {
-  deleteLink,
   getLink,
   listLinks,
   newTunnel,
@@ -33,6 +32,7 @@ import {
   readLink,
   setLink,
 } from './netlink/link-messages.ts';
+import { LinkRemover } from './netlink/link-remover.ts';
 import type { Request } from './netlink/message.ts';
 import { Monitor } from './netlink/monitor.ts';
 import { closeNamespace, namespaceExists, openNamespace } from './netlink/namespace.ts';
@@ -59,6 +59,7 @@ export class NetlinkKernel implements Kernel {
   readonly #namespacePath: string | undefined;
   readonly #namespaceFd: number | undefined;
   readonly #sockets: SocketPool;
+  readonly #remover: LinkRemover;
   readonly #monitors = new Set<Monitor>();
 
   /** For the namespace at `netnsPath`; absent: the one this process is in. */
@@ -66,6 +67,7 @@ export class NetlinkKernel implements Kernel {
     this.#namespacePath = netnsPath;
     this.#namespaceFd = netnsPath === undefined ? undefined : openNamespace(netnsPath);
     this.#sockets = new SocketPool(this.#namespaceFd);
+    this.#remover = new LinkRemover(this.#sockets);
   }
 
   links(): Promise<Link[]> {
@@ -110,15 +112,7 @@ export class NetlinkKernel implements Kernel {
 
   async deleteLink(name: string): Promise<boolean> {
     assertOurLink(name);
-    return this.#sockets.use(async (socket) => {
-      try {
-        await socket.run([deleteLink(name)]);
-        return true;
-      } catch (error) {
-        if (isErrno(error, 'ENODEV')) return false;
-        throw error;
-      }
-    });
+    return this.#remover.remove(name);
   }
 
   async addresses(): Promise<Map<string, LinkAddress[]>> {

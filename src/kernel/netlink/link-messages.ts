@@ -38,6 +38,7 @@ const IFLA_IFNAME = 3;
 const IFLA_MTU = 4;
 const IFLA_LINKINFO = 18;
 const IFLA_AF_SPEC = 26;
+const IFLA_GROUP = 27;
 const IFLA_NET_NS_FD = 28;
 const IFLA_INFO_KIND = 1;
 const IFLA_INFO_DATA = 2;
@@ -158,6 +159,18 @@ export function withoutOwnLinkLocal(link: { index: number; name: string }): Requ
 export function deleteLink(name: string): Request {
   return request(RTM_DELLINK, 0, `delete the interface ${name}`, (writer) => {
     linkHeader(writer, 0).attrText(IFLA_IFNAME, name);
+  });
+}
+
+export function setGroup(name: string, group: number): Request {
+  return request(RTM_SETLINK, 0, `put the interface ${name} into a group`, (writer) => {
+    linkHeader(writer, 0).attrText(IFLA_IFNAME, name).attrU32(IFLA_GROUP, group);
+  });
+}
+
+export function deleteGroup(group: number): Request {
+  return request(RTM_DELLINK, 0, `delete the interfaces of group ${group}`, (writer) => {
+    linkHeader(writer, 0).attrU32(IFLA_GROUP, group);
   });
 }
 

@@ -9,9 +9,7 @@
  * The kernel says nothing of IPv4 routes that go because their interface went:
  * a removed interface stands for its routes.
  */
-import { describeError } from '../../base/errors.ts';
 import type { KernelEvent } from '../kernel.ts';
-import { isErrno } from '../kernel-error.ts';
 import { RTM_DELADDR, RTM_NEWADDR, readAddress } from './address-messages.ts';
 import { listLinks, RTM_DELLINK, RTM_NEWLINK, readLink } from './link-messages.ts';
 import type { Message } from './message.ts';
@@ -42,8 +40,8 @@ export class Monitor {
   ) {
     this.#listener = listener;
     this.#socket = new NetlinkSocket(namespaceFd, groups);
-    this.#ready = this.#learnNames(sockets);
-    this.#timer = setTimeout(() => this.#turn(), readEveryMs).unref();
+    this.#ready = this.#learnNames(sockets).catch(() => undefined);
+    this.#timer = setTimeout(() => void this.#turn(), readEveryMs).unref();
   }
 
   stop(): void {
@@ -52,34 +50,29 @@ export class Monitor {
     this.#socket.close();
   }
 
+  /** An interface that could not be looked up is named by its number. */
   async #learnNames(sockets: SocketPool): Promise<void> {
-    try {
-      for (const link of await sockets.use((socket) => socket.dump(listLinks(), readLink))) {
-        this.#names.set(link.index, link.name);
-      }
-    } catch (error) {
-      // Closed while we asked. Otherwise an event names the interface by its number.
-      if (this.#timer !== undefined && !isErrno(error)) throw new Error(describeError(error));
-    }
+    const links = await sockets.use((socket) => socket.dump(listLinks(), readLink));
+    for (const link of links) this.#names.set(link.index, link.name);
   }
 
   async #turn(): Promise<void> {
-    await this.#ready;
-    if (this.#timer === undefined) return;
     try {
-      this.#socket.drain((message) => this.#tell(message));
-    } catch (error) {
-      if (!isErrno(error, 'ENOBUFS')) throw error;
-      this.#listener({ kind: 'overrun' });
+      await this.#ready;
+      if (this.#timer !== undefined) this.#socket.drain((message) => this.#tell(message));
+    } catch {
+      // ENOBUFS as a rule. Whatever it was, something may have been missed, and saying so is
+      // the whole remedy: the listener looks at everything.
+      if (this.#timer !== undefined) this.#listener({ kind: 'overrun' });
     }
     if (this.#timer !== undefined) {
-      this.#timer = setTimeout(() => this.#turn(), readEveryMs).unref();
+      this.#timer = setTimeout(() => void this.#turn(), readEveryMs).unref();
     }
   }
 
   #tell(message: Message): void {
     const event = this.#eventOf(message);
-    // Bytes that a listener stops listening in the middle of.
+    // The listener may have stopped in the middle of a buffer.
     if (event && this.#timer !== undefined) this.#listener(event);
   }
 

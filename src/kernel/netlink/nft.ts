@@ -59,21 +59,22 @@ function runNft(
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       stderr += text;
     });
-    child.on('error', (cause) => {
-      reject(
-        new CadastreError(
-          'KERNEL_LACKS',
-          'masquerade needs the program nft, which does not start',
-          {
-            cause,
-            remedy: 'Install the package nftables, or switch masquerade off.',
-          },
-        ),
-      );
+    child.on('error', (cause) => reject(noProgram(cause)));
+    child.on('close', (exitCode) => {
+      // 126 and 127 are nsenter's, for a program that it could not start.
+      if (exitCode === 126 || exitCode === 127) reject(noProgram(new Error(stderr.trim())));
+      else resolve({ exitCode, stdout, stderr });
     });
-    child.on('close', (exitCode) => resolve({ exitCode, stdout, stderr }));
     // A program that did not start has no ears; the error above says so.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
   });
+}
+
+function noProgram(cause: Error): CadastreError {
+  return new CadastreError(
+    'KERNEL_LACKS',
+    'masquerade needs the program nft, which does not start',
+    { cause, remedy: 'Install the package nftables, or switch masquerade off.' },
+  );
 }

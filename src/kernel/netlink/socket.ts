@@ -41,6 +41,9 @@ const readBytes = 64 << 10;
 /** Far below the default send buffer of 208 KB. */
 const batchBytes = 48 << 10;
 const dumpAttempts = 10;
+/** koffi queues 256 calls and throws at the next. Some callers hold one socket and ask for a second. */
+const maxLent = 64;
+const maxIdle = 4;
 
 /** For reads that do not wait: whatever is in it is used up before the next one. */
 const sharedBuffer = new Uint8Array(readBytes);
@@ -203,10 +206,12 @@ export class NetlinkSocket {
   }
 }
 
-/** Lends sockets of one namespace, each to one caller at a time. */
+/** Lends sockets of one namespace, each to one caller at a time; the rest wait their turn. */
 export class SocketPool {
   readonly #namespaceFd: number | undefined;
   readonly #idle: NetlinkSocket[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #lent = 0;
   #isClosed = false;
 
   constructor(namespaceFd: number | undefined) {
@@ -214,19 +219,24 @@ export class SocketPool {
   }
 
   async use<T>(work: (socket: NetlinkSocket) => Promise<T>): Promise<T> {
+    if (this.#lent >= maxLent) await new Promise<void>((go) => this.#waiting.push(go));
     if (this.#isClosed) throw new CadastreError('KERNEL_UNAVAILABLE', 'the kernel was closed');
+    this.#lent++;
     const socket = this.#idle.pop() ?? new NetlinkSocket(this.#namespaceFd);
     try {
       return await work(socket);
     } finally {
-      if (this.#isClosed || this.#idle.length >= 4) socket.close();
+      this.#lent--;
+      if (this.#isClosed || this.#idle.length >= maxIdle) socket.close();
       else this.#idle.push(socket);
+      this.#waiting.shift()?.();
     }
   }
 
   close(): void {
     this.#isClosed = true;
     for (const socket of this.#idle.splice(0)) socket.close();
+    for (const go of this.#waiting.splice(0)) go();
   }
 }
 
