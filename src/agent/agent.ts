@@ -90,6 +90,8 @@ export class Agent {
   /** What the last run knew; taken up only if the API server does not answer. */
   #remembered: Knowledge | undefined;
   #isGraceOver = false;
+  /** Why nothing is known from the API server yet. */
+  #away = 'it has not answered yet';
   #knowledge: Knowledge | undefined;
   #releases: readonly BlockRelease[] = [];
   #savedOwn = '';
@@ -168,6 +170,8 @@ export class Agent {
 
   async #follow(signal: AbortSignal): Promise<void> {
     await waitForResources(this.#o, signal, (reason, detail) => {
+      this.#away = detail;
+      if (this.#knowledge !== undefined) return;
       this.#condition.declare(this.status.waiting(reason, detail));
     });
     if (!signal.aborted) this.#copies.start(signal);
@@ -248,12 +252,12 @@ export class Agent {
       if (before !== undefined) await this.#apply(view.orphaned(before), state);
       return;
     }
-    if (this.#knowledge !== undefined || this.#remembered === undefined) return;
-    if (!this.#isGraceOver) return;
-    this.#knowledge = this.#remembered;
-    const { reason } = this.status.state;
-    const detail = `the API server is away (${reason}); going on with what was last known`;
-    await this.#apply(this.#remembered, { isReady: true, reason: 'WorkingFromMemory', detail });
+    const memory = this.#knowledge ?? (this.#isGraceOver ? this.#remembered : undefined);
+    if (memory === undefined) return;
+    this.#knowledge = memory;
+    const detail = `going on with what was last known; the API server is away: ${this.#away}`;
+    const isReady = memory.truth.kind === 'blocks';
+    await this.#apply(memory, { isReady, reason: 'WorkingFromMemory', detail });
   }
 
   #stateOf({ truth }: Knowledge): AgentState {

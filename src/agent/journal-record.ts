@@ -31,6 +31,8 @@ export interface DecodedJournal {
   records: unknown[];
   /** Up to here the file is sound. */
   length: number;
+  /** Bytes behind that are neither sound nor zeros, which is room that was reserved. */
+  torn: number;
   checksum: number;
 }
 
@@ -40,12 +42,12 @@ export function decodeJournal(content: Uint8Array): DecodedJournal {
   const records: unknown[] = [];
   let checksum = firstChecksum;
   if (!buffer.subarray(0, journalMagic.length).equals(journalMagic)) {
-    return { records, length: 0, checksum };
+    return { records, length: 0, torn: buffer.length, checksum };
   }
   let at = journalMagic.length;
   while (at + headerBytes <= buffer.length) {
     const end = at + headerBytes + buffer.readUInt32BE(at);
-    if (end > buffer.length) break;
+    if (end === at + headerBytes || end > buffer.length) break;
     const json = buffer.subarray(at + headerBytes, end);
     const own = crc32(json, checksum);
     if (own !== buffer.readUInt32BE(at + 4)) break;
@@ -53,5 +55,7 @@ export function decodeJournal(content: Uint8Array): DecodedJournal {
     checksum = own;
     at = end;
   }
-  return { records, length: at, checksum };
+  let last = buffer.length;
+  while (last > at && buffer[last - 1] === 0) last--;
+  return { records, length: at, torn: last - at, checksum };
 }
