@@ -51,6 +51,9 @@ export interface Kernel {
   /** Everything that carries the protocol number (nodeRouteProtocol unless said otherwise). */
   setRoutes(all: readonly Route[], protocol?: number): Promise<RouteOutcome>;
 
+  /** Which way a packet from this node would leave; undefined: it would not. */
+  wayTo(address: Address): Promise<Way | undefined>;
+
   /** The permanent ones. */
   neighbours(linkName: string): Promise<Neighbour[]>;
   setNeighbours(linkName: string, all: readonly Neighbour[]): Promise<void>;
@@ -80,6 +83,15 @@ export interface RouteFilter {
   protocol?: number;
   table?: number;
   family?: Family;
+}
+
+export interface Way {
+  device: string;
+  /** One of this host's own addresses. */
+  isLocal: boolean;
+  /** Absent: the address is on the link itself. */
+  via?: Address;
+  source?: Address;
 }
 
 export interface RouteOutcome {

@@ -4,7 +4,7 @@
  * go stale: every declaration is compared with a fresh reading.
  */
 import type { Address } from '../net/address.ts';
-import type { Kernel, KernelEvent, RouteFilter, RouteOutcome, Setting } from './kernel.ts';
+import type { Kernel, KernelEvent, RouteFilter, RouteOutcome, Setting, Way } from './kernel.ts';
 import { isErrno, KernelError } from './kernel-error.ts';
 import {
   assertOurLink,
@@ -47,7 +47,7 @@ import {
   setNeighbour,
 } from './netlink/neighbour-messages.ts';
 import { applyMasquerade, listMasquerade } from './netlink/nft.ts';
-import { applyRoutes, heldRoutes } from './netlink/routes.ts';
+import { applyRoutes, findWay, heldRoutes } from './netlink/routes.ts';
 import { readSetting, writeSetting } from './netlink/settings.ts';
 import { type NetlinkSocket, SocketPool } from './netlink/socket.ts';
 import { wirePod } from './netlink/wire-pod.ts';
@@ -161,6 +161,10 @@ export class NetlinkKernel implements Kernel {
 
   setRoutes(all: readonly Route[], protocol = nodeRouteProtocol): Promise<RouteOutcome> {
     return this.#sockets.use((socket) => applyRoutes(socket, all, protocol));
+  }
+
+  wayTo(address: Address): Promise<Way | undefined> {
+    return this.#sockets.use((socket) => findWay(socket, address));
   }
 
   async neighbours(linkName: string): Promise<Neighbour[]> {

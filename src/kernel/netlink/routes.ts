@@ -1,11 +1,20 @@
 /** Reading and declaring routes over one socket. */
-import type { RefusedRoute, RouteFilter, RouteOutcome } from '../kernel.ts';
+import type { Address } from '../../net/address.ts';
+import type { RefusedRoute, RouteFilter, RouteOutcome, Way } from '../kernel.ts';
 import { errnoName, isErrno } from '../kernel-error.ts';
 import type { KernelRoute, Route } from '../route.ts';
 import { routeDelta } from '../route-delta.ts';
 import { listLinks, readLink } from './link-messages.ts';
 import type { Request } from './message.ts';
-import { addRoute, listRoutes, readRoute, removeRoute, replaceRoute } from './route-messages.ts';
+import {
+  addRoute,
+  listRoutes,
+  lookUpRoute,
+  readRoute,
+  readWay,
+  removeRoute,
+  replaceRoute,
+} from './route-messages.ts';
 import type { NetlinkSocket } from './socket.ts';
 
 /** Somebody changes routes under our hands, or answers are lost: look again, so many times. */
@@ -28,12 +37,25 @@ async function readRoutes(
   for (const each of family ? [family] : (['ipv4', 'ipv6'] as const)) {
     const routes = await socket.dump(listRoutes(each, protocol), (m) => readRoute(m, names));
     for (const route of routes) {
-      // A kernel before 4.20 knows no filters and sends everything.
+      // A kernel before 4.20 knows no filters and sends everything, as does one without IPv6.
+      if (route.prefix.family !== each) continue;
       if (protocol !== undefined && route.protocol !== protocol) continue;
       if (table === undefined || route.table === table) found.push(route);
     }
   }
   return found;
+}
+
+export async function findWay(socket: NetlinkSocket, to: Address): Promise<Way | undefined> {
+  const links = await socket.dump(listLinks(), readLink);
+  const names = new Map(links.map(({ index, name }) => [index, name]));
+  try {
+    return readWay(await socket.get(lookUpRoute(to)), names);
+  } catch (error) {
+    // The errno is the verdict: no route, or one that drops (unreachable, blackhole, prohibit).
+    if (isErrno(error, 'ENETUNREACH', 'EHOSTUNREACH', 'EINVAL', 'EACCES')) return undefined;
+    throw error;
+  }
 }
 
 export async function applyRoutes(

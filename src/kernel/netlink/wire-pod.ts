@@ -5,7 +5,7 @@
  * everything that hangs on either.
  */
 import { CadastreError } from '../../base/errors.ts';
-import { isErrno } from '../kernel-error.ts';
+import { errnoName, isErrno } from '../kernel-error.ts';
 import { assertOurLink, type Link } from '../link.ts';
 import { type PodWiring, podFurniture, type WiredPod } from '../pod.ts';
 import { podRouteProtocol, settle } from '../route.ts';
@@ -87,11 +87,15 @@ async function furnish(
       // runtimes do for every new namespace. An address asked for is a wish to have it on.
       if (!isErrno(error, 'EACCES')) throw error;
       writeSetting(podNamespace, { kind: 'disableIpv6', link: podLink.name }, 0);
-      const again = (await pod.exchange(inPod)).filter(({ errno }) => errno !== 17);
+      const again = (await pod.exchange(inPod)).filter(
+        ({ errno }) => errnoName(errno) !== 'EEXIST',
+      );
       if (again.length > 0) throw error;
     }
+    const hasIpv6 = wiring.addresses.some(({ family }) => family === 'ipv6');
     await host.run([
-      withoutOwnLinkLocal(hostLink),
+      // Not on a host whose kernel has no IPv6 at all.
+      ...(hasIpv6 ? [withoutOwnLinkLocal(hostLink)] : []),
       setLink(hostLink, { isUp: true }),
       ...furniture.hostAddresses.map((address) => addAddress(hostLink, address)),
       ...furniture.hostRoutes.map((route) =>
