@@ -13,6 +13,7 @@ type Register = (program: Command, door: Door) => void;
 const commands: Record<string, () => Promise<Register>> = {
   operator: async () => (await import('./operator-command.ts')).registerOperator,
   agent: async () => (await import('./agent-command.ts')).registerAgent,
+  cni: async () => (await import('./cni-command.ts')).registerCni,
   status: async () => (await import('./status-command.ts')).registerStatus,
   nodes: async () => (await import('./nodes-command.ts')).registerNodes,
   pools: async () => (await import('./pools-command.ts')).registerPools,
