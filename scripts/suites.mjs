@@ -45,6 +45,7 @@ export const suites = [
     usesRealParts: true,
     needs: {
       root: true,
+      kube: true,
       debian: ['iproute2', 'iputils-ping', 'musl-tools', 'containernetworking-plugins'],
     },
   },
