@@ -45,18 +45,18 @@ export interface KernelRoute extends Route {
 }
 
 export function settle<R extends Route>(route: R): R {
+  const { device, isOnLink, ...rest } = route;
   const { prefix, type = 'unicast', metric = 0, table = mainTable } = route;
-  const settled: R = {
-    ...route,
+  return {
+    ...rest,
     type,
     // IPv6 has no metric 0.
     metric: metric === 0 && prefix.family === 'ipv6' ? 1024 : metric,
     table,
-  };
-  if (!settled.isOnLink) delete settled.isOnLink;
-  // IPv6 hangs what drops on the loopback device; IPv4 on none.
-  if (type !== 'unicast') delete settled.device;
-  return settled;
+    ...(isOnLink ? { isOnLink } : {}),
+    // IPv6 hangs what drops on the loopback device; IPv4 on none.
+    ...(device !== undefined && type === 'unicast' ? { device } : {}),
+  } as R;
 }
 
 /** The place a settled route takes. */

@@ -105,6 +105,10 @@ export class NetlinkWriter {
     return this;
   }
 
+  clear(): void {
+    this.length = 0;
+  }
+
   bytes(): Uint8Array {
     return this.#bytes.slice(0, this.length);
   }
@@ -119,6 +123,8 @@ export class NetlinkWriter {
       this.#bytes = larger;
       this.#view = new DataView(larger.buffer);
     }
+    // Bytes that nobody writes are zero, also after clear().
+    this.#bytes.fill(0, at, this.length);
     return at;
   }
 }

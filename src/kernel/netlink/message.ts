@@ -29,8 +29,8 @@ export interface Request {
   flags: number;
   /** The struct and the attributes. */
   body: Uint8Array;
-  /** What it asks for, as in "cannot add the route …". */
-  what: string;
+  /** What it asks for: "add the route …". Only a refusal reads it. */
+  readonly what: string;
 }
 
 export interface Message {
@@ -46,15 +46,27 @@ export interface Refusal {
   detail: string | undefined;
 }
 
+/** One for all: a thousand routes would leave half a megabyte of writers behind. */
+const scratch = new NetlinkWriter();
+
 export function request(
   type: number,
   flags: number,
-  what: string,
+  what: string | (() => string),
   fill: (writer: NetlinkWriter) => void,
 ): Request {
-  const writer = new NetlinkWriter();
-  fill(writer);
-  return { type, flags, what, body: writer.bytes() };
+  scratch.clear();
+  fill(scratch);
+  const body = scratch.bytes();
+  if (typeof what === 'string') return { type, flags, what, body };
+  return {
+    type,
+    flags,
+    body,
+    get what() {
+      return what();
+    },
+  };
 }
 
 /** The requests in one buffer; the first carries `sequence`, the others the numbers behind it. */

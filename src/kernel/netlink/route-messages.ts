@@ -73,20 +73,30 @@ export function replaceRoute(route: Route, protocol: number, links: LinkIndexes)
 }
 
 function newRoute(route: Route, protocol: number, links: LinkIndexes, flags: number): Request {
-  return request(RTM_NEWROUTE, flags, `add the route ${routeText(route)}`, (writer) => {
-    const scope =
-      route.prefix.family === 'ipv4' && isUnicast(route) && !route.via && !route.tunnel
-        ? RT_SCOPE_LINK
-        : RT_SCOPE_UNIVERSE;
-    routeBody(writer, route, protocol, scope, links);
-  });
+  return request(
+    RTM_NEWROUTE,
+    flags,
+    () => `add the route ${routeText(route)}`,
+    (writer) => {
+      const scope =
+        route.prefix.family === 'ipv4' && isUnicast(route) && !route.via && !route.tunnel
+          ? RT_SCOPE_LINK
+          : RT_SCOPE_UNIVERSE;
+      routeBody(writer, route, protocol, scope, links);
+    },
+  );
 }
 
 /** The protocol in the request keeps a stranger's route of the same place safe. */
 export function removeRoute(route: Route, protocol: number, links: LinkIndexes): Request {
-  return request(RTM_DELROUTE, 0, `remove the route ${routeText(route)}`, (writer) => {
-    routeBody(writer, route, protocol, RT_SCOPE_NOWHERE, links);
-  });
+  return request(
+    RTM_DELROUTE,
+    0,
+    () => `remove the route ${routeText(route)}`,
+    (writer) => {
+      routeBody(writer, route, protocol, RT_SCOPE_NOWHERE, links);
+    },
+  );
 }
 
 function routeBody(
