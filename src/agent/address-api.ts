@@ -40,6 +40,7 @@ const refusals = {
     remedy: 'only the owner can do this; GET /v1/addresses shows who it is',
   },
   StaleGeneration: { status: 409, remedy: 'drop the request: it is about an older allocation' },
+  PodAttached: { status: 409, remedy: 'let the container runtime delete the pod (CNI DEL)' },
   OwnerHoldsOther: { status: 409, remedy: 'release what the owner holds first' },
   AddressTaken: { status: 409, remedy: 'ask for another one, or for any' },
   AddressResting: { status: 409, remedy: 'try again later, or ask for another one' },

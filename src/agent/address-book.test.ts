@@ -48,6 +48,17 @@ describe('owners', () => {
     expect(await book.release('a')).toEqual({ kind: 'absent' });
   });
 
+  test('what CNI gave only CNI takes back', async () => {
+    const book = await openBook(new CrashingFiles());
+    const attachment = { network: 'n', containerId: 'c', ifname: 'eth0', netns: '/x' };
+    await book.allocate({ owner: 'a', families: v4, attachment });
+    const address = parseAddress('10.0.0.2')!;
+    expect(await book.releaseAddress(address, { owner: 'a' })).toMatchObject({
+      reason: 'PodAttached',
+    });
+    expect(await book.release('a')).toMatchObject({ kind: 'released' });
+  });
+
   test('many at once get different addresses, and a full block refuses the rest', async () => {
     const book = await openBook(new CrashingFiles());
     const answers = await Promise.all(

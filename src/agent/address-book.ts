@@ -54,7 +54,7 @@ export type AllocateAnswer =
 export type ReleaseAnswer =
   | { kind: 'released'; allocation: Allocation }
   | { kind: 'absent' }
-  | { kind: 'refused'; reason: 'NotOwner' | 'StaleGeneration'; detail: string };
+  | { kind: 'refused'; reason: 'NotOwner' | 'StaleGeneration' | 'PodAttached'; detail: string };
 
 export interface AddressBookOptions {
   files: DurableFiles;
@@ -204,7 +204,11 @@ export class AddressBook {
     return { kind: 'released', allocation };
   }
 
-  /** Frees the allocation of which this is an address, if the one who asks is its owner. */
+  /**
+   * Frees the allocation of which this is an address, if the one who asks is its
+   * owner. A pod's interface must go before its address does, so what CNI gave
+   * only CNI takes back.
+   */
   async releaseAddress(
     address: Address,
     fence: { owner: string; generation?: number },
@@ -221,6 +225,11 @@ export class AddressBook {
     if (fence.generation !== undefined && fence.generation !== allocation.generation) {
       const detail = `${address} was given to ${fence.owner} again since; that is generation ${allocation.generation}, not ${fence.generation}`;
       return { kind: 'refused', reason: 'StaleGeneration', detail };
+    }
+    if (allocation.attachment !== undefined) {
+      const { containerId, ifname } = allocation.attachment;
+      const detail = `${address} is on ${ifname} of container ${containerId}`;
+      return { kind: 'refused', reason: 'PodAttached', detail };
     }
     await this.#free(allocation);
     return { kind: 'released', allocation };

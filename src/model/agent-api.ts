@@ -91,6 +91,10 @@ export const addressStatusSchema = z
         resting: z.int().describe('Freed a moment ago.'),
       }),
     ),
+    agent: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('What the agent says of itself: blocks, routes, sessions.'),
   })
   .meta({ id: 'AddressStatus' });
 
@@ -175,7 +179,10 @@ export const agentOperations = {
       200: { what: 'Freed, and on disk.', schema: allocationSchema },
       400: bad,
       404: { what: 'Nobody holds it (any more).', schema: agentErrorSchema },
-      409: { what: 'Somebody else holds it, or holds it anew.', schema: agentErrorSchema },
+      409: {
+        what: 'Somebody else holds it, or holds it anew, or a pod is attached with it.',
+        schema: agentErrorSchema,
+      },
       507: notWritten,
     },
   },
