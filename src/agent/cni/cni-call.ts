@@ -35,7 +35,12 @@ export interface CniConfig {
   /** `ipam.routes`, passed on as they are, as host-local does. */
   ipamRoutes: object[];
   prevResult: PrevResult | undefined;
-  validAttachments: Array<{ containerID: string; ifname: string }> | undefined;
+  validAttachments: CniAttachment[];
+}
+
+export interface CniAttachment {
+  containerID: string;
+  ifname: string;
 }
 
 export interface PrevResult {
@@ -205,13 +210,13 @@ function readRequested(json: Json, args: string): Address[] {
   });
 }
 
-function readAttachments(value: unknown): CniConfig['validAttachments'] {
-  if (value === undefined || value === null) return undefined;
-  const isGood =
-    Array.isArray(value) &&
-    value.every((one) => typeof one?.containerID === 'string' && typeof one?.ifname === 'string');
-  // A list we cannot read must not look like an empty one: GC would free everything.
-  return isGood
-    ? (value as CniConfig['validAttachments'])
-    : invalid('cni.dev/valid-attachments', value, 'a list of { containerID, ifname }');
+/** Absent is empty: libcni leaves an empty list out, and cnitool's GC has none. */
+function readAttachments(value: unknown): CniAttachment[] {
+  const all = list('cni.dev/valid-attachments', value) as Array<Partial<CniAttachment> | null>;
+  for (const one of all) {
+    // One that we cannot read must not look like one that is not there: GC would free its pod.
+    if (typeof one?.containerID === 'string' && typeof one.ifname === 'string') continue;
+    invalid('cni.dev/valid-attachments', value, 'a list of { containerID, ifname }');
+  }
+  return all as CniAttachment[];
 }

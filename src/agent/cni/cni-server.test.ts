@@ -328,12 +328,14 @@ describe('GC and the sweep', () => {
     expect(hands.wired.size).toBe(3);
   });
 
-  test('GC without a list that can be read frees nothing', async () => {
+  test('GC with a list that cannot be read frees nothing; without one, everything', async () => {
     await call('ADD');
-    for (const list of [undefined, 'all', [{ containerID: 1 }]]) {
+    for (const list of ['all', [{ containerID: 1 }], [null], { containerID: 'a' }]) {
       expect(await code(call('GC', { config: { 'cni.dev/valid-attachments': list } }))).toBe(7);
     }
     expect(hands.wired.size).toBe(1);
+    expect(await call('GC')).toBeUndefined();
+    nothingLeft();
   });
 
   test('the sweep frees pods whose namespace is gone, and ADDs that were cut off', async () => {

@@ -268,11 +268,9 @@ export class CniServer {
 
   /** What the runtime does not know any more is freed. What is being added now is not its business. */
   async #collect(config: CniConfig): Promise<undefined> {
-    const valid = config.validAttachments;
-    if (valid === undefined) {
-      throw new CniError('InvalidConfig', 'cni.dev/valid-attachments is missing', 'GC needs it');
-    }
-    const known = new Set(valid.map(({ containerID, ifname }) => `${containerID}/${ifname}`));
+    const known = new Set(
+      config.validAttachments.map(({ containerID, ifname }) => `${containerID}/${ifname}`),
+    );
     const gone = (await this.#options.book.list()).filter(({ attachment, expiresAtMs }) => {
       if (attachment?.network !== config.network || expiresAtMs !== undefined) return false;
       return !known.has(`${attachment.containerId}/${attachment.ifname}`);
