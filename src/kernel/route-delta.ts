@@ -1,5 +1,5 @@
 /** From what the kernel holds to what is wanted, in the fewest steps and without a gap. */
-import { type KernelRoute, type Route, routeKey, routeText, settle } from './route.ts';
+import { isSameRoute, type KernelRoute, type Route, routeKey, settle } from './route.ts';
 
 export interface RouteDelta {
   add: Route[];
@@ -51,6 +51,6 @@ export function routeDelta(
 /** Where the wish leaves the interface to the kernel, whichever it found is right. */
 function isSame(wish: Route, held: KernelRoute): boolean {
   if (held.nextHopCount !== undefined) return false;
-  const { device: _, ...elsewhere } = held;
-  return routeText(wish) === routeText(wish.device === undefined ? elsewhere : held);
+  if (wish.device !== undefined || held.device === undefined) return isSameRoute(wish, held);
+  return isSameRoute({ ...wish, device: held.device }, held);
 }

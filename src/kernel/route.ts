@@ -45,6 +45,7 @@ export interface KernelRoute extends Route {
 }
 
 export function settle<R extends Route>(route: R): R {
+  if (isSettled(route)) return route;
   const { device, isOnLink, ...rest } = route;
   const { prefix, type = 'unicast', metric = 0, table = mainTable } = route;
   return {
@@ -59,12 +60,37 @@ export function settle<R extends Route>(route: R): R {
   } as R;
 }
 
+/** As every dumped route is: a table of thousands is not copied to be compared. */
+function isSettled({ prefix, type, metric, table, device, isOnLink }: Route): boolean {
+  if (type === undefined || metric === undefined || table === undefined) return false;
+  if (metric === 0 && prefix.family === 'ipv6') return false;
+  return isOnLink !== false && (type === 'unicast' || device === undefined);
+}
+
 /** The place a settled route takes. */
 export function routeKey(route: Route): string {
   return `${route.table} ${route.prefix} ${route.metric}`;
 }
 
-/** Everything that makes two settled routes the same. */
+/** Whether two settled routes of one place are the same. */
+export function isSameRoute(a: Route, b: Route): boolean {
+  return (
+    a.type === b.type &&
+    a.device === b.device &&
+    a.isOnLink === b.isOnLink &&
+    a.mtu === b.mtu &&
+    isSameAddress(a.via, b.via) &&
+    isSameAddress(a.source, b.source) &&
+    a.tunnel?.vni === b.tunnel?.vni &&
+    isSameAddress(a.tunnel?.remote, b.tunnel?.remote)
+  );
+}
+
+function isSameAddress(a: Address | undefined, b: Address | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : a.equals(b);
+}
+
+/** The route as `ip route` would say it. */
 export function routeText(route: Route): string {
   const words = [
     route.type === 'unicast' ? '' : route.type,
