@@ -74,6 +74,7 @@ export function registerAgent(program: Command): void {
         .choices([...kernelNames])
         .default('netlink'),
     )
+    .option('--netns <path>', "the node's network namespace (default: where the agent runs)")
     .option(
       '--fake-uplink <link=cidr>',
       'fake: an interface, like eth0=10.4.94.32/24; repeatable',
@@ -110,6 +111,7 @@ interface AgentFlags {
   drainGrace: string;
   listen: string;
   kernel: (typeof kernelNames)[number];
+  netns?: string;
   fakeUplink?: string[];
   logLevel: LogLevel;
 }
@@ -128,7 +130,7 @@ async function runAgent(flags: AgentFlags): Promise<void> {
   const stopProcessMetrics = registerProcessMetrics(metrics);
   const client = new KubeClient(access, { connections: 8, metrics, log });
   await mkdir(flags.stateDir, { recursive: true, mode: 0o700 });
-  const kernel = openKernel(flags.kernel, flags.fakeUplink ?? [], flags.stateDir);
+  const kernel = openKernel(flags.kernel, flags.fakeUplink ?? [], flags.stateDir, flags.netns);
   let agent: Agent | undefined;
   const addresses = await AddressService.start({
     stateFolder: flags.stateDir,

@@ -21,8 +21,9 @@ export function openKernel(
   name: (typeof kernelNames)[number],
   fakeUplinks: readonly string[],
   stateDir: string,
+  netnsPath?: string,
 ): Kernel {
-  if (name === 'netlink') return new NetlinkKernel();
+  if (name === 'netlink') return new NetlinkKernel({ netnsPath });
   const namespace = new FakeNamespace();
   for (const text of fakeUplinks) addUplink(namespace, text);
   keepRoutes(namespace, join(stateDir, 'fake-kernel.json'));

@@ -50,6 +50,7 @@ beforeAll(async () => {
       dir: cluster.dir,
       kubeconfigPath: cluster.api.kubeconfigPath,
       flags: [
+        '--kernel=fake',
         '--ipam=cluster-pool',
         '--auto-direct-node-routes',
         `--fake-uplink=eth0=${addresses[node]}/24`,

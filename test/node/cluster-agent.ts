@@ -14,7 +14,7 @@ export interface ClusterAgentOptions {
   flags: string[];
 }
 
-/** `cadastre agent` of one node, with a kernel in memory, against a real API server. */
+/** `cadastre agent` of one node, against a real API server. */
 export class ClusterAgent {
   readonly #options: ClusterAgentOptions;
   readonly socket: string;
@@ -38,7 +38,6 @@ export class ClusterAgent {
         `--kubeconfig=${kubeconfigPath}`,
         `--socket=${this.socket}`,
         `--state-dir=${join(dir, `${node}-state`)}`,
-        '--kernel=fake',
         '--listen=127.0.0.1:0',
         ...flags,
       ],
