@@ -22,6 +22,7 @@ const provenBy = {
   openbgpd: 'bgpctl',
   exabgp: 'exabgp',
   'containernetworking-plugins': 'ptp',
+  iptables: 'iptables',
   'musl-tools': 'musl-gcc',
 };
 
