@@ -24,14 +24,8 @@ import {
   readAddress,
   removeAddress,
 } from './netlink/address-messages.ts';
-import {
-  getLink,
-  listLinks,
-  newTunnel,
-  newVeth,
-  readLink,
-  setLink,
-} from './netlink/link-messages.ts';
+import { findLink, needLink } from './netlink/find-link.ts';
+import { listLinks, newTunnel, newVeth, readLink, setLink } from './netlink/link-messages.ts';
 import { LinkRemover } from './netlink/link-remover.ts';
 import type { Request } from './netlink/message.ts';
 import { Monitor } from './netlink/monitor.ts';
@@ -49,7 +43,7 @@ import {
 import { applyMasquerade, listMasquerade } from './netlink/nft.ts';
 import { applyRoutes, findWay, heldRoutes } from './netlink/routes.ts';
 import { readSetting, writeSetting } from './netlink/settings.ts';
-import { type NetlinkSocket, SocketPool } from './netlink/socket.ts';
+import { SocketPool } from './netlink/socket.ts';
 import { wirePod } from './netlink/wire-pod.ts';
 import type { PodCheck, PodPlace, PodWiring, WiredPod } from './pod.ts';
 import { comparePod, type PodEnd } from './pod-check.ts';
@@ -295,19 +289,6 @@ export class NetlinkKernel implements Kernel {
       routes: await this.routes(),
     };
   }
-}
-
-async function findLink(socket: NetlinkSocket, name: string): Promise<Link | undefined> {
-  try {
-    return readLink(await socket.get(getLink(name)));
-  } catch (error) {
-    if (isErrno(error, 'ENODEV')) return undefined;
-    throw error;
-  }
-}
-
-async function needLink(socket: NetlinkSocket, name: string): Promise<Link> {
-  return readLink(await socket.get(getLink(name)));
 }
 
 /** The kernel itself keeps permanent entries for groups: 224.0.0.0/4 and ff00::/8. */

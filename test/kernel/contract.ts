@@ -25,7 +25,7 @@ export interface Site {
   /** A kernel inside; closed with the site. */
   inside(path: string): Kernel;
   /** A route that somebody else made, straight to cad0. */
-  strangersRoute(prefix: string, metric?: number): Promise<void>;
+  strangersRoute(prefix: string): Promise<void>;
   /** Removes a route of ours, as an administrator would. */
   strangerRemoves(prefix: string): Promise<void>;
   close(): Promise<void>;

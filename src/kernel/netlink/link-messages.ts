@@ -156,9 +156,10 @@ export function withoutOwnLinkLocal(link: { index: number; name: string }): Requ
   });
 }
 
-export function deleteLink(name: string): Request {
-  return request(RTM_DELLINK, 0, `delete the interface ${name}`, (writer) => {
-    linkHeader(writer, 0).attrText(IFLA_IFNAME, name);
+/** By index: the name may have gone to a successor meanwhile. */
+export function deleteLink(link: { index: number; name: string }): Request {
+  return request(RTM_DELLINK, 0, `delete the interface ${link.name}`, (writer) => {
+    linkHeader(writer, link.index);
   });
 }
 

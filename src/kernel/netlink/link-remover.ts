@@ -10,8 +10,8 @@
  *   meanwhile travels together with the next. They are gathered in an interface
  *   group, and a group is deleted at the price of one.
  */
-import { isErrno } from '../kernel-error.ts';
-import { deleteGroup, deleteLink, getLink, setGroup } from './link-messages.ts';
+import { findLink } from './find-link.ts';
+import { deleteGroup, deleteLink, setGroup } from './link-messages.ts';
 import type { SocketPool } from './socket.ts';
 
 const maxFlights = 2;
@@ -27,6 +27,8 @@ interface Ticket {
 
 export class LinkRemover {
   readonly #sockets: SocketPool;
+  /** A second wish for the same name shares the first one's answer: it must not meet a successor. */
+  readonly #wishes = new Map<string, Promise<boolean>>();
   #waiting: Ticket[] = [];
   #flights = 0;
   #group = 0;
@@ -37,10 +39,16 @@ export class LinkRemover {
 
   /** Whether there was one. */
   remove(name: string): Promise<boolean> {
-    return new Promise((resolve, reject) => {
+    const known = this.#wishes.get(name);
+    if (known) return known;
+    const wish = new Promise<boolean>((resolve, reject) => {
       this.#waiting.push({ name, resolve, reject });
-      void this.#depart();
     });
+    this.#wishes.set(name, wish);
+    const forget = () => this.#wishes.delete(name);
+    wish.then(forget, forget);
+    void this.#depart();
+    return wish;
   }
 
   async #depart(): Promise<void> {
@@ -63,15 +71,9 @@ export class LinkRemover {
   #removeOne(ticket: Ticket): Promise<void> {
     return this.#sockets.use(async (socket) => {
       // Looked for first, so that "cannot be found" afterwards means "deleted".
-      const isThere = await socket.get(getLink(ticket.name)).then(
-        () => true,
-        (error) => {
-          if (isErrno(error, 'ENODEV')) return false;
-          throw error;
-        },
-      );
-      if (!isThere) return ticket.resolve(false);
-      const deletion = socket.exchange([deleteLink(ticket.name)]);
+      const link = await findLink(socket, ticket.name);
+      if (!link) return ticket.resolve(false);
+      const deletion = socket.exchange([deleteLink(link)]);
       await this.#answerWhenGone(deletion, ticket.name, () => ticket.resolve(true));
       const [failure] = await deletion;
       // Gone between the look and the deletion, with its pod's namespace.
@@ -102,8 +104,9 @@ export class LinkRemover {
         return;
       }
       for (const ticket of there) {
-        const [refusal] = await socket.exchange([deleteLink(ticket.name)]);
-        ticket.resolve(refusal === undefined);
+        const link = await findLink(socket, ticket.name);
+        const [refusal] = link ? await socket.exchange([deleteLink(link)]) : [];
+        ticket.resolve(link !== undefined && refusal === undefined);
       }
     });
   }
@@ -118,18 +121,16 @@ export class LinkRemover {
       isOver = true;
     };
     deletion.then(over, over);
-    await this.#sockets.use(async (socket) => {
-      while (!isOver) {
-        try {
+    try {
+      await this.#sockets.use(async (socket) => {
+        while (!isOver) {
           // Waits for the lock that the deletion holds, so one look is enough as a rule.
-          await socket.get(getLink(name));
-        } catch (error) {
-          if (!isErrno(error, 'ENODEV')) throw error;
-          answer();
-          return;
+          if (!(await findLink(socket, name))) return answer();
+          await new Promise((resolve) => setTimeout(resolve, lookAgainMs));
         }
-        await new Promise((resolve) => setTimeout(resolve, lookAgainMs));
-      }
-    });
+      });
+    } catch {
+      // Not even a look: the deletion's own answer decides, and its socket is busy until then.
+    }
   }
 }

@@ -101,22 +101,29 @@ async function applyOnce(
     routes.set(addRoute(route, protocol, indexes), { route, step: 'added' });
   }
   for (const route of delta.remove) {
-    routes.set(removeRoute(route, protocol, indexes), { route, step: 'removed' });
+    routes.set(removeRoute(asPlace(route), protocol, indexes), { route, step: 'removed' });
   }
   let wasStale = false;
   for (const { request, errno, detail } of await socket.exchange([...routes.keys()])) {
     const { route, step } = routes.get(request) as { route: Route; step: string };
     routes.delete(request);
-    if (step === 'removed') {
-      // ESRCH: it was gone already, with its interface perhaps. Look once more.
+    const name = errnoName(errno);
+    if (step === 'removed' && (name === 'ESRCH' || name === 'ENODEV')) {
+      // It was gone already, with its interface perhaps. Look once more.
       wasStale = true;
       continue;
     }
-    const name = errnoName(errno);
     const reason = name === 'EEXIST' ? 'Taken' : 'Unusable';
     const own = name === 'EEXIST' ? 'another route has this place' : name;
     refused.push({ route, reason, detail: detail ? `${own} (${detail})` : own });
   }
   for (const { step } of routes.values()) outcome[step]++;
   return { refused, unchanged: delta.unchanged, wasStale };
+}
+
+/** One of several next hops would not be found, or only that one removed: leave them out. */
+function asPlace(route: KernelRoute): Route {
+  if (route.nextHopCount === undefined) return route;
+  const { via: _via, device: _device, isOnLink: _isOnLink, tunnel: _tunnel, ...place } = route;
+  return place;
 }

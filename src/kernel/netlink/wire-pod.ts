@@ -6,18 +6,12 @@
  */
 import { CadastreError } from '../../base/errors.ts';
 import { errnoName, isErrno } from '../kernel-error.ts';
-import { assertOurLink, type Link } from '../link.ts';
+import { assertOurLink } from '../link.ts';
 import { type PodWiring, podFurniture, type WiredPod } from '../pod.ts';
 import { podRouteProtocol, settle } from '../route.ts';
 import { addAddress } from './address-messages.ts';
-import {
-  deleteLink,
-  getLink,
-  newVeth,
-  readLink,
-  setLink,
-  withoutOwnLinkLocal,
-} from './link-messages.ts';
+import { findLink, needLink } from './find-link.ts';
+import { deleteLink, newVeth, setLink, withoutOwnLinkLocal } from './link-messages.ts';
 import { closeNamespace, openNamespace } from './namespace.ts';
 import { addRoute } from './route-messages.ts';
 import { writeSetting } from './settings.ts';
@@ -32,7 +26,8 @@ export async function wirePod(sockets: SocketPool, wiring: PodWiring): Promise<W
       try {
         return await furnish(host, wiring, podNamespace);
       } catch (error) {
-        await host.exchange([deleteLink(wiring.hostIfName)]);
+        const leftover = await findLink(host, wiring.hostIfName);
+        if (leftover) await host.exchange([deleteLink(leftover)]);
         throw error;
       }
     });
@@ -54,10 +49,7 @@ async function createPair(host: NetlinkSocket, wiring: PodWiring, podNamespace: 
   } catch (cause) {
     if (!isErrno(cause, 'EEXIST')) throw cause;
     // One errno for either end; the one on the host can be asked for.
-    const isHostEnd = await linkOf(host, hostIfName).then(
-      () => true,
-      () => false,
-    );
+    const isHostEnd = await findLink(host, hostIfName);
     const where = isHostEnd ? `${hostIfName} on the host` : `${ifName} in ${netnsPath}`;
     throw new CadastreError('LINK_EXISTS', `there is already an interface ${where}`, { cause });
   }
@@ -68,11 +60,11 @@ async function furnish(
   wiring: PodWiring,
   podNamespace: number,
 ): Promise<WiredPod> {
-  const hostLink = await linkOf(host, wiring.hostIfName);
+  const hostLink = await needLink(host, wiring.hostIfName);
   const furniture = podFurniture(wiring);
   const pod = new NetlinkSocket(podNamespace);
   try {
-    const podLink = await linkOf(pod, wiring.ifName);
+    const podLink = await needLink(pod, wiring.ifName);
     const inPod = [
       setLink(podLink, { isUp: true }),
       ...furniture.podAddresses.map((address) => addAddress(podLink, address)),
@@ -106,8 +98,4 @@ async function furnish(
   } finally {
     pod.close();
   }
-}
-
-async function linkOf(socket: NetlinkSocket, name: string): Promise<Link> {
-  return readLink(await socket.get(getLink(name)));
 }
