@@ -46,7 +46,14 @@ export const suites = [
     needs: {
       root: true,
       kube: true,
-      debian: ['iproute2', 'iputils-ping', 'iptables', 'musl-tools', 'containernetworking-plugins'],
+      debian: [
+        'iproute2',
+        'iputils-ping',
+        'iptables',
+        'musl-tools',
+        'containernetworking-plugins',
+        'bird2',
+      ],
     },
   },
   {

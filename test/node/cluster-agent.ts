@@ -12,6 +12,8 @@ export interface ClusterAgentOptions {
   dir: string;
   kubeconfigPath: string;
   flags: string[];
+  /** The network namespace to run in; absent: where the test runs. */
+  inside?: string;
 }
 
 /** `cadastre agent` of one node, against a real API server. */
@@ -26,11 +28,13 @@ export class ClusterAgent {
   }
 
   async start(): Promise<void> {
-    const { node, dir, kubeconfigPath, flags } = this.#options;
+    const { node, dir, kubeconfigPath, flags, inside } = this.#options;
+    const enter = inside === undefined ? [] : [`--net=${inside}`, process.execPath];
     this.#part = startPart({
       name: `agent-${node}`,
-      binary: process.execPath,
+      binary: inside === undefined ? process.execPath : 'nsenter',
       args: [
+        ...enter,
         '--enable-source-maps',
         await cadastreProgram(),
         'agent',
