@@ -16,6 +16,8 @@ export class NodeConditionWriter {
   readonly #clock: Clock;
   readonly #log: Log;
   #written: string | undefined;
+  /** What the Node says; an earlier run may have left something there. */
+  #held: Condition | undefined | 'unread' = 'unread';
   #wanted: Condition | undefined;
   #writing: Promise<void> | undefined;
 
@@ -40,27 +42,33 @@ export class NodeConditionWriter {
     });
   }
 
+  async #read(): Promise<Condition | undefined> {
+    const object = await this.#client.get<KubeObject>(nodes, this.#nodeName, { retries: 0 });
+    const status = object.status as { conditions?: Condition[] } | undefined;
+    return status?.conditions?.find(({ type }) => type === agentConditionType);
+  }
+
   async #write(): Promise<void> {
     const wanted = this.#wanted;
     if (wanted === undefined) return;
     try {
-      if (wanted.status === 'True' && this.#written === undefined) {
-        const object = await this.#client.get<KubeObject>(nodes, this.#nodeName, { retries: 0 });
-        const status = object.status as { conditions?: Condition[] } | undefined;
-        const held = status?.conditions?.find(({ type }) => type === agentConditionType);
-        if (held === undefined || held.status === 'True') {
-          this.#written = JSON.stringify(wanted);
-          return;
-        }
+      if (this.#held === 'unread') this.#held = await this.#read();
+      const held = this.#held;
+      if (wanted.status === 'True' && (held === undefined || held.status === 'True')) {
+        this.#written = JSON.stringify(wanted);
+        return;
       }
       const nowText = new Date(this.#clock.wallMs()).toISOString();
-      const condition = { ...wanted, lastHeartbeatTime: nowText, lastTransitionTime: nowText };
+      const since = held?.status === wanted.status ? held.lastTransitionTime : undefined;
+      const dated = { ...wanted, lastTransitionTime: since ?? nowText };
+      const condition = { ...dated, lastHeartbeatTime: nowText };
       await this.#client.patch(nodes, this.#nodeName, {
         type: 'strategic',
         subresource: 'status',
         body: { status: { conditions: [condition] } },
         retries: 0,
       });
+      this.#held = dated;
       this.#written = JSON.stringify(wanted);
     } catch (error) {
       this.#log.debug({ error: describeError(error) }, "could not write the Node's condition");
