@@ -343,13 +343,20 @@ describe('GC and the sweep', () => {
     await call('ADD', pod('b'));
     const attachment = { network: 'pods', containerId: 'c', ifname: 'eth0', netns: '/run/netns/c' };
     await book.allocate({ owner: 'x', families: ['ipv4'], expiryMs: 60_000, attachment });
-    hands.namespaces.delete('/run/netns/a');
+    hands.removeNamespace('/run/netns/a');
     expect(await server.sweep()).toBe(1);
     nowMs += 60_000;
     expect(await server.sweep()).toBe(1);
     expect((await book.list()).map(({ owner }) => owner)).toEqual(['cni:pods/b/eth0']);
     expect(hands.wired.size).toBe(1);
   });
+});
+
+test('a sweep that cannot see namespaces cuts nobody off: the interfaces are still there', async () => {
+  await call('ADD');
+  hands.namespaces.clear();
+  expect(await server.sweep()).toBe(0);
+  expect(hands.wired.size).toBe(1);
 });
 
 describe('a remembered DEL', () => {

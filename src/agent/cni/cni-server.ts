@@ -37,7 +37,7 @@ import { addResult, ipamResult } from './cni-result.ts';
 import { OwnerTurns } from './owner-turns.ts';
 
 /** What CNI needs of the kernel. */
-export type PodHands = Pick<Kernel, 'wirePod' | 'unwirePod' | 'checkPod' | 'hasNamespace'>;
+export type PodHands = Pick<Kernel, 'wirePod' | 'unwirePod' | 'checkPod' | 'hasNamespace' | 'link'>;
 
 export interface CniAnswer {
   isError: boolean;
@@ -281,7 +281,9 @@ export class CniServer {
 
   /**
    * Frees what nobody will ask us to: ADDs that were cut off, and pods whose
-   * namespace is gone. Called now and then.
+   * namespace is gone. Called now and then. The path alone is no proof, because
+   * an agent that lost sight of the folder would cut off every pod: a namespace
+   * that is really gone has taken both ends of the pod's interface with it.
    */
   async sweep(): Promise<number> {
     const { book, hands } = this.#options;
@@ -290,7 +292,9 @@ export class CniServer {
       const { attachment, expiresAtMs } = allocation;
       if (attachment === undefined || attachment.netns === '' || expiresAtMs !== undefined)
         continue;
-      if (!(await hands.hasNamespace(attachment.netns))) gone.push(allocation);
+      if (await hands.hasNamespace(attachment.netns)) continue;
+      const hostIfName = hostLinkName(attachment.containerId, attachment.ifname);
+      if ((await hands.link(hostIfName)) === undefined) gone.push(allocation);
     }
     await this.#removeAll(gone, false);
     return gone.length;

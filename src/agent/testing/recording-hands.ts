@@ -1,4 +1,5 @@
 import { CadastreError } from '../../base/errors.ts';
+import type { Link } from '../../kernel/link.ts';
 import type { PodCheck, PodPlace, PodWiring, WiredPod } from '../../kernel/pod.ts';
 import type { PodHands } from '../cni/cni-server.ts';
 
@@ -12,6 +13,18 @@ export class RecordingHands implements PodHands {
   readonly calls: string[] = [];
   /** Makes the named call fail. */
   failing: string | undefined;
+
+  /** As the kernel does it: the pod's interface goes with it, on both ends. */
+  removeNamespace(path: string): void {
+    this.namespaces.delete(path);
+    for (const [name, { netnsPath }] of this.wired) {
+      if (netnsPath === path) this.wired.delete(name);
+    }
+  }
+
+  async link(name: string): Promise<Link | undefined> {
+    return this.wired.has(name) ? ({ name } as Link) : undefined;
+  }
 
   async hasNamespace(path: string): Promise<boolean> {
     return this.namespaces.has(path);
