@@ -15,6 +15,7 @@ const commands: Record<string, () => Promise<Register>> = {
   agent: async () => (await import('./agent-command.ts')).registerAgent,
   cni: async () => (await import('./cni-command.ts')).registerCni,
   status: async () => (await import('./status-command.ts')).registerStatus,
+  drain: async () => (await import('./drain-command.ts')).registerDrain,
   nodes: async () => (await import('./nodes-command.ts')).registerNodes,
   pools: async () => (await import('./pools-command.ts')).registerPools,
   blocks: async () => (await import('./blocks-command.ts')).registerBlocks,
@@ -64,7 +65,7 @@ function makeProgram(door: Door): Command {
     .addHelpText(
       'after',
       `
-Everything but the operator and the agent only looks, at a cluster or, with --from, at files.
+Everything but the operator, the agent, cni and drain only looks, at a cluster or, with --from, at files.
 Data goes to stdout and words to stderr. Exit codes: 0 fine, 1 failed, 2 wrong usage.`,
     )
     .exitOverride();

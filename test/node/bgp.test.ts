@@ -4,13 +4,18 @@
  * through it. An update of the agents loses none of them; a drain takes the
  * routes back.
  */
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inside, ip, sweepNamespaces } from '../kernel/namespaces.ts';
 import { Cluster, shortLease } from '../world/cluster.ts';
 import { eventually } from '../world/eventually.ts';
+import { cadastreProgram } from '../world/operator-process.ts';
 import { hostNames, hosts, Site } from './site.ts';
+
+const run = promisify(execFile);
 
 let cluster: Cluster;
 let site: Site;
@@ -116,11 +121,16 @@ test('an update of all agents loses no packet across the router, nor does kill -
   await eventually(async () => expect(await learned()).toEqual(register));
 });
 
-test('a drain takes the routes of that node back, and only those', async () => {
+test('cadastre drain takes the routes of that node back, and only those', async () => {
   const register = await owned();
-  await cluster.patchNode('c', { metadata: { annotations: { 'cadastre.dev/drain': 'true' } } });
   const others = register.filter((line) => !line.endsWith(hosts.c.address));
-  await eventually(async () => expect(await learned()).toEqual(others));
-  await cluster.patchNode('c', { metadata: { annotations: { 'cadastre.dev/drain': null } } });
+  const drain = async (...flags: string[]) => {
+    const kubeconfig = `--kubeconfig=${cluster.api.kubeconfigPath}`;
+    const args = [await cadastreProgram(), 'drain', 'c', kubeconfig, ...flags];
+    return (await run(process.execPath, args)).stderr;
+  };
+  expect(await drain()).toBe('c is asked to leave\nrack-83 (10.4.83.1): everything withdrawn\n');
+  expect(await learned()).toEqual(others);
+  expect(await drain('--undo')).toContain('rack-83 (10.4.83.1): told of 10.5.');
   await eventually(async () => expect(await learned()).toEqual(register));
 });
