@@ -30,6 +30,7 @@ export interface AgentSettings {
 export const coalesceMs = 30;
 /** How often pod addresses are looked at for demand, and sessions for the report. */
 export const tickMs = 1_000;
+export const ticksToLookAgain = 30;
 /** Nothing was heard for so long although bookmarks come every minute: the API server is away. */
 export const awayMs = 90_000;
 /** An own block that is gone keeps its unreachable route so long after the routers were told. */

@@ -47,6 +47,21 @@ describe('what it brings in line', () => {
     await until('none', () => bench.routes().length === 1);
   });
 
+  test('a Node that is only touched costs nothing', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    bench.putNode('n2', '10.4.94.21');
+    await bench.start();
+    await ready();
+    await until('all is quiet', () => bench.reports.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    bench.steps.length = 0;
+    for (let i = 0; i < 5; i++) bench.putNode('n2', '10.4.94.21');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(bench.steps).toEqual([]);
+    bench.putNode('n2', '10.4.94.22');
+    await until('a real change', () => bench.steps.length > 0);
+  });
+
   test('a block comes: the kernel first. A block goes: the routers first', async () => {
     bench.putBlock('10.5.113.0/24', 'n1', uid);
     await bench.start();

@@ -49,6 +49,7 @@ import {
   lingerMs,
   memoryEveryMs,
   tickMs,
+  ticksToLookAgain,
 } from './agent-settings.ts';
 import { type AgentState, AgentStatus } from './agent-status.ts';
 import { Announcer, type AnnouncerOptions } from './announcer.ts';
@@ -98,6 +99,7 @@ export class Agent {
   #savedAtMs = Number.NEGATIVE_INFINITY;
   #blocksText = '';
   #useText = '';
+  #ticks = 0;
   #leavingSinceMs: number | undefined;
   /** Own blocks that were announced, with the time until which they keep their route. */
   #lingering = new Map<string, { prefix: Prefix; untilMs: number }>();
@@ -200,7 +202,9 @@ export class Agent {
     const use = JSON.stringify(
       this.#o.book.use().map(({ prefix, pods, resting }) => [`${prefix}`, pods, resting]),
     );
-    if (use === this.#useText) return;
+    this.#ticks += 1;
+    // Now and then even if nothing was heard: an event may be lost, and silence is news too.
+    if (use === this.#useText && this.#ticks % ticksToLookAgain !== 0) return;
     this.#useText = use;
     this.#touch();
   }

@@ -142,7 +142,13 @@ export class ClusterCopies {
       resource,
       ...where,
       keep: (raw) => read(raw as KubeObject),
-      handler: { onPut: onChange, onDelete: onChange },
+      handler: {
+        // Kubelets touch every Node every few seconds; what is kept of it is mostly the same.
+        onPut: (next, prev) => {
+          if (prev === undefined || !isSame(next, prev)) onChange();
+        },
+        onDelete: onChange,
+      },
     });
   }
 
@@ -169,8 +175,15 @@ export class ClusterCopies {
         'the BGP configuration cannot be used; the last good one stays',
       );
     }
+    // What changed is in #configPeers, not in what is kept.
+    this.#o.onChange();
     return { ...identityOf(object), namespace };
   }
+}
+
+function isSame(a: Kept, b: Kept): boolean {
+  const text = (kept: Kept) => JSON.stringify({ ...kept, resourceVersion: '' });
+  return text(a) === text(b);
 }
 
 function keepBlock(object: KubeObject): Block {
