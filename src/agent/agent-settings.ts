@@ -28,6 +28,7 @@ export interface AgentSettings {
 
 /** Several events in a row are one change. */
 export const coalesceMs = 30;
+export const maxCoalesceMs = 1_000;
 /** How often pod addresses are looked at for demand, and sessions for the report. */
 export const tickMs = 1_000;
 export const ticksToLookAgain = 30;
