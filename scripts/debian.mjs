@@ -14,11 +14,16 @@ import { say, secondsSince } from './checkout.mjs';
  */
 const provenBy = {
   iproute2: 'ip',
+  nftables: 'nft',
+  'iputils-ping': 'ping',
   frr: 'vtysh',
   bird2: 'bird',
   gobgpd: 'gobgpd',
   openbgpd: 'bgpctl',
   exabgp: 'exabgp',
+  'containernetworking-plugins': 'ptp',
+  iptables: 'iptables',
+  'musl-tools': 'musl-gcc',
 };
 
 let isListFresh = false;
@@ -54,9 +59,14 @@ function isPresent(name) {
   return findProgram(program);
 }
 
-/** Also where only root usually looks: routers live in sbin. @param {string} program */
+/** Also where only root, or only a container runtime, usually looks. @param {string} program */
 function findProgram(program) {
-  const places = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  const places = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    '/usr/sbin',
+    '/sbin',
+    '/usr/lib/cni',
+  ];
   return places.some((dir) => dir !== '' && existsSync(join(dir, program)));
 }
 

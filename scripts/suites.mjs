@@ -36,7 +36,25 @@ export const suites = [
     what: 'links, routes and namespaces of a real Linux',
     include: ['test/kernel/**/*.test.ts'],
     usesRealParts: true,
-    needs: { root: true, debian: ['iproute2'] },
+    needs: { root: true, debian: ['iproute2', 'nftables', 'iputils-ping'] },
+  },
+  {
+    name: 'node',
+    what: 'the agent on a real node: the CNI plugin, other plugins, kill -9',
+    include: ['test/node/**/*.test.ts'],
+    usesRealParts: true,
+    needs: {
+      root: true,
+      kube: true,
+      debian: [
+        'iproute2',
+        'iputils-ping',
+        'iptables',
+        'musl-tools',
+        'containernetworking-plugins',
+        'bird2',
+      ],
+    },
   },
   {
     name: 'interop',

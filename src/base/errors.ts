@@ -30,6 +30,16 @@ export const errorCodes = {
   API_UNREACHABLE: 'The API server could not be reached.',
   API_REFUSED: 'The API server answered with an error.',
   API_TIMEOUT: 'The API server did not answer in time; the outcome of a write is unknown.',
+  STATE_DAMAGED: "The agent's record of pod addresses cannot be read.",
+  STATE_LOCKED: 'Another agent uses the same state folder.',
+  STATE_NOT_WRITTEN: 'A change could not be written to disk, and was not made.',
+  KERNEL_UNAVAILABLE: 'This machine gives no access to a Linux kernel.',
+  KERNEL_NOT_PERMITTED: 'The kernel does not let this process change the network.',
+  KERNEL_LACKS: 'The kernel, or a program beside it, lacks what was asked for.',
+  KERNEL_REFUSED: 'The kernel answered with an error.',
+  NAMESPACE_GONE: 'There is no network namespace at that path.',
+  LINK_EXISTS: 'An interface of that name exists already.',
+  AGENT_UNREACHABLE: "The agent's socket on this machine does not answer.",
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;

@@ -18,6 +18,7 @@ import {
   providerOf,
 } from '../operator/providers.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from './ipam-flags.ts';
+import { readListen } from './listen-flag.ts';
 import { stopOnSignals } from './stop-signals.ts';
 
 /**
@@ -176,15 +177,4 @@ function readSeconds(flag: string, text: string | undefined): number | undefined
   const seconds = Number(text);
   if (text.trim() !== '' && Number.isFinite(seconds)) return seconds;
   throw new CadastreError('BAD_FLAG', `${flag}=${text} is not a number of seconds`);
-}
-
-function readListen(text: string): { host: string; port: number } {
-  const match = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(text);
-  const port = Number(match?.[2]);
-  if (match === null || port > 65535) {
-    throw new CadastreError('BAD_FLAG', `--listen=${text} is not an address and port`, {
-      remedy: 'Write it like 127.0.0.1:9470 or [::1]:9470; port 0 takes any free one.',
-    });
-  }
-  return { host: match[1]!.replace(/^\[|\]$/g, ''), port };
 }

@@ -12,6 +12,10 @@ type Register = (program: Command, door: Door) => void;
  */
 const commands: Record<string, () => Promise<Register>> = {
   operator: async () => (await import('./operator-command.ts')).registerOperator,
+  agent: async () => (await import('./agent-command.ts')).registerAgent,
+  cni: async () => (await import('./cni-command.ts')).registerCni,
+  status: async () => (await import('./status-command.ts')).registerStatus,
+  drain: async () => (await import('./drain-command.ts')).registerDrain,
   nodes: async () => (await import('./nodes-command.ts')).registerNodes,
   pools: async () => (await import('./pools-command.ts')).registerPools,
   blocks: async () => (await import('./blocks-command.ts')).registerBlocks,
@@ -61,7 +65,7 @@ function makeProgram(door: Door): Command {
     .addHelpText(
       'after',
       `
-Everything but the operator only looks, at a cluster or, with --from, at files.
+Everything but the operator, the agent, cni and drain only looks, at a cluster or, with --from, at files.
 Data goes to stdout and words to stderr. Exit codes: 0 fine, 1 failed, 2 wrong usage.`,
     )
     .exitOverride();

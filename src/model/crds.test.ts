@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Address } from '../net/address.ts';
 import { Prefix, parsePrefix } from '../net/prefix.ts';
+import { bgpAdvertisementCrd, bgpPeerCrd } from './bgp-crds.ts';
 import { type crds, ipPoolCrd, nodeBlockCrd, nodeReportCrd } from './crds.ts';
 import { defaultCooldownSeconds, maxCidrs, maxReserved, unnameable } from './ip-pool.ts';
 import { blockName } from './node-block.ts';
-import { ipPools, nodeBlocks, nodeReports } from './resources.ts';
+import { bgpAdvertisements, bgpPeers, ipPools, nodeBlocks, nodeReports } from './resources.ts';
 
 interface Schema {
   properties: Record<string, Schema>;
@@ -25,6 +26,8 @@ describe('the custom resources', () => {
     [ipPoolCrd, ipPools, 'ipp'],
     [nodeBlockCrd, nodeBlocks, 'nb'],
     [nodeReportCrd, nodeReports, 'nr'],
+    [bgpPeerCrd, bgpPeers, 'bp'],
+    [bgpAdvertisementCrd, bgpAdvertisements, 'ba'],
   ])('$metadata.name lives where the client looks for it', (crd, resource, shortName) => {
     expect(crd.metadata.name).toBe(`${resource.plural}.${resource.group}`);
     expect(crd.spec.names.kind).toBe(resource.kind);

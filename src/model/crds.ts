@@ -1,5 +1,7 @@
+import { bgpAdvertisementCrd, bgpPeerCrd } from './bgp-crds.ts';
+import { cidr, conditions, crd, integer, nodeSelector, type Schema, string } from './crd.ts';
 import { maxCidrs, maxReserved } from './ip-pool.ts';
-import { group, version } from './keys.ts';
+import { nodeReportStatus } from './node-report-schema.ts';
 
 /**
  * The custom resources, with everything the API server itself can refuse: CIDRs
@@ -9,84 +11,6 @@ import { group, version } from './keys.ts';
  *
  * The CEL functions for CIDRs exist since Kubernetes 1.31.
  */
-type Schema = Record<string, unknown>;
-
-/**
- * Goes up by one with every change of a schema (a test sees to it). In a rolling
- * upgrade an old replica leaves a definition with a higher number alone.
- */
-export const schemaRevision = 1;
-export const revisionAnnotation = 'cadastre.dev/schema-revision';
-
-const string = (description: string, more: Schema = {}): Schema => ({
-  type: 'string',
-  description,
-  ...more,
-});
-const integer = (description: string, more: Schema = {}): Schema => ({
-  type: 'integer',
-  format: 'int64',
-  description,
-  ...more,
-});
-
-const cidr = (description: string): Schema =>
-  string(description, {
-    maxLength: 43,
-    'x-kubernetes-validations': [
-      { rule: 'isCIDR(self)', messageExpression: "'\"' + self + '\" is not an IPv4 or IPv6 CIDR'" },
-      {
-        rule: '!isCIDR(self) || string(cidr(self).masked()) == self',
-        messageExpression: "'\"' + self + '\" is not canonical, or has host bits set'",
-      },
-    ],
-  });
-
-const conditions: Schema = {
-  type: 'array',
-  'x-kubernetes-list-type': 'map',
-  'x-kubernetes-list-map-keys': ['type'],
-  items: {
-    type: 'object',
-    required: ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
-    properties: {
-      type: { type: 'string', maxLength: 316 },
-      status: { type: 'string', enum: ['True', 'False', 'Unknown'] },
-      reason: { type: 'string', maxLength: 1024 },
-      message: { type: 'string', maxLength: 32768 },
-      observedGeneration: { type: 'integer', format: 'int64', minimum: 0 },
-      lastTransitionTime: { type: 'string', format: 'date-time' },
-    },
-  },
-};
-
-const nodeSelector: Schema = {
-  type: 'object',
-  description: 'Which nodes the pool serves. Absent or empty: every node.',
-  properties: {
-    matchLabels: { type: 'object', additionalProperties: { type: 'string', maxLength: 63 } },
-    matchExpressions: {
-      type: 'array',
-      maxItems: 64,
-      items: {
-        type: 'object',
-        required: ['key', 'operator'],
-        properties: {
-          key: { type: 'string', maxLength: 317 },
-          operator: { type: 'string', enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'] },
-          values: { type: 'array', maxItems: 256, items: { type: 'string', maxLength: 63 } },
-        },
-        'x-kubernetes-validations': [
-          {
-            rule: "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !has(self.values) || size(self.values) == 0",
-            message: 'In and NotIn need values; Exists and DoesNotExist take none',
-          },
-        ],
-      },
-    },
-  },
-};
-
 const fitsFamily = (family: 'ipv4' | 'ipv6', number: 4 | 6) => ({
   rule: `self.cidrs.all(c, !isCIDR(c) || cidr(c).ip().family() != ${number} || (has(self.blockSize.${family}) && self.blockSize.${family} >= cidr(c).prefixLength()))`,
   message: `blockSize.${family} must be given for the ${family} cidrs and be no larger than any of them`,
@@ -118,7 +42,7 @@ const ipPoolSpec: Schema = {
         },
       ],
     },
-    nodeSelector,
+    nodeSelector: nodeSelector('Which nodes the pool serves. Absent or empty: every node.'),
     priority: integer('Among pools that select a node the highest wins.', {
       default: 0,
       minimum: -1000000000,
@@ -262,69 +186,8 @@ const nodeReportSpec: Schema = {
   },
 };
 
-interface Column {
-  name: string;
-  type: string;
-  jsonPath: string;
-  priority?: number;
-}
-
-function crd(
-  kind: string,
-  plural: string,
-  shortNames: string[],
-  schema: { spec: Schema; status: Schema; rules?: object[] },
-  columns: Column[],
-) {
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: {
-      name: `${plural}.${group}`,
-      annotations: { [revisionAnnotation]: `${schemaRevision}` },
-    },
-    spec: {
-      group,
-      scope: 'Cluster',
-      names: {
-        kind,
-        listKind: `${kind}List`,
-        plural,
-        singular: kind.toLowerCase(),
-        shortNames,
-        categories: ['cadastre'],
-      },
-      versions: [
-        {
-          name: version,
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          additionalPrinterColumns: [
-            ...columns,
-            { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-          ],
-          schema: {
-            openAPIV3Schema: {
-              type: 'object',
-              required: ['spec'],
-              properties: {
-                apiVersion: { type: 'string' },
-                kind: { type: 'string' },
-                metadata: { type: 'object' },
-                spec: schema.spec,
-                status: schema.status,
-              },
-              ...(schema.rules ? { 'x-kubernetes-validations': schema.rules } : {}),
-            },
-          },
-        },
-      ],
-    },
-  };
-}
-
 const ready = '.status.conditions[?(@.type=="Ready")].status';
+const readyReason = '.status.conditions[?(@.type=="Ready")].reason';
 
 export const ipPoolCrd = crd(
   'IPPool',
@@ -377,11 +240,15 @@ export const nodeReportCrd = crd(
   'NodeReport',
   'nodereports',
   ['nr'],
-  { spec: nodeReportSpec, status: { type: 'object', properties: { conditions } } },
+  { spec: nodeReportSpec, status: nodeReportStatus },
   [
     { name: 'Needs v4', type: 'integer', jsonPath: '.spec.neededAddresses.ipv4' },
     { name: 'Needs v6', type: 'integer', jsonPath: '.spec.neededAddresses.ipv6' },
+    { name: 'Ready', type: 'string', jsonPath: ready },
+    { name: 'Reason', type: 'string', jsonPath: readyReason },
+    { name: 'Blocks', type: 'string', jsonPath: '.status.blocks[*].cidr', priority: 1 },
+    { name: 'Sessions', type: 'string', jsonPath: '.status.sessions[*].state', priority: 1 },
   ],
 );
 
-export const crds = [ipPoolCrd, nodeBlockCrd, nodeReportCrd];
+export const crds = [ipPoolCrd, nodeBlockCrd, nodeReportCrd, bgpPeerCrd, bgpAdvertisementCrd];

@@ -20,7 +20,16 @@ export const poolFinalizer = 'cadastre.dev/blocks-in-use';
 /** The condition on Node.status that says whether the node has its blocks. */
 export const nodeConditionType = 'CadastreBlocksAssigned';
 
+/** The condition on Node.status that says whether the node's agent serves pods, or why not yet. */
+export const agentConditionType = 'CadastreAgentReady';
+
+/** On a Node: its routes are taken back from the routers, because it is to be emptied. */
+export const drainAnnotation = 'cadastre.dev/drain';
+
 /** The pool that the cluster-pool modes cut from; it lives in flags, not in an object. */
 export const clusterPoolName = 'cluster-pool';
+
+/** Where the CNI plugin and `cadastre status` find the agent of their machine. */
+export const agentSocketPath = '/run/cadastre/agent.sock';
 
 export const fieldManager = 'cadastre';

@@ -1,4 +1,4 @@
-import { allPodCidrAnnotations, nodeConditionType } from './keys.ts';
+import { allPodCidrAnnotations, drainAnnotation, nodeConditionType } from './keys.ts';
 import type { Labels } from './label-selector.ts';
 import {
   type Condition,
@@ -20,6 +20,8 @@ export interface ClusterNode extends Identity {
   /** Whether metadata.annotations exists at all: a JSON patch must know. */
   hasAnnotations: boolean;
   addresses: readonly string[];
+  /** Somebody has asked for its routes to be taken back. */
+  isLeaving?: true;
   /** Our condition on the node, if there is one. */
   condition: Condition | undefined;
 }
@@ -48,6 +50,7 @@ export function readNode(object: KubeObject): ClusterNode {
     addresses: (status.addresses ?? [])
       .filter((a) => a.type === 'InternalIP' && a.address)
       .map((a) => a.address as string),
+    ...((all?.[drainAnnotation] ?? 'false') === 'false' ? {} : { isLeaving: true as const }),
     condition: status.conditions?.find((c) => c.type === nodeConditionType),
   };
 }

@@ -26,6 +26,23 @@ export const reasons = {
   NoBlockRecorded: 'Nothing records a block of the node, and this mode allocates none.',
   WaitingForRegister: 'Nothing is cut before all existing blocks are known.',
 
+  WaitingForBlocks: 'The agent waits for the operator to give the node its blocks.',
+  WaitingForResources: 'The agent waits until the custom resources are registered.',
+  WaitingForNode: 'The agent waits until its Node exists.',
+  WaitingForCluster: 'The API server has not answered yet, and nothing is known from before.',
+  WorkingFromMemory: 'The API server is away; the agent goes on with what it last knew.',
+  AgentReady: 'The agent serves pod addresses, routes and announcements.',
+
+  // What a node's agent finds about routes and announcements.
+  NotOwner:
+    'A prefix is not announced, because the register gives it to another node or to nobody.',
+  NotOnLink: 'A node is in another subnet, and this routing mode leaves its blocks to the routers.',
+  NoAddressOfFamily: 'A node has no address of the family that a route to its blocks needs.',
+  RouteRefused: 'The kernel refused a route.',
+  RouteRepaired: 'Somebody changed a route of ours; it was put back.',
+  PeerRefused: 'A BGP peer cannot be served as it is configured.',
+  MalformedConfig: 'The BGP configuration could not be understood; the last good one stays.',
+
   // What else can be found.
   SourcesDisagree: "Records of one node's blocks differ.",
   PoolNoLongerSelects: 'The node holds a block of a pool that no longer selects it.',

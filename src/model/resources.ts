@@ -7,6 +7,8 @@ const cadastre = (kind: string, plural: string) =>
 export const ipPools = cadastre('IPPool', 'ippools');
 export const nodeBlocks = cadastre('NodeBlock', 'nodeblocks');
 export const nodeReports = cadastre('NodeReport', 'nodereports');
+export const bgpPeers = cadastre('BGPPeer', 'bgppeers');
+export const bgpAdvertisements = cadastre('BGPAdvertisement', 'bgpadvertisements');
 
 export const nodes = {
   group: '',
@@ -30,4 +32,12 @@ export const serviceCidrs = {
   plural: 'servicecidrs',
   kind: 'ServiceCIDR',
   namespaced: false,
+} as const;
+
+export const configMaps = {
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  namespaced: true,
 } as const;

@@ -1,0 +1,52 @@
+/**
+ * The CNI plugin of the host, cni/shim/cadastre-cni.c, as a static binary in
+ * the cache folder. Never built at npm install: only a test, a bench or an
+ * image needs it, and a machine without a compiler has `cadastre cni`.
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { cacheDir, checkoutDir, isMain, say } from './checkout.mjs';
+
+const source = join(checkoutDir, 'cni/shim/cadastre-cni.c');
+const flags = ['-static', '-O2', '-s', '-std=gnu11', '-Wall', '-Wextra', '-Werror'];
+
+/** musl first: its binary is a twentieth of glibc's, and starts sooner. */
+const compilers = ['musl-gcc', 'gcc', 'cc'];
+
+/**
+ * The path of the binary, or undefined if there is no compiler.
+ * @returns {string | undefined}
+ */
+export function ensureShim() {
+  const compiler = compilers.find(
+    (name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0,
+  );
+  if (compiler === undefined) return undefined;
+  const hash = createHash('sha256')
+    .update([compiler, process.arch, ...flags].join('\0'))
+    .update(readFileSync(source));
+  const dir = join(cacheDir(), 'shim', hash.digest('hex').slice(0, 16));
+  const binary = join(dir, 'cadastre');
+  if (existsSync(binary)) return binary;
+  mkdirSync(dir, { recursive: true });
+  // Under another name first: whoever looks meanwhile finds nothing or all of it.
+  const unfinished = `${binary}.${process.pid}`;
+  const made = spawnSync(compiler, [...flags, '-o', unfinished, source], { encoding: 'utf8' });
+  if (made.status !== 0) {
+    rmSync(unfinished, { force: true });
+    throw new Error(`${compiler} could not build ${source}:\n${made.stderr}`);
+  }
+  renameSync(unfinished, binary);
+  return binary;
+}
+
+if (isMain(import.meta.url)) {
+  const binary = ensureShim();
+  if (binary !== undefined) process.stdout.write(`${binary}\n`);
+  else {
+    say(`shim: no C compiler (${compilers.join(', ')}): install one, or use \`cadastre cni\``);
+    process.exitCode = 1;
+  }
+}

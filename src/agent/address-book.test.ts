@@ -1,0 +1,163 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { parseAddress } from '../net/address.ts';
+import type { Family } from '../net/family.ts';
+import { parsePrefix } from '../net/prefix.ts';
+import { AddressBook, type AllocateAnswer } from './address-book.ts';
+import { CrashingFiles, seededChance } from './testing/crashing-files.ts';
+
+let nowMs = 0;
+const clock = { wallMs: () => 0, monotonicMs: () => nowMs };
+beforeEach(() => {
+  nowMs = 1000;
+});
+
+async function openBook(files: CrashingFiles, blocks = ['10.0.0.0/28', 'fd00::/120'], restMs = 0) {
+  const book = await AddressBook.open({ files, folder: '/state', clock, restMs });
+  book.setBlocks(blocks.map((text) => ({ prefix: parsePrefix(text)!, isDraining: false })));
+  return book;
+}
+
+const v4: Family[] = ['ipv4'];
+const text = (answer: AllocateAnswer) =>
+  answer.kind === 'allocated' ? answer.allocation.addresses.join(' ') : answer.reason;
+
+describe('owners', () => {
+  test('the same owner gets the same address; another one another', async () => {
+    const book = await openBook(new CrashingFiles());
+    const first = await book.allocate({ owner: 'a', families: ['ipv4', 'ipv6'] });
+    const second = await book.allocate({ owner: 'a', families: ['ipv6', 'ipv4'] });
+    expect([text(first), text(second)]).toEqual(['10.0.0.2 fd00::2', '10.0.0.2 fd00::2']);
+    expect(second).toMatchObject({ isNew: false });
+    expect(text(await book.allocate({ owner: 'b', families: v4 }))).toBe('10.0.0.3');
+    expect(text(await book.allocate({ owner: 'a', families: v4 }))).toBe('OwnerHoldsOther');
+  });
+
+  test('a release is fenced by owner and by generation', async () => {
+    const book = await openBook(new CrashingFiles());
+    await book.allocate({ owner: 'a', families: v4 });
+    const address = parseAddress('10.0.0.2')!;
+    expect(await book.releaseAddress(address, { owner: 'b' })).toMatchObject({
+      reason: 'NotOwner',
+    });
+    expect(await book.releaseAddress(address, { owner: 'a', generation: 99 })).toMatchObject({
+      reason: 'StaleGeneration',
+    });
+    expect(await book.releaseAddress(address, { owner: 'a', generation: 1 })).toMatchObject({
+      kind: 'released',
+    });
+    expect(await book.release('a')).toEqual({ kind: 'absent' });
+  });
+
+  test('what CNI gave only CNI takes back', async () => {
+    const book = await openBook(new CrashingFiles());
+    const attachment = { network: 'n', containerId: 'c', ifname: 'eth0', netns: '/x' };
+    await book.allocate({ owner: 'a', families: v4, attachment });
+    const address = parseAddress('10.0.0.2')!;
+    expect(await book.releaseAddress(address, { owner: 'a' })).toMatchObject({
+      reason: 'PodAttached',
+    });
+    expect(await book.release('a')).toMatchObject({ kind: 'released' });
+  });
+
+  test('many at once get different addresses, and a full block refuses the rest', async () => {
+    const book = await openBook(new CrashingFiles());
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => book.allocate({ owner: `o${i}`, families: v4 })),
+    );
+    const given = answers.map(text).filter((said) => said !== 'NoFreeAddress');
+    expect(new Set(given).size).toBe(13);
+    expect(answers).toHaveLength(20);
+  });
+});
+
+describe('time', () => {
+  test('what nobody claims is free again; what is claimed stays', async () => {
+    const book = await openBook(new CrashingFiles());
+    await book.allocate({ owner: 'a', families: v4, expiryMs: 5000 });
+    await book.allocate({ owner: 'b', families: v4, expiryMs: 5000 });
+    expect(await book.claim('b')).toBe(true);
+    nowMs += 5000;
+    expect(book.tick()).toEqual([]);
+    expect((await book.list()).map(({ owner }) => owner)).toEqual(['b']);
+    expect(await book.claim('a')).toBe(false);
+  });
+
+  test('an attachment that expired is left to the sweep, because its interface must go first', async () => {
+    const book = await openBook(new CrashingFiles());
+    const attachment = { network: 'n', containerId: 'c', ifname: 'eth0', netns: '/x' };
+    await book.allocate({ owner: 'a', families: v4, expiryMs: 5000, attachment });
+    nowMs += 5000;
+    expect(book.tick().map(({ owner }) => owner)).toEqual(['a']);
+    expect(await book.list()).toHaveLength(1);
+  });
+
+  test('across a restart the time that was left counts, whatever any clock says', async () => {
+    const files = new CrashingFiles();
+    const book = await openBook(files, ['10.0.0.0/30'], 60_000);
+    await book.allocate({ owner: 'a', families: v4, expiryMs: 30_000 });
+    nowMs += 20_000;
+    book.tick();
+    await book.close();
+    nowMs = -1e9;
+    const later = await openBook(files, ['10.0.0.0/30'], 60_000);
+    expect(await later.list()).toMatchObject([{ owner: 'a', expiresAtMs: -1e9 + 10_000 }]);
+    nowMs += 10_000;
+    later.tick();
+    await later.close();
+    nowMs = 1e9;
+    const last = await openBook(files, ['10.0.0.0/30'], 60_000);
+    expect(await last.allocate({ owner: 'b', families: v4 })).toMatchObject({
+      reason: 'NoFreeAddress',
+      retryAfterMs: 60_000,
+    });
+    nowMs += 60_000;
+    expect(text(await last.allocate({ owner: 'b', families: v4 }))).toBe('10.0.0.2');
+  });
+});
+
+describe('a full disk', () => {
+  test.each(['write', 'sync'])(
+    'at %s: refused, nothing half done, works again after',
+    async (at) => {
+      const files = new CrashingFiles();
+      const book = await openBook(files);
+      await book.allocate({ owner: 'a', families: v4 });
+      files.failing = (operation) => operation === at;
+      const answers = await Promise.allSettled([
+        book.allocate({ owner: 'b', families: v4 }),
+        book.allocate({ owner: 'b', families: v4 }),
+        book.release('a'),
+        book.allocate({ owner: 'c', families: v4, expiryMs: 1 }),
+        book.claim('c'),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual(Array(5).fill('rejected'));
+      expect(answers[0]).toMatchObject({ reason: { code: 'STATE_NOT_WRITTEN' } });
+      expect(book.use().map(({ pods }) => pods)).toEqual([1, 0]);
+      files.failing = undefined;
+      expect((await book.list()).map(({ owner }) => owner)).toEqual(['a']);
+      await book.allocate({ owner: 'd', families: v4 });
+      const later = await openBook(files.restart(seededChance(1)));
+      expect((await later.list()).map(({ owner }) => owner)).toEqual(['a', 'd']);
+    },
+  );
+
+  test('during compaction: the old file goes on', async () => {
+    const files = new CrashingFiles();
+    const options = { files, folder: '/state', clock, restMs: 0, compactAboveBytes: 0 };
+    const book = await AddressBook.open(options);
+    book.setBlocks([{ prefix: parsePrefix('10.0.0.0/24')!, isDraining: false }]);
+    files.failing = (operation) => operation === 'rename';
+    await book.allocate({ owner: 'a', families: v4 });
+    files.failing = (operation) => operation === 'syncDirectory';
+    for (const owner of ['b', 'c', 'd', 'e', 'f']) {
+      await book.allocate({ owner, families: v4 }).catch(() => undefined);
+    }
+    const held = (await book.list().catch(() => [])).map(({ owner }) => owner);
+    files.failing = undefined;
+    await book.allocate({ owner: 'g', families: v4 });
+    const later = await AddressBook.open({ ...options, files: files.restart(seededChance(1)) });
+    const owners = (await later.list()).map(({ owner }) => owner);
+    expect(owners).toEqual(expect.arrayContaining(['a', 'g', ...held]));
+    expect(owners).toEqual((await book.list()).map(({ owner }) => owner));
+  });
+});

@@ -1,0 +1,385 @@
+/**
+ * The address book: which owner holds which pod address, on disk before anyone
+ * is told.
+ *
+ *   request ─▶ plan chooses ─▶ memory takes ─▶ journal ─▶ answer
+ *                                   ▲             │ cannot be written
+ *                                   └── undo ◀────┘
+ *
+ * Memory changes first, so that two requests in one batch cannot be given the
+ * same address; nobody hears of it before the journal has it. Answers that
+ * change nothing (the same owner again, a list) wait for the journal too: what
+ * they show may still be refused.
+ *
+ * Expiry and rest are measured with the monotonic clock, and stored as time
+ * that is left. A restart can only lengthen them, by at most the time since
+ * the last record of age; the clock on the wall has no say at all.
+ */
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { type Address, parseAddress } from '../net/address.ts';
+import type { Family } from '../net/family.ts';
+import type { Prefix } from '../net/prefix.ts';
+import { type PodAddressRefusal, PodAddressSpace, type PodBlockUse } from '../plan/pod-address.ts';
+import type { PodBlock } from '../plan/pod-address-block.ts';
+import {
+  type Allocation,
+  type Attachment,
+  type BookRecord,
+  readAllocation,
+  writeAllocation,
+} from './allocation.ts';
+import type { DurableFiles } from './durable-files.ts';
+import { Journal } from './journal.ts';
+
+export interface AddressRequest {
+  owner: string;
+  families: readonly Family[];
+  requested?: readonly Address[];
+  /** Freed again after so long, unless claimed. */
+  expiryMs?: number;
+  attachment?: Attachment;
+}
+
+export type AllocateAnswer =
+  | { kind: 'allocated'; allocation: Allocation; isNew: boolean }
+  | {
+      kind: 'refused';
+      reason: PodAddressRefusal | 'OwnerHoldsOther';
+      detail: string;
+      retryAfterMs?: number;
+    };
+
+export type ReleaseAnswer =
+  | { kind: 'released'; allocation: Allocation }
+  | { kind: 'absent' }
+  | { kind: 'refused'; reason: 'NotOwner' | 'StaleGeneration' | 'PodAttached'; detail: string };
+
+export interface AddressBookOptions {
+  files: DurableFiles;
+  folder: string;
+  clock: Clock;
+  /** How long a freed address is kept from others. */
+  restMs: number;
+  compactAboveBytes?: number;
+  log?: Log;
+}
+
+/** How much a crash can lengthen an expiry or a rest. */
+const ageEveryMs = 10_000;
+
+export class AddressBook {
+  readonly #clock: Clock;
+  readonly #restMs: number;
+  readonly #journal: Journal;
+  readonly #space = new PodAddressSpace();
+  readonly #byOwner = new Map<string, Allocation>();
+  readonly #byAddress = new Map<string, Allocation>();
+  readonly #byGeneration = new Map<number, Allocation>();
+  /** Few, whatever the book holds: an ADD is claimed in milliseconds. */
+  readonly #unclaimed = new Set<Allocation>();
+  /** Before this none of them expires: asked on every allocation, so it must cost nothing. */
+  #soonestMs = Number.POSITIVE_INFINITY;
+  #nextGeneration = 1;
+  /** Times in records are counted from here, and a record of age moves it on for all of them. */
+  #agedAtMs: number;
+
+  private constructor(options: AddressBookOptions) {
+    const { files, folder, clock, restMs, compactAboveBytes, log } = options;
+    this.#clock = clock;
+    this.#restMs = restMs;
+    this.#agedAtMs = clock.monotonicMs();
+    this.#journal = new Journal({
+      files,
+      path: join(folder, 'addresses.journal'),
+      snapshot: () => this.#snapshot(),
+      ...(compactAboveBytes === undefined ? {} : { compactAboveBytes }),
+      ...(log === undefined ? {} : { log }),
+    });
+  }
+
+  /** The caller holds the folder's lock. */
+  static async open(options: AddressBookOptions): Promise<AddressBook> {
+    const book = new AddressBook(options);
+    await book.#journal.open((record) => book.#replay(record as BookRecord));
+    return book;
+  }
+
+  close(): Promise<void> {
+    return this.#journal.close();
+  }
+
+  setBlocks(blocks: readonly PodBlock[], reserved: readonly Prefix[] = []): void {
+    this.#space.setBlocks(blocks, reserved);
+  }
+
+  get families(): Family[] {
+    return this.#space.families;
+  }
+
+  gatewayOf(address: Address): Address | undefined {
+    return this.#space.gatewayOf(address);
+  }
+
+  use(): PodBlockUse[] {
+    return this.#space.use(this.#clock.monotonicMs());
+  }
+
+  /** What an owner holds as far as memory knows; the journal may not have it yet. */
+  find(owner: string): Allocation | undefined {
+    return this.#byOwner.get(owner);
+  }
+
+  findByAddress(address: Address): Allocation | undefined {
+    return this.#byAddress.get(address.toString());
+  }
+
+  blockOf(address: Address): Prefix | undefined {
+    return this.#space.blockOf(address);
+  }
+
+  async list(): Promise<Allocation[]> {
+    const all = [...this.#byOwner.values()];
+    await this.#journal.append(undefined);
+    return all;
+  }
+
+  async allocate(request: AddressRequest): Promise<AllocateAnswer> {
+    const nowMs = this.#clock.monotonicMs();
+    this.#expire(nowMs);
+    const held = this.#byOwner.get(request.owner);
+    if (held !== undefined) {
+      const answer = again(held, request);
+      await this.#journal.append(undefined);
+      return answer;
+    }
+    const choice = this.#space.choose(request, nowMs);
+    if (choice.kind === 'refused') return choice;
+    const allocation: Allocation = {
+      generation: this.#nextGeneration++,
+      owner: request.owner,
+      addresses: choice.addresses,
+      ...(request.attachment === undefined ? {} : { attachment: request.attachment }),
+      expiresAtMs: request.expiryMs === undefined ? undefined : nowMs + request.expiryMs,
+    };
+    this.#put(allocation);
+    const record: BookRecord = {
+      kind: 'give',
+      allocation: writeAllocation(allocation, this.#agedAtMs),
+    };
+    await this.#journal.append(record, () => {
+      this.#remove(allocation);
+      for (const address of allocation.addresses) this.#space.forget(address);
+    });
+    return { kind: 'allocated', allocation, isNew: true };
+  }
+
+  /** From now on it does not expire. False if the owner holds nothing (any more). */
+  async claim(owner: string): Promise<boolean> {
+    this.#expire(this.#clock.monotonicMs());
+    const allocation = this.#byOwner.get(owner);
+    if (allocation === undefined) return false;
+    const { expiresAtMs, generation } = allocation;
+    if (expiresAtMs === undefined) {
+      await this.#journal.append(undefined);
+      return true;
+    }
+    this.#keep(allocation);
+    await this.#journal.append({ kind: 'claim', generation } satisfies BookRecord, () => {
+      allocation.expiresAtMs = expiresAtMs;
+      this.#watchExpiry(allocation);
+    });
+    return true;
+  }
+
+  /** Frees what the owner holds; nothing to free is fine. */
+  async release(owner: string): Promise<ReleaseAnswer> {
+    const allocation = this.#byOwner.get(owner);
+    if (allocation === undefined) {
+      await this.#journal.append(undefined);
+      return { kind: 'absent' };
+    }
+    await this.#free(allocation);
+    return { kind: 'released', allocation };
+  }
+
+  /**
+   * Frees the allocation of which this is an address, if the one who asks is its
+   * owner. A pod's interface must go before its address does, so what CNI gave
+   * only CNI takes back.
+   */
+  async releaseAddress(
+    address: Address,
+    fence: { owner: string; generation?: number },
+  ): Promise<ReleaseAnswer> {
+    const allocation = this.#byAddress.get(address.toString());
+    if (allocation === undefined) {
+      await this.#journal.append(undefined);
+      return { kind: 'absent' };
+    }
+    if (allocation.owner !== fence.owner) {
+      const detail = `${address} belongs to ${allocation.owner}, not to ${fence.owner}`;
+      return { kind: 'refused', reason: 'NotOwner', detail };
+    }
+    if (fence.generation !== undefined && fence.generation !== allocation.generation) {
+      const detail = `${address} was given to ${fence.owner} again since; that is generation ${allocation.generation}, not ${fence.generation}`;
+      return { kind: 'refused', reason: 'StaleGeneration', detail };
+    }
+    if (allocation.attachment !== undefined) {
+      const { containerId, ifname } = allocation.attachment;
+      const detail = `${address} is on ${ifname} of container ${containerId}`;
+      return { kind: 'refused', reason: 'PodAttached', detail };
+    }
+    await this.#free(allocation);
+    return { kind: 'released', allocation };
+  }
+
+  /**
+   * Called every few seconds. Frees what expired, except attachments: their
+   * interface must go first, so they are returned for the sweep.
+   */
+  tick(): Allocation[] {
+    const nowMs = this.#clock.monotonicMs();
+    const overdue = this.#expire(nowMs);
+    const passedMs = nowMs - this.#agedAtMs;
+    if (passedMs >= ageEveryMs) {
+      this.#agedAtMs = nowMs;
+      if (this.#unclaimed.size > 0 || this.#space.resting(nowMs).length > 0) {
+        this.#background({ kind: 'age', ms: passedMs });
+      }
+    }
+    return overdue;
+  }
+
+  #expire(nowMs: number): Allocation[] {
+    const overdue: Allocation[] = [];
+    if (nowMs < this.#soonestMs) return overdue;
+    this.#soonestMs = Number.POSITIVE_INFINITY;
+    for (const allocation of this.#unclaimed) {
+      const { expiresAtMs = Number.POSITIVE_INFINITY, attachment } = allocation;
+      if (expiresAtMs > nowMs || attachment !== undefined) {
+        this.#soonestMs = Math.min(this.#soonestMs, expiresAtMs);
+      }
+      if (expiresAtMs > nowMs) continue;
+      if (attachment === undefined) this.#free(allocation).catch(() => undefined);
+      else overdue.push(allocation);
+    }
+    return overdue;
+  }
+
+  async #free(allocation: Allocation): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    this.#remove(allocation);
+    for (const address of allocation.addresses) {
+      this.#space.release(address, nowMs, this.#restMs);
+    }
+    const restMs = nowMs - this.#agedAtMs + this.#restMs;
+    const record: BookRecord = { kind: 'free', generation: allocation.generation, restMs };
+    await this.#journal.append(record, () => this.#put(allocation));
+  }
+
+  /** Nobody waits for it; if it is refused the journal has said so, and the next one may pass. */
+  #background(record: BookRecord): void {
+    this.#journal.append(record).catch(() => undefined);
+  }
+
+  #put(allocation: Allocation): void {
+    this.#byOwner.set(allocation.owner, allocation);
+    this.#byGeneration.set(allocation.generation, allocation);
+    this.#watchExpiry(allocation);
+    for (const address of allocation.addresses) {
+      this.#byAddress.set(address.toString(), allocation);
+      this.#space.take(address);
+      this.#space.setCursor(address);
+    }
+  }
+
+  #remove(allocation: Allocation): void {
+    this.#byOwner.delete(allocation.owner);
+    this.#byGeneration.delete(allocation.generation);
+    this.#unclaimed.delete(allocation);
+    for (const address of allocation.addresses) this.#byAddress.delete(address.toString());
+  }
+
+  #watchExpiry(allocation: Allocation): void {
+    if (allocation.expiresAtMs === undefined) return;
+    this.#unclaimed.add(allocation);
+    this.#soonestMs = Math.min(this.#soonestMs, allocation.expiresAtMs);
+  }
+
+  #keep(allocation: Allocation): void {
+    allocation.expiresAtMs = undefined;
+    this.#unclaimed.delete(allocation);
+  }
+
+  #snapshot(): BookRecord {
+    const nowMs = this.#clock.monotonicMs();
+    this.#agedAtMs = nowMs;
+    return {
+      kind: 'all',
+      nextGeneration: this.#nextGeneration,
+      cursors: this.#space.cursors.map(String),
+      allocations: [...this.#byOwner.values()].map((held) => writeAllocation(held, nowMs)),
+      resting: this.#space
+        .resting(nowMs)
+        .map(({ address, forMs }) => ({ address: address.toString(), forMs })),
+    };
+  }
+
+  #replay(record: BookRecord): void {
+    const nowMs = this.#clock.monotonicMs();
+    switch (record.kind) {
+      case 'all':
+        this.#nextGeneration = record.nextGeneration;
+        for (const allocation of record.allocations) this.#put(readAllocation(allocation, nowMs));
+        for (const { address, forMs } of record.resting) {
+          this.#space.rest(parseAddress(address)!, nowMs + forMs);
+        }
+        for (const cursor of record.cursors) this.#space.setCursor(parseAddress(cursor)!);
+        return;
+      case 'give':
+        this.#nextGeneration = Math.max(this.#nextGeneration, record.allocation.generation + 1);
+        this.#put(readAllocation(record.allocation, nowMs));
+        return;
+      case 'claim': {
+        const allocation = this.#byGeneration.get(record.generation);
+        if (allocation !== undefined) this.#keep(allocation);
+        return;
+      }
+      case 'free': {
+        const allocation = this.#byGeneration.get(record.generation);
+        if (allocation === undefined) return;
+        this.#remove(allocation);
+        for (const address of allocation.addresses) {
+          this.#space.release(address, nowMs, record.restMs);
+        }
+        return;
+      }
+      case 'age':
+        this.#age(record.ms, nowMs);
+    }
+  }
+
+  #age(ms: number, nowMs: number): void {
+    for (const allocation of this.#unclaimed) {
+      if (allocation.expiresAtMs !== undefined) allocation.expiresAtMs -= ms;
+      this.#watchExpiry(allocation);
+    }
+    for (const { address, forMs } of this.#space.resting(nowMs)) {
+      this.#space.rest(address, nowMs + forMs - ms);
+    }
+  }
+}
+
+/** The same owner asks again, perhaps because it never heard the answer. */
+function again(held: Allocation, request: AddressRequest): AllocateAnswer {
+  const families = held.addresses.map((address) => address.family);
+  const isSame =
+    families.length === request.families.length &&
+    request.families.every((family) => families.includes(family)) &&
+    (request.requested ?? []).every((asked) => held.addresses.some((own) => own.equals(asked)));
+  if (isSame) return { kind: 'allocated', allocation: held, isNew: false };
+  const detail = `${request.owner} already holds ${held.addresses.join(' and ')}, which is not what it asks for now`;
+  return { kind: 'refused', reason: 'OwnerHoldsOther', detail };
+}

@@ -1,0 +1,120 @@
+/**
+ * The part of the agent that gives addresses, put together: the lock, the
+ * book, the socket, CNI, the spool and the sweep. Started when the node's
+ * blocks are known; `setBlocks` whenever they change.
+ */
+import { chmod, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { describeError } from '../base/errors.ts';
+import { HttpServer } from '../base/http-server.ts';
+import { type Log, silentLog } from '../base/log.ts';
+import type { Prefix } from '../net/prefix.ts';
+import type { PodBlock } from '../plan/pod-address-block.ts';
+import { addAddressRoutes, listenPrivately } from './address-api.ts';
+import { AddressBook } from './address-book.ts';
+import { cniRoute } from './cni/cni-route.ts';
+import { CniServer, type PodHands } from './cni/cni-server.ts';
+import { DelSpool } from './cni/del-spool.ts';
+import { type DurableFiles, realFiles } from './durable-files.ts';
+import { lockFolder } from './folder-lock.ts';
+
+export interface AddressServiceOptions {
+  /** Where the journal, the lock and the spool are: /var/lib/cadastre. */
+  stateFolder: string;
+  /** /run/cadastre/agent.sock */
+  socketPath: string;
+  hands: PodHands;
+  blocks: readonly PodBlock[];
+  reserved?: readonly Prefix[];
+  clock: Clock;
+  version: string;
+  mtu?: number;
+  limitation?: () => string | undefined;
+  /** More for the socket, asked before the routes here. */
+  addRoutes?: (server: HttpServer, book: AddressBook) => void;
+  restMs?: number;
+  sweepEveryMs?: number;
+  files?: DurableFiles;
+  log?: Log;
+}
+
+/** Longer than connection tracking keeps a closed TCP connection's last state, within reason. */
+const defaultRestMs = 30_000;
+const defaultSweepEveryMs = 10_000;
+
+export class AddressService {
+  readonly book: AddressBook;
+  readonly cni: CniServer;
+  readonly #stop: () => Promise<void>;
+
+  private constructor(book: AddressBook, cni: CniServer, stop: () => Promise<void>) {
+    this.book = book;
+    this.cni = cni;
+    this.#stop = stop;
+  }
+
+  static async start(options: AddressServiceOptions): Promise<AddressService> {
+    const { stateFolder, socketPath, hands, clock, version, log = silentLog } = options;
+    const lock = await lockFolder(stateFolder);
+    try {
+      const book = await AddressBook.open({
+        files: options.files ?? realFiles,
+        folder: stateFolder,
+        clock,
+        restMs: options.restMs ?? defaultRestMs,
+        log,
+      });
+      book.setBlocks(options.blocks, options.reserved);
+      const spool = new DelSpool(join(stateFolder, 'cni-spool'), log);
+      const cni: CniServer = new CniServer({
+        book,
+        hands,
+        log,
+        beforeAdd: (containerId, ifname) => spool.replayFor(cni, containerId, ifname),
+        ...(options.mtu === undefined ? {} : { mtu: options.mtu }),
+        ...(options.limitation === undefined ? {} : { limitation: options.limitation }),
+      });
+      const tidy = async () => {
+        try {
+          await spool.replay(cni);
+          await cni.sweep();
+        } catch (error) {
+          log.warn({ error: describeError(error) }, 'the sweep failed; the next one tries again');
+        }
+      };
+      // Before anyone can ask: a DEL that was remembered is older than any ADD to come.
+      await tidy();
+      const server = new HttpServer({ log });
+      options.addRoutes?.(server, book);
+      addAddressRoutes(server, { book, clock, version, cni: cniRoute(cni) });
+      await mkdir(dirname(socketPath), { recursive: true });
+      await chmod(stateFolder, 0o700);
+      await listenPrivately(server, socketPath);
+      let sweeping = Promise.resolve();
+      const timer = setInterval(() => {
+        sweeping = sweeping.then(tidy);
+      }, options.sweepEveryMs ?? defaultSweepEveryMs);
+      timer.unref();
+      return new AddressService(book, cni, async () => {
+        clearInterval(timer);
+        await server.close();
+        await sweeping;
+        await book.close();
+        await lock.release();
+      });
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+  }
+
+  /** The node's blocks, as the register has them; pods keep what they have. */
+  setBlocks(blocks: readonly PodBlock[], reserved: readonly Prefix[] = []): void {
+    this.book.setBlocks(blocks, reserved);
+  }
+
+  stop(): Promise<void> {
+    return this.#stop();
+  }
+}

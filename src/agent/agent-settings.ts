@@ -1,0 +1,40 @@
+import type { BgpPeer } from '../model/bgp-peer.ts';
+import type { Prefix } from '../net/prefix.ts';
+import type { Routing } from '../plan/desired-routes.ts';
+import type { TruthRules } from '../plan/node-truth.ts';
+
+export interface AgentSettings {
+  nodeName: string;
+  version: string;
+  rules: TruthRules;
+  /** cluster-pool-v2: ask for blocks as pods fill them, give empty ones back. */
+  byDemand: boolean;
+  /** By demand: how many addresses are kept ready. */
+  preAllocate: number;
+  routing: Routing;
+  directRoutes: boolean;
+  /** Ranges inside the blocks that no pod gets. */
+  reserved: readonly Prefix[];
+  configMap: { namespace: string; name: string } | undefined;
+  filePeers: readonly BgpPeer[];
+  /** What was last known. */
+  memoryPath: string;
+  /** How long a start waits for the API server before it goes on with what it last knew. */
+  apiGraceMs: number;
+  reportEveryMs: number;
+  /** Between asking the routers to look elsewhere (RFC 8326) and taking the routes back. */
+  drainGraceMs: number;
+}
+
+/** Several events in a row are one change. */
+export const coalesceMs = 30;
+export const maxCoalesceMs = 1_000;
+/** How often pod addresses are looked at for demand, and sessions for the report. */
+export const tickMs = 1_000;
+export const ticksToLookAgain = 30;
+/** Nothing was heard for so long although bookmarks come every minute: the API server is away. */
+export const awayMs = 90_000;
+/** An own block that is gone keeps its unreachable route so long after the routers were told. */
+export const lingerMs = 2_000;
+/** Of other nodes only; our own part is written at once. */
+export const memoryEveryMs = 30_000;

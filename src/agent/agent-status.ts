@@ -1,0 +1,156 @@
+/** How the agent is, for people: the socket's status, the NodeReport, the log. */
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { maxReported } from '../model/node-report-schema.ts';
+import type {
+  NodeReportStatus,
+  ReportedKernel,
+  ReportedSession,
+} from '../model/node-report-status.ts';
+import type { Condition } from '../model/object.ts';
+import type { Reason } from '../model/reasons.ts';
+import type { Finding } from '../plan/finding.ts';
+import type { OwnedBlock } from '../plan/node-truth.ts';
+import type { PodBlockUse } from '../plan/pod-address.ts';
+import type { AgentSettings } from './agent-settings.ts';
+
+export interface AgentState {
+  isReady: boolean;
+  reason: Reason;
+  detail: string;
+}
+
+export interface Observed {
+  owned: readonly OwnedBlock[];
+  use: readonly PodBlockUse[];
+  kernel: ReportedKernel;
+  /** All of ours in the kernel, as `ip route` would print them. */
+  routes: readonly string[];
+  sessions: readonly ReportedSession[];
+  findings: readonly Finding[];
+}
+
+/** The part of GET /v1/status that is not about addresses. */
+export interface AgentStatusJson {
+  node: string;
+  mode: { routing: string; directRoutes: boolean };
+  version: string;
+  ready: boolean;
+  reason: Reason;
+  detail: string;
+  since: string;
+  kernel: ReportedKernel & { routes: readonly string[] };
+  sessions: readonly ReportedSession[];
+  findings: readonly Finding[];
+}
+
+export class AgentStatus {
+  readonly #settings: AgentSettings;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #startedAt: string;
+  #state: AgentState = {
+    isReady: false,
+    reason: 'WaitingForCluster',
+    detail: 'the API server has not answered yet',
+  };
+  #since: string;
+  #observed: Observed | undefined;
+
+  constructor(settings: AgentSettings, clock: Clock, log: Log) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#log = log;
+    this.#startedAt = this.#since = this.#now();
+  }
+
+  get state(): AgentState {
+    return this.#state;
+  }
+
+  /** Not ready, for this reason; said once. */
+  waiting(reason: Reason, detail: string): AgentState {
+    const state = { isReady: false, reason, detail };
+    this.set(state);
+    return state;
+  }
+
+  set(state: AgentState): void {
+    const before = this.#state;
+    this.#state = state;
+    if (state.isReady !== before.isReady || state.reason !== before.reason) {
+      this.#since = this.#now();
+    } else if (state.detail === before.detail) {
+      return;
+    }
+    const { reason, detail, isReady } = state;
+    if (isReady) this.#log.info({ reason }, detail);
+    else this.#log.warn({ reason }, `not ready: ${detail}`);
+  }
+
+  /** Takes in what was seen, and gives it back as the NodeReport has it. */
+  report(observed: Observed): NodeReportStatus {
+    this.#observed = observed;
+    const { owned, use, kernel, sessions, findings } = observed;
+    const { isReady, reason, detail } = this.#state;
+    const condition: Condition = {
+      type: 'Ready',
+      status: isReady ? 'True' : 'False',
+      reason,
+      message: detail,
+      lastTransitionTime: this.#since,
+    };
+    return {
+      agentVersion: this.#settings.version,
+      startedAt: this.#startedAt,
+      blocks: owned.slice(0, maxReported).map(({ prefix, pool, isDraining }) => {
+        const used = use.find((one) => one.prefix.equals(prefix));
+        return {
+          cidr: prefix.toString(),
+          pool,
+          draining: isDraining,
+          pods: used?.pods ?? 0,
+          resting: used?.resting ?? 0,
+          total: String(used?.total ?? 0),
+        };
+      }),
+      kernel: {
+        ...kernel,
+        refused: kernel.refused.slice(0, maxReported),
+        ownRoutes: kernel.ownRoutes.slice(0, maxReported),
+      },
+      sessions: sessions.map(({ announced, ...session }) => ({
+        ...session,
+        announced: announced.slice(0, maxReported),
+      })),
+      findings: findings
+        .slice(0, maxReported)
+        .map(({ reason: word, cidr, detail: text }) => ({ reason: word, cidr, detail: text })),
+      conditions: [condition],
+    };
+  }
+
+  json(): AgentStatusJson {
+    const { nodeName, routing, directRoutes, version } = this.#settings;
+    const { isReady, reason, detail } = this.#state;
+    const kernel = this.#observed?.kernel ?? noKernel;
+    return {
+      node: nodeName,
+      mode: { routing, directRoutes },
+      version,
+      ready: isReady,
+      reason,
+      detail,
+      since: this.#since,
+      kernel: { ...kernel, routes: this.#observed?.routes ?? [] },
+      sessions: this.#observed?.sessions ?? [],
+      findings: this.#observed?.findings ?? [],
+    };
+  }
+
+  #now(): string {
+    return new Date(this.#clock.wallMs()).toISOString();
+  }
+}
+
+const noKernel: ReportedKernel = { wanted: 0, held: 0, repaired: 0, ownRoutes: [], refused: [] };

@@ -1,0 +1,222 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { nodeRouteProtocol } from '../kernel/route.ts';
+import { until } from '../kube/testing/tiny-api.ts';
+import { parsePrefix } from '../net/prefix.ts';
+import { tunnelDevice } from './route-keeper.ts';
+import { AgentBench } from './testing/agent-bench.ts';
+
+let bench: AgentBench;
+let uid: string;
+
+beforeEach(async () => {
+  bench = await AgentBench.make();
+  uid = bench.putNode('n1', '10.4.94.32');
+});
+afterEach(() => bench.end());
+
+const ready = () => until('it is ready', () => bench.agent.status.state.isReady);
+const give = (owner: string) => bench.book.allocate({ owner, families: ['ipv4'] });
+
+describe('what it brings in line', () => {
+  test('addresses, routes, announcements and the report follow from the blocks', async () => {
+    const other = bench.putNode('n2', '10.4.94.21');
+    bench.putBlock('10.5.115.0/24', 'n2', other);
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    bench.putBlock('10.5.116.0/24', 'n1', 'an earlier n1');
+    await bench.start();
+    await ready();
+    expect(bench.routes()).toEqual(['10.5.115.0/24 via 10.4.94.21', 'unreachable 10.5.113.0/24']);
+    expect(bench.prefixes()).toEqual(['10.5.113.0/24']);
+    expect(await give('pod')).toMatchObject({ kind: 'allocated' });
+    await until('the pod is in the report', () =>
+      (JSON.stringify(bench.reports.at(-1)) ?? '').includes('"pods":1'),
+    );
+    expect(bench.report()).toMatchObject({ nodeUID: uid, releases: [] });
+  });
+
+  test('a node that moves, comes or goes changes the direct routes', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start();
+    await ready();
+    const other = bench.putNode('n2', '10.4.94.21');
+    bench.putBlock('10.5.115.0/24', 'n2', other);
+    await until('a route', () => bench.routes().includes('10.5.115.0/24 via 10.4.94.21'));
+    bench.putNode('n2', '10.4.94.22');
+    await until('another', () => bench.routes().includes('10.5.115.0/24 via 10.4.94.22'));
+    bench.putNode('n2', '10.4.83.22');
+    await until('none', () => bench.routes().length === 1);
+  });
+
+  test('a Node that is only touched costs nothing', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    bench.putNode('n2', '10.4.94.21');
+    await bench.start();
+    await ready();
+    await until('all is quiet', () => bench.reports.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    bench.steps.length = 0;
+    for (let i = 0; i < 5; i++) bench.putNode('n2', '10.4.94.21');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(bench.steps).toEqual([]);
+    bench.putNode('n2', '10.4.94.22');
+    await until('a real change', () => bench.steps.length > 0);
+  });
+
+  test('a block comes: the kernel first. A block goes: the routers first', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start();
+    await ready();
+    bench.steps.length = 0;
+    bench.putBlock('10.5.114.0/24', 'n1', uid);
+    await until('it is announced', () => bench.prefixes().includes('10.5.114.0/24'));
+    expect(bench.steps.findIndex((step) => /^kernel.*114/.test(step))).toBeLessThan(
+      bench.steps.findIndex((step) => /^routers.*114/.test(step)),
+    );
+    bench.deleteBlock('10.5.114.0/24');
+    await until('it is withdrawn', () => !bench.prefixes().includes('10.5.114.0/24'));
+    expect(bench.routes()).toContain('unreachable 10.5.114.0/24');
+    await until('the route goes too', () => !bench.routes().join().includes('10.5.114.0/24'));
+  });
+
+  test('in mode kubernetes Node.spec.podCIDRs is the truth', async () => {
+    bench.putNode('n1', '10.4.94.32', { spec: { podCIDRs: ['10.7.0.0/24'] } });
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start({ rules: { source: 'node', families: 'auto' } });
+    await ready();
+    expect(bench.prefixes()).toEqual(['10.7.0.0/24']);
+    expect(bench.routes()).toEqual(['unreachable 10.7.0.0/24']);
+  });
+
+  test('the tunnel is made, and goes when the routing is native again', async () => {
+    const other = bench.putNode('n2', '10.4.83.21');
+    bench.putBlock('10.5.115.0/24', 'n2', other);
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start({ routing: 'vxlan' });
+    await ready();
+    expect(bench.routes()).toContain('10.5.115.0/24 via 10.5.115.1');
+    expect(await bench.kernel.link(tunnelDevice)).toMatchObject({ mtu: 1450, isUp: true });
+    const entries = await bench.kernel.forwardingEntries(tunnelDevice);
+    expect(entries.map(({ remote }) => `${remote}`)).toEqual(['10.4.83.21']);
+    await bench.stop();
+    await bench.start();
+    await ready();
+    expect(await bench.kernel.link(tunnelDevice)).toBeUndefined();
+  });
+});
+
+describe('what it lives with', () => {
+  test("strangers' changes to our routes are put back and counted; theirs are left alone", async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start();
+    await ready();
+    const own = [...bench.namespace.routes.values()][0]!;
+    const theirs = { ...own, prefix: parsePrefix('192.0.2.0/24')!, protocol: 4 };
+    bench.namespace.putRoute(theirs);
+    bench.namespace.dropRoute(own);
+    await until('it is back', () => bench.routes().includes('unreachable 10.5.113.0/24'));
+    bench.namespace.putRoute({
+      ...own,
+      prefix: parsePrefix('192.0.3.0/24')!,
+      protocol: nodeRouteProtocol,
+    });
+    await until('the false one is gone', () => !bench.routes().join().includes('192.0.3.0'));
+    expect(bench.routes()).toContain('unreachable 192.0.2.0/24');
+    await until('it is reported', () =>
+      (JSON.stringify(bench.reports.at(-1)) ?? '').includes('"repaired":2'),
+    );
+    expect(bench.metrics.text()).toContain('cadastre_agent_routes_repaired_total 2');
+  });
+
+  test('without the API server at its start it goes on with what it last knew', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start();
+    await ready();
+    await bench.stop();
+    bench.api.intercept = (_, response) => {
+      response.destroy();
+      return true;
+    };
+    await bench.start();
+    await ready();
+    expect(bench.agent.status.state.reason).toBe('WorkingFromMemory');
+    expect(await give('pod')).toMatchObject({ kind: 'allocated' });
+    expect(bench.prefixes()).toEqual(['10.5.113.0/24']);
+  });
+
+  test('a Node deleted under it: nothing new, and nothing announced that the register has given up', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start();
+    await ready();
+    bench.deleteNode('n1');
+    await until('it waits', () => bench.agent.status.state.reason === 'WaitingForNode');
+    bench.putBlock('10.5.113.0/24', 'n1', uid, 'Cooling');
+    await until('it gives out nothing', () => bench.book.use()[0]?.isDraining === true);
+    expect(await give('pod')).toMatchObject({ kind: 'refused' });
+    expect(bench.prefixes()).toEqual(['10.5.113.0/24']);
+    bench.deleteBlock('10.5.113.0/24');
+    await until('it is withdrawn', () => bench.prefixes().length === 0);
+  });
+
+  test('a Node to be drained: first GRACEFUL_SHUTDOWN, then nothing; and back', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start({
+      filePeers: [
+        {
+          name: 'tor',
+          address: '10.4.94.1',
+          port: 179,
+          asn: 64524,
+          localAsn: 64513,
+          families: ['ipv4'],
+          holdSeconds: 90,
+          gracefulRestartSeconds: 120,
+          nodeSelectors: [],
+        },
+      ],
+    });
+    await ready();
+    const annotations = { 'cadastre.dev/drain': 'true' };
+    bench.putNode('n1', '10.4.94.32', { metadata: { annotations } });
+    await until('graceful', () => bench.isGraceful);
+    expect(bench.prefixes()).toEqual(['10.5.113.0/24']);
+    await until('withdrawn', () => bench.prefixes().length === 0);
+    expect(bench.routes()).toEqual(['unreachable 10.5.113.0/24']);
+    bench.putNode('n1', '10.4.94.32');
+    await until('announced again', () => bench.prefixes().length === 1);
+    expect(bench.isGraceful).toBe(false);
+  });
+});
+
+describe('by demand', () => {
+  test('it asks for more before it runs out', async () => {
+    bench.putBlock('10.5.113.0/28', 'n1', uid);
+    await bench.start({ byDemand: true, preAllocate: 8 });
+    await ready();
+    const needs = (count: number) =>
+      until(`it needs ${count}`, () => {
+        const { ipv4 } = (bench.report()?.neededAddresses ?? {}) as { ipv4?: number };
+        return ipv4 === count;
+      });
+    await needs(8);
+    for (let i = 0; i < 9; i++) await give(`pod ${i}`);
+    await needs(24);
+  });
+
+  test('an empty block is given back by its uid, gives out nothing more, over a restart too', async () => {
+    bench.putBlock('10.5.113.0/28', 'n1', uid);
+    const block = bench.putBlock('10.5.114.0/28', 'n1', uid);
+    await bench.start({ byDemand: true, preAllocate: 4 });
+    await ready();
+    const releases = [{ cidr: '10.5.114.0/28', uid: block }];
+    await until('it is given back', () =>
+      (JSON.stringify(bench.report()?.releases) ?? '').includes(block),
+    );
+    expect(bench.report()?.releases).toEqual(releases);
+    await bench.stop();
+    await bench.start({ byDemand: true, preAllocate: 64 });
+    await ready();
+    expect(bench.book.use().map(({ isDraining }) => isDraining)).toEqual([false, true]);
+    bench.deleteBlock('10.5.114.0/28');
+    await until('the word is taken back', () => bench.report()?.releases?.toString() === '');
+  });
+});

@@ -1,0 +1,71 @@
+import { type Address, parseAddress } from '../net/address.ts';
+
+/** Where a pod is attached, as CNI names it. */
+export interface Attachment {
+  /** The name of the network configuration. */
+  network: string;
+  containerId: string;
+  ifname: string;
+  /** The path of the pod's namespace when it was added. */
+  netns: string;
+}
+
+/** What an owner holds: one address of each family it asked for. */
+export interface Allocation {
+  /** Never used twice: a late release of an older one is told apart by it. */
+  generation: number;
+  owner: string;
+  addresses: readonly Address[];
+  attachment?: Attachment;
+  /** Monotonic; undefined once claimed, or if it was never to expire. */
+  expiresAtMs: number | undefined;
+}
+
+export interface AllocationRecord {
+  generation: number;
+  owner: string;
+  addresses: string[];
+  attachment?: Attachment;
+  /**
+   * Time left, not a time of day: a clock that jumps while nobody runs must
+   * not free an address that somebody is about to claim.
+   */
+  expiresInMs?: number;
+}
+
+/** What the journal holds; `all` begins every file. */
+export type BookRecord =
+  | { kind: 'give'; allocation: AllocationRecord }
+  | { kind: 'claim'; generation: number }
+  | { kind: 'free'; generation: number; restMs: number }
+  /** So much time has passed for everything that expires or rests. */
+  | { kind: 'age'; ms: number }
+  | {
+      kind: 'all';
+      nextGeneration: number;
+      cursors: string[];
+      allocations: AllocationRecord[];
+      resting: Array<{ address: string; forMs: number }>;
+    };
+
+export function writeAllocation(allocation: Allocation, nowMs: number): AllocationRecord {
+  const { generation, owner, addresses, attachment, expiresAtMs } = allocation;
+  return {
+    generation,
+    owner,
+    addresses: addresses.map(String),
+    ...(attachment === undefined ? {} : { attachment }),
+    ...(expiresAtMs === undefined ? {} : { expiresInMs: Math.max(0, expiresAtMs - nowMs) }),
+  };
+}
+
+export function readAllocation(record: AllocationRecord, nowMs: number): Allocation {
+  const { generation, owner, addresses, attachment, expiresInMs } = record;
+  return {
+    generation,
+    owner,
+    addresses: addresses.map((text) => parseAddress(text)!),
+    ...(attachment === undefined ? {} : { attachment }),
+    expiresAtMs: expiresInMs === undefined ? undefined : nowMs + expiresInMs,
+  };
+}

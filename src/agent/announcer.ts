@@ -1,0 +1,107 @@
+/**
+ * Tells the routers, and knows how to leave them. What is announced comes from
+ * plan/desired-announcements; here it is only handed to the speaker.
+ */
+import type { Log } from '../base/log.ts';
+import type { Announcement } from '../bgp/announcement.ts';
+import type { PeerSettings } from '../bgp/peer-settings.ts';
+import type { RestartEvidence } from '../bgp/session-negotiation.ts';
+import type { PeerView } from '../bgp/speaker-peer.ts';
+import type { ReportedSession } from '../model/node-report-status.ts';
+import { type Family, families } from '../net/family.ts';
+import type { Prefix } from '../net/prefix.ts';
+import type { DesiredAnnouncement } from '../plan/desired-announcements.ts';
+import type { NodePeer } from '../plan/node-peers.ts';
+
+/** The part of the Speaker that is used here. */
+export interface SpeakerHands {
+  listen(): Promise<void>;
+  setPeers(all: readonly PeerSettings[]): ReadonlyArray<{ name: string; reason: string }>;
+  set(all: readonly Announcement[]): ReadonlyArray<{ announcement: Announcement; reason: string }>;
+  peers(): PeerView[];
+  announcedTo(name: string): { prefix: string; nextHop: string }[];
+  close(how: 'restart' | 'drain', words?: string): Promise<void>;
+}
+
+export interface AnnouncerOptions {
+  openSpeaker: (evidence: () => RestartEvidence) => SpeakerHands;
+  /** Whether an earlier run was alive so recently that the routers still keep its routes. */
+  hasRestarted: () => boolean;
+  log: Log;
+}
+
+export class Announcer {
+  readonly #o: AnnouncerOptions;
+  readonly #speaker: SpeakerHands;
+  #kept: readonly Prefix[] = [];
+  #announced: readonly DesiredAnnouncement[] = [];
+  #complaints = '';
+
+  constructor(options: AnnouncerOptions) {
+    this.#o = options;
+    this.#speaker = options.openSpeaker(() => this.#evidence());
+  }
+
+  /**
+   * To be called before the kernel is touched: which routes were there when we
+   * came. Only they prove that packets were forwarded all the time (RFC 4724).
+   */
+  async listen(kept: readonly Prefix[]): Promise<void> {
+    this.#kept = kept;
+    await this.#speaker.listen();
+  }
+
+  declare(
+    peers: readonly NodePeer[],
+    announcements: readonly DesiredAnnouncement[],
+    gracefulShutdown: boolean,
+  ): void {
+    this.#announced = announcements;
+    const refusedPeers = this.#speaker.setPeers(
+      peers.map((peer) => ({ ...peer, gracefulShutdown })),
+    );
+    const refused = this.#speaker.set(announcements);
+    const complaints = [
+      ...refusedPeers.map(({ name, reason }) => `peer ${name} is refused: ${reason}`),
+      ...refused.map(
+        ({ announcement, reason }) => `${announcement.prefix} is not announced: ${reason}`,
+      ),
+    ];
+    if (complaints.join() === this.#complaints) return;
+    this.#complaints = complaints.join();
+    for (const complaint of complaints) this.#o.log.error({ reason: 'PeerRefused' }, complaint);
+  }
+
+  sessions(): ReportedSession[] {
+    return this.#speaker.peers().map(({ name, address, asn, state, lastError }) => ({
+      peer: name,
+      address,
+      asn,
+      state,
+      ...(lastError === undefined ? {} : { lastError }),
+      announced: this.#speaker.announcedTo(name),
+    }));
+  }
+
+  /** Whether some router has yet to hear the last word. */
+  get isInSync(): boolean {
+    return this.#speaker
+      .peers()
+      .every(({ state, isInSync }) => state !== 'Established' || isInSync);
+  }
+
+  close(how: 'restart' | 'drain'): Promise<void> {
+    return this.#speaker.close(how);
+  }
+
+  #evidence(): RestartEvidence {
+    if (!this.#o.hasRestarted()) return { hasRestarted: false, forwarding: [] };
+    const wasKept = (family: Family) =>
+      this.#announced.every(
+        ({ prefix }) =>
+          prefix.includes(':') !== (family === 'ipv6') ||
+          this.#kept.some((route) => route.toString() === prefix),
+      );
+    return { hasRestarted: true, forwarding: families.filter(wasKept) };
+  }
+}

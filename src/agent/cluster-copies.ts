@@ -1,0 +1,193 @@
+/** The agent's copies of cluster state, and the knowledge that follows from them. */
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { ListWatch } from '../kube/list-watch.ts';
+import type { Kept } from '../kube/object-cache.ts';
+import type { Resource } from '../kube/resource.ts';
+import { type BgpAdvertisement, readBgpAdvertisement } from '../model/bgp-advertisement.ts';
+import { loadConfigMapObject } from '../model/bgp-config-map.ts';
+import { type BgpPeer, peerOfConfig, type ReadBgpPeer, readBgpPeer } from '../model/bgp-peer.ts';
+import { type ClusterNode, readNode } from '../model/node.ts';
+import { type Block, blockName, readBlock } from '../model/node-block.ts';
+import { identityOf, type KubeObject } from '../model/object.ts';
+import { bgpAdvertisements, bgpPeers, configMaps, nodeBlocks, nodes } from '../model/resources.ts';
+import type { RoutedNode } from '../plan/desired-routes.ts';
+import { nodeTruth, ownedBlocksByNode, type TruthRules } from '../plan/node-truth.ts';
+import type { Knowledge } from './knowledge.ts';
+
+export interface CopiesOptions {
+  client: KubeClient;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  nodeName: string;
+  rules: TruthRules;
+  /** A ConfigMap in the form of MetalLB and Cilium, followed as it changes. */
+  configMap: { namespace: string; name: string } | undefined;
+  /** Peers of a file, which does not change. */
+  filePeers: readonly BgpPeer[];
+  onChange: () => void;
+}
+
+export type View =
+  | { kind: 'known'; knowledge: Knowledge }
+  | { kind: 'unsynced' }
+  | {
+      kind: 'no-node';
+      detail: string;
+      /** What is left of an earlier knowledge: blocks the register still has under their uid. */
+      orphaned(before: Knowledge): Knowledge;
+    };
+
+export class ClusterCopies {
+  readonly #o: CopiesOptions;
+  readonly #nodes: ListWatch<ClusterNode>;
+  readonly #blocks: ListWatch<Block> | undefined;
+  readonly #peers: ListWatch<ReadBgpPeer>;
+  readonly #advertisements: ListWatch<BgpAdvertisement>;
+  readonly #config: ListWatch<Kept> | undefined;
+  /** The last configuration that could be understood: half of a new one announces half a network. */
+  #configPeers: readonly BgpPeer[] = [];
+
+  constructor(options: CopiesOptions) {
+    this.#o = options;
+    const { rules, configMap } = options;
+    this.#nodes = this.#copy(nodes, readNode);
+    this.#blocks = rules.source === 'register' ? this.#copy(nodeBlocks, keepBlock) : undefined;
+    this.#peers = this.#copy(bgpPeers, (object) => this.#keepPeer(object));
+    this.#advertisements = this.#copy(bgpAdvertisements, readBgpAdvertisement);
+    this.#config =
+      configMap &&
+      this.#copy(configMaps, (object) => this.#keepConfig(object), {
+        namespace: configMap.namespace,
+        fieldSelector: `metadata.name=${configMap.name}`,
+      });
+  }
+
+  start(signal: AbortSignal): void {
+    for (const copy of this.#all()) {
+      copy.start(signal);
+      copy.synced.then(this.#o.onChange, () => undefined);
+    }
+  }
+
+  /** How long the longest silent of them has heard nothing. */
+  silentMs(): number {
+    return Math.max(...this.#all().map((copy) => copy.silentMs()));
+  }
+
+  view(): View {
+    if (!this.#all().every((copy) => copy.hasSynced)) return { kind: 'unsynced' };
+    const { nodeName, rules, filePeers } = this.#o;
+    const node = this.#nodes.get(nodeName);
+    if (node === undefined) {
+      const detail = `there is no Node called ${nodeName}`;
+      return { kind: 'no-node', detail, orphaned: (before) => this.#orphaned(before) };
+    }
+    const blocks = [...(this.#blocks?.values() ?? [])];
+    const byNode = ownedBlocksByNode(rules.source, this.#nodes.values(), blocks);
+    const others: RoutedNode[] = [];
+    for (const { name, createdMs, addresses } of this.#nodes.values()) {
+      const own = byNode.get(name);
+      if (name === nodeName || own === undefined) continue;
+      others.push({ name, createdMs, addresses, blocks: own });
+    }
+    const objects = [...this.#peers.values()].flatMap((read) =>
+      read.kind === 'peer' ? [read.peer] : [],
+    );
+    return {
+      kind: 'known',
+      knowledge: {
+        node,
+        truth: nodeTruth(rules, node, blocks),
+        others,
+        peers: [...objects, ...filePeers, ...(this.#config?.size ? this.#configPeers : [])],
+        advertisements: [...this.#advertisements.values()],
+      },
+    };
+  }
+
+  /**
+   * The Node is gone, its pods may not be. Nobody else can have its blocks while
+   * the register keeps them for it, so they stay routed, and give out nothing.
+   */
+  #orphaned(before: Knowledge): Knowledge {
+    const blocks = before.truth.blocks
+      .filter(({ prefix, uid }) => {
+        if (this.#blocks === undefined) return true;
+        return this.#blocks.get(blockName(prefix))?.uid === uid;
+      })
+      .map((block) => ({ ...block, isDraining: true }));
+    return { ...before, truth: { kind: 'blocks', blocks } };
+  }
+
+  #all(): ListWatch<Kept>[] {
+    const all = [this.#nodes, this.#blocks, this.#peers, this.#advertisements, this.#config];
+    return all.filter((copy) => copy !== undefined) as unknown as ListWatch<Kept>[];
+  }
+
+  #copy<T extends Kept>(
+    resource: Resource,
+    read: (object: KubeObject) => T,
+    where: { namespace?: string; fieldSelector?: string } = {},
+  ): ListWatch<T> {
+    const { client, clock, log, metrics, onChange } = this.#o;
+    return new ListWatch<T>({
+      client,
+      clock,
+      log,
+      metrics,
+      resource,
+      ...where,
+      keep: (raw) => read(raw as KubeObject),
+      handler: {
+        // Kubelets touch every Node every few seconds; what is kept of it is mostly the same.
+        onPut: (next, prev) => {
+          if (prev === undefined || !isSame(next, prev)) onChange();
+        },
+        onDelete: onChange,
+      },
+    });
+  }
+
+  #keepPeer(object: KubeObject): ReadBgpPeer {
+    const read = readBgpPeer(object);
+    if (read.kind === 'malformed') {
+      const fields = { reason: 'MalformedConfig', peer: read.name };
+      this.#o.log.warn(fields, `BGPPeer ${read.name}: ${read.problem}`);
+    }
+    return read;
+  }
+
+  #keepConfig(object: KubeObject): Kept {
+    const { name, namespace } = object.metadata ?? {};
+    const result = loadConfigMapObject(object as { data?: Record<string, string> });
+    if (result.kind === 'config') {
+      this.#configPeers = result.config.peers.map(peerOfConfig);
+    } else {
+      const problems = result.problems.map(
+        ({ line, key, sentence }) => `${line}: ${key === '' ? '' : `${key}: `}${sentence}`,
+      );
+      this.#o.log.error(
+        { reason: 'MalformedConfig', configMap: `${namespace}/${name}`, problems },
+        'the BGP configuration cannot be used; the last good one stays',
+      );
+    }
+    // What changed is in #configPeers, not in what is kept.
+    this.#o.onChange();
+    return { ...identityOf(object), namespace };
+  }
+}
+
+function isSame(a: Kept, b: Kept): boolean {
+  const text = (kept: Kept) => JSON.stringify({ ...kept, resourceVersion: '' });
+  return text(a) === text(b);
+}
+
+function keepBlock(object: KubeObject): Block {
+  const read = readBlock(object);
+  if (read.kind === 'malformed') throw new Error(`MalformedBlock: ${read.problem}`);
+  return read.block;
+}

@@ -1,0 +1,404 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { parsePrefix } from '../../net/prefix.ts';
+import { AddressBook } from '../address-book.ts';
+import { CrashingFiles } from '../testing/crashing-files.ts';
+import { RecordingHands } from '../testing/recording-hands.ts';
+import { type CniInput, supportedVersions } from './cni-call.ts';
+import { CniServer } from './cni-server.ts';
+import { DelSpool, spoolName } from './del-spool.ts';
+
+let nowMs: number;
+let files: CrashingFiles;
+let book: AddressBook;
+let hands: RecordingHands;
+let server: CniServer;
+let limitation: string | undefined;
+
+beforeEach(async () => {
+  nowMs = 0;
+  limitation = undefined;
+  files = new CrashingFiles();
+  const clock = { wallMs: () => 0, monotonicMs: () => nowMs };
+  book = await AddressBook.open({ files, folder: '/state', clock, restMs: 0 });
+  setBlocks('10.0.0.0/24', 'fd00::/64');
+  hands = new RecordingHands();
+  for (const name of ['a', 'b', 'c']) hands.namespaces.add(`/run/netns/${name}`);
+  server = new CniServer({ book, hands, mtu: 1450, limitation: () => limitation });
+});
+
+function setBlocks(...blocks: string[]): void {
+  book.setBlocks(blocks.map((text) => ({ prefix: parsePrefix(text)!, isDraining: false })));
+}
+
+interface Call extends Partial<Omit<CniInput, 'stdin'>> {
+  stdin?: string;
+  config?: object;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: results are compared, not used
+type Told = any;
+
+async function call(command: string, { config = {}, ...more }: Call = {}): Promise<Told> {
+  const stdin = JSON.stringify({ cniVersion: '1.1.0', name: 'pods', type: 'cadastre', ...config });
+  const answer = await server.handle({
+    command,
+    containerId: 'a',
+    netns: '/run/netns/a',
+    ifname: 'eth0',
+    args: '',
+    plugin: 'cadastre',
+    stdin,
+    ...more,
+  });
+  // Through JSON, as on the wire.
+  const body = answer.body === undefined ? undefined : JSON.parse(JSON.stringify(answer.body));
+  expect(answer.isError).toBe(body?.code !== undefined);
+  return body;
+}
+
+const pod = (name: string): Call => ({ containerId: name, netns: `/run/netns/${name}` });
+const code = async (answer: Promise<Told>) => (await answer)?.code;
+const nothingLeft = () => expect([book.use()[0]?.pods ?? 0, hands.wired.size]).toEqual([0, 0]);
+
+describe('ADD', () => {
+  test('the result in 1.1.0', async () => {
+    const dns = { nameservers: ['10.96.0.10'] };
+    const host = expect.stringMatching(/^cad[0-9a-f]{12}$/);
+    expect(await call('ADD', { config: { dns } })).toEqual({
+      cniVersion: '1.1.0',
+      interfaces: [
+        { name: host, mac: '02:00:00:00:00:01', mtu: 1450 },
+        { name: 'eth0', mac: '02:00:00:00:00:02', mtu: 1450, sandbox: '/run/netns/a' },
+      ],
+      ips: [
+        { interface: 1, address: '10.0.0.2/32', gateway: '169.254.1.1' },
+        { interface: 1, address: 'fd00::2/128', gateway: 'fe80::1' },
+      ],
+      routes: [
+        { dst: '0.0.0.0/0', gw: '169.254.1.1' },
+        { dst: '::/0', gw: 'fe80::1' },
+      ],
+      dns,
+    });
+  });
+
+  test.each(['0.3.1', '0.4.0'])(
+    '%s names the version of every address and no MTU',
+    async (cniVersion) => {
+      const result = await call('ADD', { config: { cniVersion } });
+      expect(result.cniVersion).toBe(cniVersion);
+      expect(result.ips.map((ip: Told) => ip.version)).toEqual(['4', '6']);
+      expect(result.interfaces[1]).not.toHaveProperty('mtu');
+    },
+  );
+
+  test('1.0.0 has neither', async () => {
+    const result = await call('ADD', { config: { cniVersion: '1.0.0' } });
+    expect(result.ips[0]).not.toHaveProperty('version');
+    expect(result.interfaces[1]).not.toHaveProperty('mtu');
+  });
+
+  test('as IPAM plugin it gives addresses in their block and touches no interface', async () => {
+    const routes = [{ dst: '0.0.0.0/0' }];
+    const config = { type: 'ptp', ipam: { type: 'cadastre', families: ['ipv4'], routes } };
+    expect(await call('ADD', { config })).toEqual({
+      cniVersion: '1.1.0',
+      ips: [{ address: '10.0.0.2/24', gateway: '10.0.0.1' }],
+      routes,
+      dns: {},
+    });
+    expect(hands.calls).toEqual([]);
+    expect(await call('DEL', { config })).toBeUndefined();
+    nothingLeft();
+  });
+
+  test.each<[string, Call]>([
+    ['the ips capability', { config: { runtimeConfig: { ips: ['10.0.0.9/24'] } } }],
+    ['args', { config: { args: { cni: { ips: ['10.0.0.9'] } } } }],
+    ['CNI_ARGS', { args: 'IgnoreUnknown=1;IP=10.0.0.9' }],
+  ])('a requested address, by %s', async (_, asked) => {
+    expect((await call('ADD', asked)).ips[0].address).toBe('10.0.0.9/32');
+    const other = { ...asked, ...pod('b') };
+    expect(await code(call('ADD', other))).toBe(103);
+  });
+
+  test('a second ADD is refused; the first one keeps its address', async () => {
+    await call('ADD');
+    expect(await call('ADD')).toMatchObject({
+      code: 104,
+      msg: expect.stringContaining('10.0.0.2'),
+    });
+    expect(hands.wired.size).toBe(1);
+    expect(book.use()[0]?.pods).toBe(1);
+    expect((await call('ADD', { ifname: 'eth1' })).ips[0].address).toBe('10.0.0.3/32');
+  });
+
+  test('two at the same moment: one is refused', async () => {
+    const codes = await Promise.all([code(call('ADD')), code(call('ADD'))]);
+    expect(codes).toEqual([undefined, 104]);
+  });
+
+  test('one that was cut off half way is done again from the start', async () => {
+    const attachment = { network: 'pods', containerId: 'a', ifname: 'eth0', netns: '/run/netns/a' };
+    await book.allocate({
+      owner: 'cni:pods/a/eth0',
+      families: ['ipv4', 'ipv6'],
+      expiryMs: 60_000,
+      attachment,
+    });
+    expect((await call('ADD')).ips[0].address).toBe('10.0.0.3/32');
+    expect(book.use()[0]?.pods).toBe(1);
+  });
+
+  test('an interface that is left of a lost state is replaced; a stranger is not touched', async () => {
+    await call('ADD');
+    await book.release('cni:pods/a/eth0');
+    expect((await call('ADD')).ips[0].address).toBe('10.0.0.3/32');
+    hands.strangers.add('/run/netns/b eth0');
+    expect(await code(call('ADD', pod('b')))).toBe(100);
+    expect(hands.wired.size).toBe(1);
+    expect(book.use()[0]?.pods).toBe(1);
+  });
+});
+
+describe('ADD that fails leaves nothing behind', () => {
+  test.each<[string, number, Call]>([
+    ['no JSON', 6, { stdin: '{' }],
+    ['no object', 7, { stdin: '[]' }],
+    ['no name', 7, { config: { name: undefined } }],
+    ['another type', 7, { config: { type: 'bridge' } }],
+    ['a broken MTU', 7, { config: { mtu: 'big' } }],
+    ['a broken family', 7, { config: { families: ['ipx'] } }],
+    ['a broken section', 7, { config: { ipam: 'cadastre' } }],
+    ['a broken requested address', 7, { args: 'IP=10.0.0' }],
+    ['a plugin before it', 7, { config: { prevResult: { ips: [] } } }],
+    ['an unknown version', 1, { config: { cniVersion: '0.2.0' } }],
+    ['no version', 1, { config: { cniVersion: undefined } }],
+    ['a container without name', 4, { containerId: '' }],
+    ['a container with a path', 4, { containerId: '../x' }],
+    ['a bad interface name', 4, { ifname: 'a/b' }],
+    ['a long interface name', 4, { ifname: 'abcdefghijklmnop' }],
+    ['no namespace', 4, { netns: '' }],
+    ['a namespace that is not there', 3, { netns: '/run/netns/gone' }],
+    ['an address of another node', 103, { args: 'IP=10.9.9.9' }],
+  ])('%s: %i', async (_, want, bad) => {
+    const answer = await call('ADD', bad);
+    expect(answer).toMatchObject({ code: want, msg: expect.any(String) });
+    nothingLeft();
+  });
+
+  test('IPv6 where there is none', async () => {
+    setBlocks('10.0.0.0/24');
+    const both = { config: { families: ['ipv4', 'ipv6'] } };
+    expect(await call('ADD', both)).toMatchObject({
+      code: 102,
+      msg: 'this node has no IPv6 block',
+    });
+    nothingLeft();
+  });
+
+  test('no block yet, and one that was taken away', async () => {
+    await call('ADD');
+    setBlocks();
+    expect(await code(call('ADD', pod('b')))).toBe(11);
+    expect(await call('DEL')).toBeUndefined();
+    expect(hands.wired.size).toBe(0);
+  });
+
+  test('a full block', async () => {
+    setBlocks('10.0.0.0/30');
+    await call('ADD');
+    expect(await code(call('ADD', pod('b')))).toBe(101);
+    await call('DEL');
+    expect(await code(call('ADD', pod('b')))).toBeUndefined();
+  });
+
+  test('wiring that fails', async () => {
+    hands.failing = 'wire';
+    expect(await call('ADD')).toMatchObject({ code: 100, msg: 'the kernel refused to wire' });
+    nothingLeft();
+  });
+
+  test('a disk that is full, at every step of it', async () => {
+    for (let step = 0; step < 6; step++) {
+      let operation = 0;
+      files.failing = () => operation++ >= step;
+      const answer = await call('ADD');
+      files.failing = undefined;
+      if (answer.code === undefined) return expect(step).toBeGreaterThan(2);
+      expect(answer.code, `step ${step}`).toBe(105);
+      expect(hands.wired.size).toBe(0);
+      // If not even the release could be written, it expires.
+      nowMs += 60_000;
+      await server.sweep();
+      nothingLeft();
+    }
+    throw new Error('ADD never worked');
+  });
+});
+
+describe('DEL', () => {
+  test('is fine with what is not there, twice, and without a namespace', async () => {
+    expect(await call('DEL')).toBeUndefined();
+    await call('ADD');
+    hands.namespaces.clear();
+    expect(await call('DEL', { netns: '' })).toBeUndefined();
+    expect(await call('DEL')).toBeUndefined();
+    nothingLeft();
+  });
+
+  test('keeps the address as long as the interface cannot be removed', async () => {
+    await call('ADD');
+    hands.failing = 'unwire';
+    expect(await code(call('DEL'))).toBe(100);
+    expect(book.use()[0]?.pods).toBe(1);
+    hands.failing = undefined;
+    expect(await call('DEL')).toBeUndefined();
+    nothingLeft();
+  });
+});
+
+describe('CHECK', () => {
+  test('finds what is not as ADD left it', async () => {
+    const prevResult = await call('ADD');
+    const config = { prevResult };
+    expect(await call('CHECK', { config })).toBeUndefined();
+    expect(await code(call('CHECK'))).toBe(7);
+    expect(await code(call('CHECK', { config: { prevResult: { ips: [] } } }))).toBe(106);
+    hands.wired.clear();
+    expect(await call('CHECK', { config })).toMatchObject({
+      code: 106,
+      msg: expect.stringContaining('the host has no interface'),
+    });
+    await call('DEL');
+    expect(await code(call('CHECK', { config }))).toBe(106);
+  });
+
+  test('came with 0.4.0', async () => {
+    expect(await code(call('CHECK', { config: { cniVersion: '0.3.1' } }))).toBe(1);
+  });
+});
+
+describe('STATUS', () => {
+  test('fails before the node runs out, and says so', async () => {
+    expect(await call('STATUS', { containerId: '', ifname: '', netns: '' })).toBeUndefined();
+    setBlocks('10.0.0.0/27');
+    for (let i = 0; i < 27; i++) await book.allocate({ owner: `${i}`, families: ['ipv4'] });
+    expect(await call('STATUS')).toBeUndefined();
+    await book.allocate({ owner: 'one more', families: ['ipv4'] });
+    expect(await call('STATUS')).toMatchObject({
+      code: 50,
+      msg: expect.stringContaining('only 1'),
+    });
+    expect(await code(call('ADD', { config: { families: ['ipv4'] } }))).toBeUndefined();
+  });
+
+  test('no block, a missing family, and pods that are cut off', async () => {
+    setBlocks('10.0.0.0/24');
+    expect(await code(call('STATUS', { config: { families: ['ipv6'] } }))).toBe(50);
+    limitation = 'no router session is up';
+    expect(await call('STATUS')).toMatchObject({ code: 51, msg: limitation });
+    limitation = undefined;
+    setBlocks();
+    expect(await code(call('STATUS'))).toBe(50);
+    expect(await code(call('STATUS', { config: { cniVersion: '1.0.0' } }))).toBe(1);
+  });
+});
+
+describe('GC and the sweep', () => {
+  const valid = (...ids: string[]) => ({
+    'cni.dev/valid-attachments': ids.map((containerID) => ({ containerID, ifname: 'eth0' })),
+  });
+
+  test('GC frees what the runtime does not know, in its own network', async () => {
+    for (const name of ['a', 'b', 'c']) await call('ADD', pod(name));
+    await call('ADD', { ...pod('a'), ifname: 'eth1', config: { name: 'other' } });
+    await book.allocate({ owner: 'not of CNI', families: ['ipv4'] });
+    expect(await call('GC', { config: valid('a', 'c') })).toBeUndefined();
+    const owners = (await book.list()).map(({ owner }) => owner);
+    expect(owners).toEqual([
+      'cni:pods/a/eth0',
+      'cni:pods/c/eth0',
+      'cni:other/a/eth1',
+      'not of CNI',
+    ]);
+    expect(hands.wired.size).toBe(3);
+  });
+
+  test('GC with a list that cannot be read frees nothing; without one, everything', async () => {
+    await call('ADD');
+    for (const list of ['all', [{ containerID: 1 }], [null], { containerID: 'a' }]) {
+      expect(await code(call('GC', { config: { 'cni.dev/valid-attachments': list } }))).toBe(7);
+    }
+    expect(hands.wired.size).toBe(1);
+    expect(await call('GC')).toBeUndefined();
+    nothingLeft();
+  });
+
+  test('the sweep frees pods whose namespace is gone, and ADDs that were cut off', async () => {
+    await call('ADD');
+    await call('ADD', pod('b'));
+    const attachment = { network: 'pods', containerId: 'c', ifname: 'eth0', netns: '/run/netns/c' };
+    await book.allocate({ owner: 'x', families: ['ipv4'], expiryMs: 60_000, attachment });
+    hands.removeNamespace('/run/netns/a');
+    expect(await server.sweep()).toBe(1);
+    nowMs += 60_000;
+    expect(await server.sweep()).toBe(1);
+    expect((await book.list()).map(({ owner }) => owner)).toEqual(['cni:pods/b/eth0']);
+    expect(hands.wired.size).toBe(1);
+  });
+});
+
+test('a sweep that cannot see namespaces cuts nobody off: the interfaces are still there', async () => {
+  await call('ADD');
+  hands.namespaces.clear();
+  expect(await server.sweep()).toBe(0);
+  expect(hands.wired.size).toBe(1);
+});
+
+describe('a remembered DEL', () => {
+  test('is done at start, and before an ADD of the same container', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'del-spool-'));
+    try {
+      const spool = new DelSpool(folder);
+      const config = '{"cniVersion":"1.1.0","name":"pods","type":"cadastre"}';
+      const leave = (body = config) =>
+        writeFileSync(
+          join(folder, spoolName('a', 'eth0')),
+          `POST /cni HTTP/1.1\r\nHost: x\r\nCNI-Command: ADD\r\nCNI-ContainerID: a\r\nCNI-Ifname: eth0\r\nCNI-Plugin: cadastre\r\n\r\n${body}`,
+        );
+      await call('ADD');
+      leave();
+      hands.failing = 'unwire';
+      expect(await spool.replay(server)).toBe(0);
+      hands.failing = undefined;
+      expect(await spool.replay(server)).toBe(1);
+      nothingLeft();
+
+      await call('ADD');
+      leave();
+      const beforeAdd = (id: string, ifname: string) => spool.replayFor(server, id, ifname);
+      server = new CniServer({ book, hands, beforeAdd });
+      expect((await call('ADD')).ips[0].address).toBe('10.0.0.4/32');
+
+      leave('broken');
+      expect(await spool.replay(server)).toBe(1);
+      expect(readdirSync(folder)).toEqual([]);
+      expect(await new DelSpool(join(folder, 'none')).replay(server)).toBe(0);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+test('VERSION, and a command that is none', async () => {
+  expect(await call('VERSION')).toEqual({
+    cniVersion: '1.1.0',
+    supportedVersions: [...supportedVersions],
+  });
+  expect(await code(call(''))).toBe(4);
+  expect(await code(call('UPDATE'))).toBe(4);
+});

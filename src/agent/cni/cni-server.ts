@@ -1,0 +1,362 @@
+/**
+ * The CNI plugin's work, all of it in the agent; the plugin on the host only
+ * carries the call here and the answer back.
+ *
+ *   ADD   allocate (expires unless claimed) ─▶ wire ─▶ claim ─▶ result
+ *   DEL   unwire ─▶ free
+ *
+ * Every arrow is a place to die. Before the claim the allocation expires by
+ * itself, and the sweep removes the interface before it frees the address.
+ * An address is freed only after its interface is gone, never before: else the
+ * next pod could have it while the old one still answers.
+ *
+ * A failed ADD leaves nothing. A DEL of what is not there is fine. A second ADD
+ * for the same container is refused, unless the first one never finished.
+ */
+import { CadastreError, describeError } from '../../base/errors.ts';
+import { type Log, silentLog } from '../../base/log.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { hostLinkName } from '../../kernel/link.ts';
+import type { WiredPod } from '../../kernel/pod.ts';
+import type { Address } from '../../net/address.ts';
+import { shortage } from '../../plan/pod-address-demand.ts';
+import type { AddressBook, AllocateAnswer } from '../address-book.ts';
+import type { Allocation } from '../allocation.ts';
+import {
+  type CniConfig,
+  type CniInput,
+  checkEnvironment,
+  newestVersion,
+  readCommand,
+  readConfig,
+  readVersion,
+  supportedVersions,
+} from './cni-call.ts';
+import { type CniCode, CniError } from './cni-error.ts';
+import { addResult, ipamResult } from './cni-result.ts';
+import { OwnerTurns } from './owner-turns.ts';
+
+/** What CNI needs of the kernel. */
+export type PodHands = Pick<Kernel, 'wirePod' | 'unwirePod' | 'checkPod' | 'hasNamespace' | 'link'>;
+
+export interface CniAnswer {
+  isError: boolean;
+  /** For standard output; undefined where success has nothing to say. */
+  body: object | undefined;
+  code?: CniCode;
+}
+
+export interface CniServerOptions {
+  book: AddressBook;
+  hands: PodHands;
+  /** The MTU of pods whose configuration names none. */
+  mtu?: number;
+  /** Why pods that run now may have limited connectivity, if so; for STATUS. */
+  limitation?: () => string | undefined;
+  /** Done before an ADD: a DEL of the same container that is still remembered. */
+  beforeAdd?: (containerId: string, ifname: string) => Promise<void>;
+  log?: Log;
+}
+
+/** Longer than any wiring takes, shorter than anyone waits for an address. */
+const claimWithinMs = 60_000;
+
+interface Pod {
+  owner: string;
+  containerId: string;
+  ifname: string;
+  netns: string;
+  hostIfName: string;
+}
+
+export class CniServer {
+  readonly #options: CniServerOptions;
+  readonly #log: Log;
+  readonly #turns = new OwnerTurns();
+
+  constructor(options: CniServerOptions) {
+    this.#options = options;
+    this.#log = options.log ?? silentLog;
+  }
+
+  /** Never throws: everything is an answer. */
+  async handle(input: CniInput): Promise<CniAnswer> {
+    try {
+      return { isError: false, body: await this.#serve(input) };
+    } catch (error) {
+      const told = asCniError(error);
+      const { containerId, ifname, command } = input;
+      this.#log.warn({ command, containerId, ifname, error: describeError(told) }, 'CNI refused');
+      return { isError: true, body: told.toJson(readVersion(input.stdin)), code: told.code };
+    }
+  }
+
+  async #serve(input: CniInput): Promise<object | undefined> {
+    const command = readCommand(input);
+    if (command === 'VERSION') return { cniVersion: newestVersion, supportedVersions };
+    const config = readConfig(input, command);
+    if (command === 'STATUS') return this.#status(config);
+    if (command === 'GC') return this.#collect(config);
+    checkEnvironment(command, input);
+    const pod = podOf(config.network, input);
+    switch (command) {
+      case 'ADD':
+        await this.#options.beforeAdd?.(pod.containerId, pod.ifname);
+        return this.#turns.take(pod.owner, () => this.#add(config, pod));
+      case 'DEL':
+        return this.#turns.take(pod.owner, () => this.#delete(pod, config.isIpam));
+      case 'CHECK':
+        return this.#turns.take(pod.owner, () => this.#check(config, pod));
+    }
+  }
+
+  async #add(config: CniConfig, pod: Pod): Promise<object> {
+    const { book, hands } = this.#options;
+    if (!config.isIpam && config.prevResult !== undefined) {
+      throw new CniError(
+        'InvalidConfig',
+        'there is a prevResult: another plugin stands before this one in the list',
+        "cadastre makes the pod's interface and must be the first of its list",
+      );
+    }
+    if (!config.isIpam && !(await hands.hasNamespace(pod.netns))) {
+      throw new CniError('ContainerUnknown', `there is no network namespace at ${pod.netns}`);
+    }
+    const before = book.find(pod.owner);
+    if (before !== undefined && before.expiresAtMs === undefined) {
+      throw new CniError(
+        'AlreadyAdded',
+        `container ${pod.containerId} already has ${before.addresses.join(' and ')} on ${pod.ifname}`,
+        'DEL it first',
+      );
+    }
+    // The first ADD was cut off half way: as if it had never been.
+    if (before !== undefined) await this.#delete(pod, config.isIpam);
+    const { addresses } = await this.#allocate(config, pod);
+    if (config.isIpam) {
+      return this.#orRelease(pod, async () => {
+        await this.#claim(pod);
+        return ipamResult(config, addresses, book);
+      });
+    }
+    return this.#orRelease(pod, async () => {
+      const wired = await this.#wire(config, pod, addresses);
+      try {
+        await this.#claim(pod);
+      } catch (error) {
+        await hands.unwirePod(pod);
+        throw error;
+      }
+      return addResult(config, { ...pod, addresses }, wired);
+    });
+  }
+
+  async #allocate(config: CniConfig, pod: Pod): Promise<Allocation> {
+    const { book } = this.#options;
+    const served = book.families;
+    if (served.length === 0) {
+      throw new CniError('TryAgainLater', 'this node has no block of pod addresses yet');
+    }
+    const { owner, containerId, ifname, netns } = pod;
+    const answer = await book.allocate({
+      owner,
+      families: config.families ?? served,
+      requested: config.requested,
+      expiryMs: claimWithinMs,
+      attachment: { network: config.network, containerId, ifname, netns },
+    });
+    if (answer.kind === 'allocated') return answer.allocation;
+    throw refusal(answer);
+  }
+
+  async #wire(config: CniConfig, pod: Pod, addresses: readonly Address[]): Promise<WiredPod> {
+    const { hands } = this.#options;
+    const mtu = config.mtu ?? this.#options.mtu;
+    const wiring = {
+      hostIfName: pod.hostIfName,
+      netnsPath: pod.netns,
+      ifName: pod.ifname,
+      addresses,
+      ...(mtu === undefined ? {} : { mtu }),
+    };
+    try {
+      return await hands.wirePod(wiring);
+    } catch (error) {
+      const isThere = error instanceof CadastreError && error.code === 'LINK_EXISTS';
+      // The host's end bears this container's name: what is left of an agent that lost its
+      // state. A stranger's interface in the pod is not ours to remove.
+      if (!isThere || !(await hands.unwirePod(pod))) throw wiringFailed(error);
+    }
+    try {
+      return await hands.wirePod(wiring);
+    } catch (error) {
+      throw wiringFailed(error);
+    }
+  }
+
+  async #claim({ owner, containerId }: Pod): Promise<void> {
+    if (await this.#options.book.claim(owner)) return;
+    throw new CniError('TryAgainLater', `wiring ${containerId} took longer than a minute`);
+  }
+
+  /** If this fails too, the allocation is not claimed, and expires. */
+  async #orRelease<T>(pod: Pod, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      await this.#options.book.release(pod.owner).catch((refused) => {
+        const fields = { owner: pod.owner, error: describeError(refused) };
+        this.#log.warn(fields, 'an address is freed when it expires, not now');
+      });
+      throw error;
+    }
+  }
+
+  async #delete(pod: Pod, isIpam: boolean): Promise<undefined> {
+    const { book, hands } = this.#options;
+    try {
+      if (!isIpam) await hands.unwirePod(pod);
+    } catch (error) {
+      throw wiringFailed(error);
+    }
+    await book.release(pod.owner);
+    return undefined;
+  }
+
+  async #check(config: CniConfig, pod: Pod): Promise<undefined> {
+    const { book, hands } = this.#options;
+    if (config.prevResult === undefined) {
+      throw new CniError('InvalidConfig', 'prevResult is missing', 'CHECK needs it');
+    }
+    const allocation = book.find(pod.owner);
+    if (allocation === undefined) {
+      const what = `container ${pod.containerId} has no address on ${pod.ifname}`;
+      throw new CniError('CheckFailed', what, 'delete the pod; it is made anew');
+    }
+    const told = (config.prevResult.ips ?? []).map(({ address }) => address?.split('/')[0]);
+    const problems = allocation.addresses
+      .filter((address) => !told.includes(address.toString()))
+      .map((address) => `${address} is not in prevResult`);
+    if (!config.isIpam) {
+      const found = await hands.checkPod({
+        hostIfName: pod.hostIfName,
+        netnsPath: pod.netns,
+        ifName: pod.ifname,
+        addresses: allocation.addresses,
+      });
+      if (found.kind === 'broken') problems.push(...found.problems);
+    }
+    if (problems.length === 0) return undefined;
+    throw new CniError('CheckFailed', problems.join('; '), 'delete the pod; it is made anew');
+  }
+
+  #status(config: CniConfig): undefined {
+    const { book, limitation } = this.#options;
+    const limited = limitation?.();
+    if (limited !== undefined) throw new CniError('LimitedConnectivity', limited);
+    const use = book.use();
+    const short = shortage(use);
+    if (short !== undefined) {
+      throw new CniError('NotAvailable', short, 'give the node another block, or drain it');
+    }
+    const missing = config.families?.find((family) => !book.families.includes(family));
+    if (missing !== undefined) {
+      throw new CniError('NotAvailable', `this node has no ${missing} block`);
+    }
+    return undefined;
+  }
+
+  /** What the runtime does not know any more is freed. What is being added now is not its business. */
+  async #collect(config: CniConfig): Promise<undefined> {
+    const known = new Set(
+      config.validAttachments.map(({ containerID, ifname }) => `${containerID}/${ifname}`),
+    );
+    const gone = (await this.#options.book.list()).filter(({ attachment, expiresAtMs }) => {
+      if (attachment?.network !== config.network || expiresAtMs !== undefined) return false;
+      return !known.has(`${attachment.containerId}/${attachment.ifname}`);
+    });
+    await this.#removeAll(gone, config.isIpam);
+    return undefined;
+  }
+
+  /**
+   * Frees what nobody will ask us to: ADDs that were cut off, and pods whose
+   * namespace is gone. Called now and then. The path alone is no proof, because
+   * an agent that lost sight of the folder would cut off every pod: a namespace
+   * that is really gone has taken both ends of the pod's interface with it.
+   */
+  async sweep(): Promise<number> {
+    const { book, hands } = this.#options;
+    const gone = book.tick();
+    for (const allocation of await book.list()) {
+      const { attachment, expiresAtMs } = allocation;
+      if (attachment === undefined || attachment.netns === '' || expiresAtMs !== undefined)
+        continue;
+      if (await hands.hasNamespace(attachment.netns)) continue;
+      const hostIfName = hostLinkName(attachment.containerId, attachment.ifname);
+      if ((await hands.link(hostIfName)) === undefined) gone.push(allocation);
+    }
+    await this.#removeAll(gone, false);
+    return gone.length;
+  }
+
+  async #removeAll(gone: readonly Allocation[], isIpam: boolean): Promise<void> {
+    const { book } = this.#options;
+    let failure: unknown;
+    for (const { owner, attachment, generation } of gone) {
+      if (attachment === undefined || this.#turns.isBusy(owner)) continue;
+      const pod = podFor(owner, attachment);
+      await this.#turns
+        .take(owner, async () => {
+          // It may have been deleted, and added anew, while we waited.
+          if (book.find(owner)?.generation === generation) await this.#delete(pod, isIpam);
+        })
+        .catch((error) => {
+          failure = error;
+          this.#log.warn({ owner, error: describeError(error) }, 'could not free an address yet');
+        });
+    }
+    if (failure !== undefined) throw failure;
+  }
+}
+
+function podOf(network: string, { containerId, ifname, netns }: CniInput): Pod {
+  const owner = `cni:${network}/${containerId}/${ifname}`;
+  return podFor(owner, { containerId, ifname, netns });
+}
+
+function podFor(
+  owner: string,
+  { containerId, ifname, netns }: { containerId: string; ifname: string; netns: string },
+): Pod {
+  return { owner, containerId, ifname, netns, hostIfName: hostLinkName(containerId, ifname) };
+}
+
+function refusal(answer: Extract<AllocateAnswer, { kind: 'refused' }>): CniError {
+  const { reason, detail, retryAfterMs } = answer;
+  switch (reason) {
+    case 'NoFreeAddress':
+      if (retryAfterMs !== undefined) return new CniError('TryAgainLater', detail);
+      return new CniError('NoFreeAddress', detail, 'give the node another block, or drain it');
+    case 'FamilyNotServed':
+      return new CniError('FamilyNotServed', detail, 'give it one, or ask for the other family');
+    case 'AddressResting':
+      return new CniError('TryAgainLater', detail);
+    default:
+      return new CniError('RequestedRefused', detail, 'ask for another address, or for any');
+  }
+}
+
+function wiringFailed(error: unknown): CniError {
+  if (error instanceof CniError) return error;
+  const remedy = error instanceof CadastreError ? error.remedy : undefined;
+  return new CniError('WiringFailed', describeError(error), remedy, error);
+}
+
+function asCniError(error: unknown): CniError {
+  if (error instanceof CniError) return error;
+  if (error instanceof CadastreError && error.code === 'STATE_NOT_WRITTEN') {
+    return new CniError('NotWritten', describeError(error), error.remedy, error);
+  }
+  return new CniError('Internal', describeError(error), "see the agent's log", error);
+}

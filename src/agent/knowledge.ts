@@ -1,0 +1,98 @@
+/**
+ * Everything the agent derives its work from, in one value: its node, the blocks
+ * that the one source of truth gives it, the other nodes with theirs, and the
+ * routers. It comes from the API server, is kept on disk, and is read back when
+ * the API server is away.
+ */
+import type { BgpAdvertisement } from '../model/bgp-advertisement.ts';
+import type { BgpPeer } from '../model/bgp-peer.ts';
+import type { ClusterNode } from '../model/node.ts';
+import type { BlockRelease } from '../model/node-report.ts';
+import { parsePrefix } from '../net/prefix.ts';
+import type { RoutedNode } from '../plan/desired-routes.ts';
+import type { NodeTruth, OwnedBlock } from '../plan/node-truth.ts';
+
+export interface Knowledge {
+  readonly node: ClusterNode;
+  readonly truth: NodeTruth;
+  readonly others: readonly RoutedNode[];
+  readonly peers: readonly BgpPeer[];
+  readonly advertisements: readonly BgpAdvertisement[];
+}
+
+/** What is on disk: also the blocks we have given back, before anybody is told. */
+export interface Memory {
+  readonly knowledge: Knowledge;
+  readonly releases: readonly BlockRelease[];
+}
+
+/** Of a newer agent's file we know nothing, and say so. */
+const formatVersion = 1;
+
+interface BlockText extends Omit<OwnedBlock, 'prefix'> {
+  cidr: string;
+}
+
+interface MemoryText {
+  version: number;
+  node: ClusterNode;
+  truth: Omit<NodeTruth, 'blocks'> & { blocks: BlockText[] };
+  others: Array<Omit<RoutedNode, 'blocks'> & { blocks: string[] }>;
+  peers: BgpPeer[];
+  advertisements: BgpAdvertisement[];
+  releases: BlockRelease[];
+}
+
+export function writeMemory({ knowledge, releases }: Memory): string {
+  const { node, truth, others, peers, advertisements } = knowledge;
+  const text: MemoryText = {
+    version: formatVersion,
+    node,
+    truth: {
+      ...truth,
+      blocks: truth.blocks.map(({ prefix, ...rest }) => ({ ...rest, cidr: prefix.toString() })),
+    },
+    others: others.map((other) => ({
+      ...other,
+      blocks: other.blocks.map(({ prefix }) => prefix.toString()),
+    })),
+    peers: [...peers],
+    advertisements: [...advertisements],
+    releases: [...releases],
+  };
+  return `${JSON.stringify(text)}\n`;
+}
+
+/** Undefined if it is not what `writeMemory` wrote: then there is nothing to go on with. */
+export function readMemory(text: string): Memory | undefined {
+  let read: MemoryText;
+  try {
+    read = JSON.parse(text) as MemoryText;
+  } catch {
+    return undefined;
+  }
+  if (read?.version !== formatVersion) return undefined;
+  const { node, truth, others, peers, advertisements, releases } = read;
+  return {
+    knowledge: {
+      node,
+      truth: {
+        ...truth,
+        blocks: truth.blocks.flatMap(({ cidr, ...rest }) => {
+          const prefix = parsePrefix(cidr);
+          return prefix === undefined ? [] : [{ ...rest, prefix }];
+        }),
+      } as NodeTruth,
+      others: others.map((other) => ({
+        ...other,
+        blocks: other.blocks.flatMap((cidr) => {
+          const prefix = parsePrefix(cidr);
+          return prefix === undefined ? [] : [{ prefix }];
+        }),
+      })),
+      peers,
+      advertisements,
+    },
+    releases,
+  };
+}

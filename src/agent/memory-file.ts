@@ -1,0 +1,60 @@
+import { dirname } from 'node:path';
+import { describeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { DurableFiles } from './durable-files.ts';
+import { type Memory, readMemory, writeMemory } from './knowledge.ts';
+
+/**
+ * What the agent last knew, on disk, replaced whole: a crash leaves the old file
+ * or the new one. It may hold passwords of routers; the folder is root's alone.
+ */
+export class MemoryFile {
+  readonly #files: DurableFiles;
+  readonly #path: string;
+  readonly #log: Log;
+  #written = '';
+
+  constructor(files: DurableFiles, path: string, log: Log) {
+    this.#files = files;
+    this.#path = path;
+    this.#log = log;
+  }
+
+  /** A file that cannot be read is as good as none: the API server knows everything that is in it. */
+  async load(): Promise<Memory | undefined> {
+    try {
+      const bytes = await this.#files.read(this.#path);
+      if (bytes === undefined) return undefined;
+      const text = Buffer.from(bytes).toString('utf8');
+      const memory = readMemory(text);
+      if (memory === undefined) {
+        this.#log.warn({ path: this.#path }, 'what was last known cannot be read; it is ignored');
+      } else {
+        this.#written = text;
+      }
+      return memory;
+    } catch (error) {
+      const fields = { path: this.#path, error: describeError(error) };
+      this.#log.warn(fields, 'what was last known cannot be read; it is ignored');
+      return undefined;
+    }
+  }
+
+  /** Once it returns, it survives a power cut. Saying the same twice writes nothing. */
+  async save(memory: Memory): Promise<void> {
+    const text = writeMemory(memory);
+    if (text === this.#written) return;
+    const next = `${this.#path}.next`;
+    await this.#files.remove(next);
+    const file = await this.#files.open(next);
+    try {
+      await file.write(Buffer.from(text), 0);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await this.#files.rename(next, this.#path);
+    await this.#files.syncDirectory(dirname(this.#path));
+    this.#written = text;
+  }
+}

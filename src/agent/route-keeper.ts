@@ -1,0 +1,128 @@
+/**
+ * Keeps the kernel as it should be: interfaces of ours, neighbours, routes,
+ * forwarding. Each call declares everything. What differs although nothing new
+ * was declared is a stranger's doing: it is put back, counted and said.
+ */
+import type { Log } from '../base/log.ts';
+import type { Counter, Metrics } from '../base/metrics.ts';
+import type { Kernel, RefusedRoute } from '../kernel/kernel.ts';
+import { isOurLink } from '../kernel/link.ts';
+import { nodeRouteProtocol, routeText, settle } from '../kernel/route.ts';
+import { type Family, families } from '../net/family.ts';
+import type { DesiredRoutes, DesiredTunnel, Uplink } from '../plan/desired-routes.ts';
+
+/** Ours by its prefix. One tunnel a node. */
+export const tunnelDevice = 'cad_vxlan';
+/** As Cilium and flannel: any number will do, as long as all nodes have the same. */
+export const tunnelVni = 1;
+
+export interface KeptRoutes {
+  wanted: number;
+  /** Ours that the kernel holds now. */
+  held: number;
+  refused: ReadonlyArray<{ route: string; reason: string }>;
+  /** How often a stranger's change was put back since the start. */
+  repaired: number;
+}
+
+export class RouteKeeper {
+  readonly #kernel: Kernel;
+  readonly #log: Log;
+  readonly #repairs: Counter;
+  #declared = '';
+  #repaired = 0;
+  #refused = '';
+
+  constructor(kernel: Kernel, log: Log, metrics: Metrics) {
+    this.#kernel = kernel;
+    this.#log = log;
+    this.#repairs = metrics.counter(
+      'cadastre_agent_routes_repaired_total',
+      'Routes of ours that somebody else changed and that were put back.',
+    );
+  }
+
+  /** The interfaces that lead to other nodes. */
+  async uplinks(): Promise<Uplink[]> {
+    const [links, addresses] = await Promise.all([this.#kernel.links(), this.#kernel.addresses()]);
+    return links
+      .filter(({ name, isUp }) => isUp && name !== 'lo' && !isOurLink(name))
+      .map(({ name, mtu }) => ({ name, mtu, addresses: addresses.get(name) ?? [] }))
+      .filter((uplink) => uplink.addresses.length > 0)
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async declare({ routes, tunnel }: DesiredRoutes): Promise<KeptRoutes> {
+    await this.#forward(new Set(routes.map(({ prefix }) => prefix.family)));
+    await this.#keepTunnel(tunnel);
+    const declared = routes.map((route) => routeText(settle(route))).join('\n');
+    const outcome = await this.#kernel.setRoutes(routes);
+    const changed = outcome.added + outcome.replaced + outcome.removed;
+    if (declared === this.#declared && changed > 0) {
+      this.#repaired += changed;
+      this.#repairs.inc({}, changed);
+      const { added, replaced, removed } = outcome;
+      this.#log.warn(
+        { reason: 'RouteRepaired', added, replaced, removed },
+        'somebody changed routes of ours; they are as they should be again',
+      );
+    }
+    this.#declared = declared;
+    const refused = outcome.refused.map(refusedText);
+    this.#tellRefused(refused);
+    return {
+      wanted: routes.length,
+      held: (await this.#kernel.routes({ protocol: nodeRouteProtocol })).length,
+      refused,
+      repaired: this.#repaired,
+    };
+  }
+
+  async #forward(served: ReadonlySet<Family>): Promise<void> {
+    for (const family of families) {
+      if (!served.has(family)) continue;
+      const setting = { kind: 'forwarding', family } as const;
+      if ((await this.#kernel.readSetting(setting)) !== 1) {
+        await this.#kernel.writeSetting(setting, 1);
+        this.#log.info({ family }, `forwarding of ${family} packets is on now`);
+      }
+    }
+  }
+
+  async #keepTunnel(tunnel: DesiredTunnel | undefined): Promise<void> {
+    const held = await this.#kernel.link(tunnelDevice);
+    if (tunnel === undefined) {
+      if (held !== undefined) await this.#kernel.deleteLink(tunnelDevice);
+      return;
+    }
+    const { local, mac, mtu } = tunnel;
+    // Where it begins cannot be changed in place.
+    const isRight =
+      held?.tunnel?.vni === tunnelVni && held.tunnel.local?.equals(local) && held.mac === mac;
+    if (held !== undefined && !isRight) await this.#kernel.deleteLink(tunnelDevice);
+    if (!isRight) {
+      const spec = { kind: 'vxlan', name: tunnelDevice, vni: tunnelVni, local, mac, mtu } as const;
+      await this.#kernel.createTunnel(spec);
+    }
+    if (!isRight || !held?.isUp || held.mtu !== mtu) {
+      await this.#kernel.changeLink(tunnelDevice, { isUp: true, mtu });
+    }
+    await this.#kernel.setAddresses(tunnelDevice, tunnel.addresses);
+    await this.#kernel.setForwardingEntries(tunnelDevice, tunnel.forwardingEntries);
+    await this.#kernel.setNeighbours(tunnelDevice, tunnel.neighbours);
+  }
+
+  /** Once for each set of refusals, not every time it is declared again. */
+  #tellRefused(refused: ReadonlyArray<{ route: string; reason: string }>): void {
+    const text = JSON.stringify(refused);
+    if (text === this.#refused) return;
+    this.#refused = text;
+    for (const { route, reason } of refused) {
+      this.#log.error({ reason: 'RouteRefused', route }, `the kernel refused ${route}: ${reason}`);
+    }
+  }
+}
+
+function refusedText({ route, reason, detail }: RefusedRoute): { route: string; reason: string } {
+  return { route: routeText(settle(route)), reason: `${reason}: ${detail}` };
+}

@@ -1,0 +1,195 @@
+/** An agent on a bench: a tiny API server, a kernel in memory, and a speaker that writes down what it is told. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../base/clock.ts';
+import { silentLog } from '../../base/log.ts';
+import { Metrics } from '../../base/metrics.ts';
+import type { Announcement } from '../../bgp/announcement.ts';
+import { FakeNamespace } from '../../kernel/fake/fake-namespace.ts';
+import { FakeKernel } from '../../kernel/fake-kernel.ts';
+import type { Route } from '../../kernel/route.ts';
+import { KubeClient } from '../../kube/client.ts';
+import { type Asked, sendJson, TinyApi } from '../../kube/testing/tiny-api.ts';
+import { blockName } from '../../model/node-block.ts';
+import { parseAddress } from '../../net/address.ts';
+import { parsePrefix } from '../../net/prefix.ts';
+import { AddressBook } from '../address-book.ts';
+import { Agent } from '../agent.ts';
+import type { AgentSettings } from '../agent-settings.ts';
+import type { SpeakerHands } from '../announcer.ts';
+import { realFiles } from '../durable-files.ts';
+
+const group = '/apis/cadastre.dev/v1alpha1';
+
+/** Writes down every declaration, in the order in which kernel and routers hear of it. */
+class WatchedKernel extends FakeKernel {
+  readonly #steps: string[];
+
+  constructor(namespace: FakeNamespace, steps: string[]) {
+    super(new Map(), namespace);
+    this.#steps = steps;
+  }
+
+  override async setRoutes(all: readonly Route[], protocol?: number) {
+    this.#steps.push(`kernel ${all.map(({ prefix }) => prefix).join(' ')}`);
+    return super.setRoutes(all, protocol);
+  }
+}
+
+export class AgentBench {
+  readonly api: TinyApi;
+  readonly folder: string;
+  readonly namespace = new FakeNamespace();
+  readonly steps: string[] = [];
+  readonly kernel: FakeKernel;
+  readonly metrics = new Metrics();
+  announced: readonly Announcement[] = [];
+  isGraceful = false;
+  readonly reports: Array<Record<string, unknown>> = [];
+  agent!: Agent;
+  book!: AddressBook;
+  #stop = new AbortController();
+  #running: Promise<void> | undefined;
+  #client: KubeClient | undefined;
+
+  private constructor(api: TinyApi) {
+    this.api = api;
+    this.folder = mkdtempSync(join(tmpdir(), 'cad-agent-'));
+    const eth0 = this.namespace.addLink({
+      name: 'eth0',
+      kind: '',
+      mac: '02:00:00:00:00:01',
+      mtu: 1500,
+    });
+    eth0.addresses.push({ address: parseAddress('10.4.94.32')!, length: 24 });
+    this.namespace.setUp(eth0, true);
+    this.kernel = new WatchedKernel(this.namespace, this.steps);
+    api.intercept = (asked, response) => this.#intercept(asked, response);
+  }
+
+  static async make(): Promise<AgentBench> {
+    return new AgentBench(await TinyApi.start());
+  }
+
+  async start(change: Partial<AgentSettings> = {}): Promise<void> {
+    this.#stop = new AbortController();
+    this.#client = new KubeClient(this.api.access(), {});
+    this.book = await AddressBook.open({
+      files: realFiles,
+      folder: this.folder,
+      clock: systemClock,
+      restMs: 0,
+    });
+    this.agent = new Agent({
+      client: this.#client,
+      kernel: this.kernel,
+      book: this.book,
+      files: realFiles,
+      openSpeaker: () => this.#speaker(),
+      hasRestarted: () => false,
+      settings: {
+        nodeName: 'n1',
+        version: 'test',
+        rules: { source: 'register', families: 'auto' },
+        byDemand: false,
+        preAllocate: 8,
+        routing: 'native',
+        directRoutes: true,
+        reserved: [],
+        configMap: undefined,
+        filePeers: [],
+        memoryPath: join(this.folder, 'last-known.json'),
+        apiGraceMs: 50,
+        reportEveryMs: 10,
+        drainGraceMs: 100,
+        ...change,
+      },
+      clock: systemClock,
+      random: () => 0.5,
+      log: silentLog,
+      metrics: this.metrics,
+    });
+    this.#running = this.agent.run(this.#stop.signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+    await this.book?.close();
+    await this.#client?.close();
+  }
+
+  async end(): Promise<void> {
+    await this.stop();
+    await this.api.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** The uid of the Node. */
+  putNode(name: string, address: string, more: Record<string, unknown> = {}): string {
+    const status = { addresses: [{ type: 'InternalIP', address }] };
+    return this.api.put(`/api/v1/nodes/${name}`, { status, ...more }).metadata.uid;
+  }
+
+  deleteNode(name: string): void {
+    this.api.delete(`/api/v1/nodes/${name}`);
+  }
+
+  putBlock(cidr: string, name: string, uid: string, phase = 'Active'): string {
+    const spec = { cidr, pool: 'p', node: { name, uid }, phase };
+    return this.api.put(this.#blockPath(cidr), { spec }).metadata.uid;
+  }
+
+  deleteBlock(cidr: string): void {
+    this.api.delete(this.#blockPath(cidr));
+  }
+
+  /** Of the node's own protocol, as text: `unreachable 10.5.113.0/24`. */
+  routes(): string[] {
+    return [...this.namespace.routes.values()]
+      .map(({ type, prefix, via }) =>
+        [type === 'unicast' ? '' : `${type} `, prefix, via ? ` via ${via}` : ''].join(''),
+      )
+      .sort();
+  }
+
+  prefixes(): string[] {
+    return this.announced.map(({ prefix }) => prefix);
+  }
+
+  /** What the operator reads. */
+  report(): Record<string, unknown> | undefined {
+    return this.api.object(`${group}/nodereports/n1`)?.spec as Record<string, unknown> | undefined;
+  }
+
+  #blockPath(cidr: string): string {
+    return `${group}/nodeblocks/${blockName(parsePrefix(cidr)!)}`;
+  }
+
+  #intercept({ method, path, body }: Asked, response: Parameters<typeof sendJson>[0]): boolean {
+    if (method !== 'PATCH' || !path.endsWith('/status')) return false;
+    const object = this.api.object(path.slice(0, -'/status'.length));
+    if (path.includes('/nodereports/') && object !== undefined) this.reports.push(body.status);
+    sendJson(response, object === undefined ? 404 : 200, object ?? { code: 404 });
+    return true;
+  }
+
+  #speaker(): SpeakerHands {
+    return {
+      listen: async () => undefined,
+      setPeers: (all) => {
+        this.isGraceful = all.some(({ gracefulShutdown }) => gracefulShutdown === true);
+        return [];
+      },
+      set: (all) => {
+        this.announced = all;
+        this.steps.push(`routers ${all.map(({ prefix }) => prefix).join(' ')}`);
+        return [];
+      },
+      peers: () => [],
+      announcedTo: () => [],
+      close: async () => undefined,
+    };
+  }
+}

@@ -1,0 +1,65 @@
+import { CadastreError } from '../../base/errors.ts';
+import type { Link } from '../../kernel/link.ts';
+import type { PodCheck, PodPlace, PodWiring, WiredPod } from '../../kernel/pod.ts';
+import type { PodHands } from '../cni/cni-server.ts';
+
+/** Wires nothing, and remembers what it would have: for tests of what is asked of the kernel. */
+export class RecordingHands implements PodHands {
+  readonly namespaces = new Set<string>();
+  /** By the host's end. */
+  readonly wired = new Map<string, PodWiring>();
+  /** Interfaces of strangers in pods, as `NETNS IFNAME`. */
+  readonly strangers = new Set<string>();
+  readonly calls: string[] = [];
+  /** Makes the named call fail. */
+  failing: string | undefined;
+
+  /** As the kernel does it: the pod's interface goes with it, on both ends. */
+  removeNamespace(path: string): void {
+    this.namespaces.delete(path);
+    for (const [name, { netnsPath }] of this.wired) {
+      if (netnsPath === path) this.wired.delete(name);
+    }
+  }
+
+  async link(name: string): Promise<Link | undefined> {
+    return this.wired.has(name) ? ({ name } as Link) : undefined;
+  }
+
+  async hasNamespace(path: string): Promise<boolean> {
+    return this.namespaces.has(path);
+  }
+
+  async wirePod(wiring: PodWiring): Promise<WiredPod> {
+    this.#called('wire', wiring);
+    const isTaken = this.strangers.has(`${wiring.netnsPath} ${wiring.ifName}`);
+    if (isTaken || this.wired.has(wiring.hostIfName)) {
+      throw new CadastreError('LINK_EXISTS', `there is already an interface ${wiring.ifName}`);
+    }
+    for (const other of this.wired.values()) {
+      for (const address of wiring.addresses) {
+        if (other.addresses.some((own) => own.equals(address))) {
+          throw new Error(`${address} is wired twice`);
+        }
+      }
+    }
+    this.wired.set(wiring.hostIfName, wiring);
+    return { hostMac: '02:00:00:00:00:01', podMac: '02:00:00:00:00:02', mtu: wiring.mtu ?? 1500 };
+  }
+
+  async unwirePod(place: PodPlace): Promise<boolean> {
+    this.#called('unwire', place);
+    return this.wired.delete(place.hostIfName);
+  }
+
+  async checkPod(wiring: PodWiring): Promise<PodCheck> {
+    this.#called('check', wiring);
+    if (this.wired.has(wiring.hostIfName)) return { kind: 'fine' };
+    return { kind: 'broken', problems: [`the host has no interface ${wiring.hostIfName}`] };
+  }
+
+  #called(what: string, { hostIfName }: PodPlace): void {
+    this.calls.push(`${what} ${hostIfName}`);
+    if (this.failing === what) throw new Error(`the kernel refused to ${what}`);
+  }
+}

@@ -1,0 +1,105 @@
+import type { Command } from 'commander';
+import { CadastreError } from '../base/errors.ts';
+import { ApiError } from '../kube/api-error.ts';
+import { pause } from '../kube/backoff.ts';
+import { KubeClient } from '../kube/client.ts';
+import { loadKubeConfig } from '../kube/kubeconfig.ts';
+import { drainAnnotation } from '../model/keys.ts';
+import type { NodeReportStatus } from '../model/node-report-status.ts';
+import { nodeReports, nodes } from '../model/resources.ts';
+import type { Door } from './door.ts';
+
+interface DrainFlags {
+  kubeconfig?: string;
+  context?: string;
+  undo?: boolean;
+  timeout: string;
+}
+
+/**
+ * `cadastre drain NODE`: its routes are taken back from the routers, and every
+ * step is said as the node's own report shows it. Pods are not touched: that is
+ * `kubectl drain`, before or after.
+ */
+export function registerDrain(program: Command, door: Door): void {
+  program
+    .command('drain')
+    .argument('<node>')
+    .description("take a node's routes back from its routers, before it goes; or bring them back")
+    .option('--undo', 'announce its blocks again')
+    .option('--timeout <seconds>', 'how long to wait for the word of its agent', '60')
+    .option('--kubeconfig <file>', 'the cluster (default: $KUBECONFIG, the pod, ~/.kube/config)')
+    .option('--context <name>', 'the context of the kubeconfig')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ cadastre drain node1            # first GRACEFUL_SHUTDOWN, then withdraw
+  $ cadastre drain node1 --undo`,
+    )
+    .action((node: string, flags: DrainFlags) => runDrain(node, flags, door));
+}
+
+async function runDrain(node: string, flags: DrainFlags, door: Door): Promise<void> {
+  const seconds = Number(flags.timeout);
+  if (!(seconds >= 0 && seconds <= 3600)) {
+    throw new CadastreError('BAD_FLAG', `--timeout=${flags.timeout} is not within 0 to 3600`);
+  }
+  const access = await loadKubeConfig({
+    ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
+    ...(flags.context === undefined ? {} : { context: flags.context }),
+  });
+  const client = new KubeClient(access, { connections: 1 });
+  try {
+    const isUndo = flags.undo === true;
+    const body = { metadata: { annotations: { [drainAnnotation]: isUndo ? null : 'true' } } };
+    await client.patch(nodes, node, { type: 'merge', body });
+    door.say(isUndo ? `${node} is asked to announce again` : `${node} is asked to leave`);
+    const isDone = await follow(client, node, isUndo, door, seconds * 1000);
+    if (isDone) return;
+    door.say(`the agent of ${node} has not said so within ${seconds} s; the wish stands`);
+    door.exitCode = 1;
+  } finally {
+    await client.close();
+  }
+}
+
+async function follow(
+  client: KubeClient,
+  node: string,
+  isUndo: boolean,
+  door: Door,
+  withinMs: number,
+): Promise<boolean> {
+  const deadlineMs = door.clock.monotonicMs() + withinMs;
+  const told = new Set<string>();
+  do {
+    const sessions = (await readReport(client, node))?.sessions ?? [];
+    const up = sessions.filter(({ state }) => state === 'Established');
+    const isDone = ({ announced }: (typeof up)[number]) => announced.length > 0 === isUndo;
+    for (const session of up.filter(isDone)) {
+      if (told.has(session.peer)) continue;
+      told.add(session.peer);
+      const { peer, address, announced } = session;
+      const what = announced.map(({ prefix }) => prefix).join(', ');
+      door.say(`${peer} (${address}): ${isUndo ? `told of ${what}` : 'everything withdrawn'}`);
+    }
+    if (sessions.length > 0 && up.length > 0 && up.every(isDone)) return true;
+    await pause(500);
+  } while (door.clock.monotonicMs() < deadlineMs);
+  return false;
+}
+
+async function readReport(client: KubeClient, node: string): Promise<NodeReportStatus | undefined> {
+  try {
+    return (
+      await client.get<{ status?: NodeReportStatus } & { metadata: { name: string } }>(
+        nodeReports,
+        node,
+      )
+    ).status;
+  } catch (error) {
+    if (error instanceof ApiError && error.isNotFound) return undefined;
+    throw error;
+  }
+}

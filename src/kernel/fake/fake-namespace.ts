@@ -1,0 +1,158 @@
+/** One network namespace in memory: what a kernel keeps for it, and the rules it would enforce. */
+import type { Address } from '../../net/address.ts';
+import { Prefix } from '../../net/prefix.ts';
+import type { KernelEvent, Way } from '../kernel.ts';
+import type { ForwardingEntry, Link, LinkAddress, Neighbour } from '../link.ts';
+import type { MasqueradeRules } from '../masquerade.ts';
+import { type KernelRoute, mainTable, routeKey } from '../route.ts';
+
+export interface FakeLink extends Link {
+  addresses: LinkAddress[];
+  neighbours: Map<string, Neighbour>;
+  forwarding: Map<string, ForwardingEntry>;
+  /** The other end of a veth, and where it is. */
+  peer?: { namespace: FakeNamespace; name: string };
+}
+
+/** Why the kernel would not take a route, as errno. */
+export type RouteObjection = 'EEXIST' | 'ENETDOWN' | 'ENETUNREACH' | 'ENODEV';
+
+export class FakeNamespace {
+  readonly links = new Map<string, FakeLink>();
+  /** By routeKey: one route a place. */
+  readonly routes = new Map<string, KernelRoute>();
+  readonly settings = new Map<string, number>();
+  readonly listeners = new Set<(event: KernelEvent) => void>();
+  masquerade: MasqueradeRules | undefined;
+  #nextIndex = 1;
+
+  constructor() {
+    this.addLink({ name: 'lo', kind: '', mac: '00:00:00:00:00:00', mtu: 65536 }).isUp = true;
+  }
+
+  addLink(spec: Pick<Link, 'name' | 'kind' | 'mac' | 'mtu'> & Partial<FakeLink>): FakeLink {
+    const link: FakeLink = {
+      index: this.#nextIndex++,
+      isUp: false,
+      hasCarrier: false,
+      addresses: [],
+      neighbours: new Map(),
+      forwarding: new Map(),
+      ...spec,
+    };
+    this.links.set(link.name, link);
+    this.tellLink(link, 'set');
+    return link;
+  }
+
+  setUp(link: FakeLink, isUp: boolean): void {
+    link.isUp = isUp;
+    const other = link.peer?.namespace.links.get(link.peer.name);
+    link.hasCarrier = isUp && (other?.isUp ?? true);
+    if (other) other.hasCarrier = link.hasCarrier;
+    if (!isUp) this.#dropRoutesOf(link.name);
+    this.tellLink(link, 'set');
+  }
+
+  /** With its other end, and everything that hangs on either. */
+  removeLink(name: string): boolean {
+    const link = this.links.get(name);
+    if (!link) return false;
+    this.links.delete(name);
+    this.#dropRoutesOf(name);
+    this.tellLink(link, 'removed');
+    link.peer?.namespace.removeLink(link.peer.name);
+    return true;
+  }
+
+  /** As when the last reference to the namespace goes. */
+  destroy(): void {
+    for (const name of [...this.links.keys()]) this.removeLink(name);
+  }
+
+  /** What the kernel would say to a settled route; `mayReplace` for a place that is ours. */
+  objection(route: KernelRoute, mayReplace: boolean): RouteObjection | undefined {
+    if (!mayReplace && this.routes.has(routeKey(route))) return 'EEXIST';
+    if (route.type !== 'unicast') return undefined;
+    const link = this.links.get(route.device ?? this.#deviceTowards(route.via)?.name ?? '');
+    if (!link) return route.device === undefined ? 'ENETUNREACH' : 'ENODEV';
+    if (!link.isUp) return 'ENETDOWN';
+    if (route.via && !route.isOnLink && !isLinkLocal(route.via)) {
+      if (this.#deviceTowards(route.via) !== link) return 'ENETUNREACH';
+    }
+    return undefined;
+  }
+
+  putRoute(route: KernelRoute): void {
+    const device = route.device ?? this.#deviceTowards(route.via)?.name;
+    const held = device === undefined ? route : { ...route, device };
+    this.routes.set(routeKey(held), held);
+    this.tell({ kind: 'route', change: 'set', route: held });
+  }
+
+  dropRoute(route: KernelRoute): void {
+    if (!this.routes.delete(routeKey(route))) return;
+    this.tell({ kind: 'route', change: 'removed', route });
+  }
+
+  /** The longest prefix of the main table and of the interfaces' own networks, then the metric. */
+  wayTo(to: Address): Way | undefined {
+    const candidates: { length: number; metric: number; way: Way | undefined }[] = [];
+    for (const { name, addresses, isUp } of this.links.values()) {
+      for (const { address, length } of addresses) {
+        if (address.equals(to)) return { device: 'lo', isLocal: true, source: to };
+        if (!isUp || !Prefix.of(address, length).contains(to)) continue;
+        const way = { device: name, isLocal: false, source: address };
+        candidates.push({ length, metric: 0, way });
+      }
+    }
+    for (const route of this.routes.values()) {
+      const { prefix, type, metric = 0, table, device = 'lo', via, source } = route;
+      if (table !== mainTable || !prefix.contains(to)) continue;
+      const way = {
+        device,
+        isLocal: false,
+        ...(via ? { via } : {}),
+        ...(source ? { source } : {}),
+      };
+      const { length } = prefix;
+      candidates.push({ length, metric, way: type === 'unicast' ? way : undefined });
+    }
+    candidates.sort((x, y) => y.length - x.length || x.metric - y.metric);
+    return candidates[0]?.way;
+  }
+
+  tell(event: KernelEvent): void {
+    for (const listener of this.listeners) {
+      setImmediate(() => {
+        if (this.listeners.has(listener)) listener(event);
+      });
+    }
+  }
+
+  tellLink(link: FakeLink, change: 'set' | 'removed'): void {
+    this.tell({ kind: 'link', change, link: plainLink(link) });
+  }
+
+  #deviceTowards(via: Address | undefined): FakeLink | undefined {
+    if (!via) return undefined;
+    return [...this.links.values()].find(
+      ({ isUp, addresses }) =>
+        isUp && addresses.some(({ address, length }) => Prefix.of(address, length).contains(via)),
+    );
+  }
+
+  /** Silently, as in Linux: the interface's own event stands for them. */
+  #dropRoutesOf(device: string): void {
+    for (const [key, route] of this.routes) if (route.device === device) this.routes.delete(key);
+  }
+}
+
+export function plainLink(link: FakeLink): Link {
+  const { index, name, kind, mac, mtu, isUp, hasCarrier, tunnel } = link;
+  return { index, name, kind, mac, mtu, isUp, hasCarrier, ...(tunnel ? { tunnel } : {}) };
+}
+
+function isLinkLocal(address: Address): boolean {
+  return address.family === 'ipv6' && address.w0 >>> 22 === 0xfe80 >>> 6;
+}

@@ -1,0 +1,80 @@
+/**
+ * deploy/agent.yaml grants what the agent needs: it is applied with kubectl and
+ * the agent runs as its service account, with nothing else. Its peers come from
+ * the ConfigMap of the fifth document's form.
+ */
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeKubeconfig } from '../parts/kubeconfig.ts';
+import { Cluster, shortLease } from '../world/cluster.ts';
+import { eventually } from '../world/eventually.ts';
+import { ClusterAgent } from './cluster-agent.ts';
+
+let cluster: Cluster;
+let agent: ClusterAgent | undefined;
+
+beforeAll(async () => {
+  cluster = await Cluster.start();
+}, 120_000);
+
+afterAll(async () => {
+  await agent?.stop();
+  await cluster?.stop();
+});
+
+test('the agent does all its work with the rights of deploy/agent.yaml', async () => {
+  await cluster.leader([
+    '--ipam=cluster-pool',
+    '--cluster-pool-ipv4-cidr=10.5.112.0/21',
+    ...shortLease,
+  ]);
+  const applied = await cluster.kubectl(['apply', '-f', 'deploy/agent.yaml']);
+  expect(applied.exitCode, applied.stderr).toBe(0);
+  const account = '/api/v1/namespaces/kube-system/serviceaccounts/cadastre-agent';
+  const { status } = await cluster.must<{ status: { token: string } }>('POST', `${account}/token`, {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: {},
+  });
+  const kubeconfigPath = join(cluster.dir, 'agent-kubeconfig');
+  const users = { agent: { token: status.token } };
+  writeKubeconfig(kubeconfigPath, { server: cluster.api.url, caFile: cluster.api.caFile, users });
+
+  const config = (peers: string) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'bgp-config', namespace: 'kube-system' },
+    data: { 'config.yaml': `peers:\n${peers}` },
+  });
+  const configMaps = '/api/v1/namespaces/kube-system/configmaps';
+  const peer = (address: string, label: string) =>
+    `- { peer-address: ${address}, peer-asn: 64524, my-asn: 64513, node-selectors: [{ match-labels: { rack: "${label}" } }] }\n`;
+  const both = peer('127.0.0.94', '94') + peer('127.0.0.83', '83');
+  await cluster.must('POST', configMaps, config(both));
+  await cluster.createNode('n1', { labels: { rack: '83' }, addresses: ['10.4.83.7'] });
+  agent = new ClusterAgent({
+    node: 'n1',
+    dir: cluster.dir,
+    kubeconfigPath,
+    flags: ['--kernel=fake', '--ipam=cluster-pool', '--bgp-config-map=kube-system/bgp-config'],
+  });
+  await agent.start();
+  await agent.whenReason('AgentReady');
+  const peers = async () => (await agent!.status()).agent.sessions.map(({ address }) => address);
+  await eventually(async () => expect(await peers()).toEqual(['127.0.0.83']));
+
+  // A configuration that cannot be understood changes nothing; a better one does.
+  await cluster.must('PUT', `${configMaps}/bgp-config`, config('- { peer-adress: x }\n'));
+  await eventually(() => expect(agent!.tail()).toContain('MalformedConfig'));
+  expect(await peers()).toEqual(['127.0.0.83']);
+  await cluster.must('PUT', `${configMaps}/bgp-config`, config(peer('127.0.0.84', '83')));
+  await eventually(async () => expect(await peers()).toEqual(['127.0.0.84']));
+
+  await eventually(async () => {
+    const report = '/apis/cadastre.dev/v1alpha1/nodereports/n1';
+    const { status: seen } = await cluster.must<{ status: object }>('GET', report);
+    expect(seen).toMatchObject({ sessions: [{ address: '127.0.0.84' }] });
+  });
+  const refused = cluster.requests.ofOperators().filter(({ code }) => code === 403);
+  expect(refused).toEqual([]);
+}, 120_000);

@@ -1,0 +1,91 @@
+/** The CNI project's own client as judge: libcni drives our plugin through real conflists. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ensureCnitool } from '../../scripts/cnitool.mjs';
+import { ensureShim } from '../../scripts/shim.mjs';
+import { addNamespace, inside, type Namespace, sweepNamespaces } from '../kernel/namespaces.ts';
+import { TestNode } from './test-node.ts';
+
+const run = promisify(execFile);
+const cnitool = ensureCnitool();
+
+describe.skipIf(cnitool === undefined)('cnitool (needs Go)', () => {
+  let node: TestNode;
+  let pod: Namespace;
+
+  const lists = {
+    alone: { cniVersion: '1.1.0', plugins: [{ type: 'cadastre' }] },
+    chained: {
+      cniVersion: '1.0.0',
+      // Debian's portmap (1.1.1) looks for its rules in the tables of both families, whatever a pod has.
+      disableCheck: true,
+      plugins: [
+        { type: 'cadastre' },
+        { type: 'portmap', capabilities: { portMappings: true } },
+        { type: 'tuning', mac: '02:11:22:33:44:66' },
+      ],
+    },
+    'other-ipam': {
+      cniVersion: '1.0.0',
+      plugins: [{ type: 'ptp', ipam: { type: 'cadastre', routes: [{ dst: '0.0.0.0/0' }] } }],
+    },
+  };
+
+  beforeAll(async () => {
+    await sweepNamespaces({ isOver: false });
+    node = await TestNode.create(['10.79.0.0/24', 'fd79::/64']);
+    await node.startAgent();
+    mkdirSync(join(node.folder, 'net.d'));
+    for (const [name, list] of Object.entries(lists)) {
+      const path = join(node.folder, 'net.d', `${name}.conflist`);
+      writeFileSync(path, JSON.stringify({ name, ...list }));
+    }
+  });
+  beforeEach(async () => {
+    pod = await addNamespace();
+  });
+  afterAll(async () => {
+    await node.remove();
+    await sweepNamespaces({ isOver: true });
+  });
+
+  /** Its standard output, or what it complained about. */
+  async function ask(command: string, network: string): Promise<string> {
+    const env = {
+      ...process.env,
+      CADASTRE_SOCKET: node.socketPath,
+      CADASTRE_CNI_SPOOL: join(node.folder, 'state/cni-spool'),
+      NETCONFPATH: join(node.folder, 'net.d'),
+      CNI_PATH: `${dirname(ensureShim()!)}:/usr/lib/cni`,
+      CAP_ARGS: '{"portMappings":[{"hostPort":8080,"containerPort":80,"protocol":"tcp"}]}',
+    };
+    const words = [`--net=${node.namespace.path}`, cnitool!, command, network, pod.path];
+    try {
+      return (await run('nsenter', words, { env })).stdout;
+    } catch (error) {
+      return `FAILED: ${(error as { stderr: string }).stderr}`;
+    }
+  }
+
+  test.each(Object.keys(lists))('%s: add, check, again, del, del', async (network) => {
+    const result = JSON.parse(await ask('add', network)) as { ips: Array<{ address: string }> };
+    await inside(node.namespace, `ping -c 1 -W 5 ${result.ips[0]!.address.split('/')[0]}`);
+    expect(await ask('check', network)).toBe('');
+    expect(await ask('add', network)).toContain('already has');
+    expect(await ask('del', network)).toBe('');
+    expect(await ask('del', network)).toBe('');
+    expect(await node.allocations()).toEqual([]);
+  });
+
+  test('status and gc, of 1.1.0', async () => {
+    expect(await ask('status', 'alone')).toBe('');
+    await ask('add', 'alone');
+    expect(await ask('gc', 'alone')).toBe('');
+    expect(await node.allocations()).toEqual([]);
+    await node.killAgent();
+    expect(await ask('status', 'alone')).toContain('does not answer');
+  });
+});

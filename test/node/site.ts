@@ -1,0 +1,172 @@
+import { execFile } from 'node:child_process';
+import { connect, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ensureShim } from '../../scripts/shim.mjs';
+import { addNamespace, deleteNamespace, inside, ip, type Namespace } from '../kernel/namespaces.ts';
+import { type PartProcess, startPart } from '../parts/part-process.ts';
+import type { Cluster } from '../world/cluster.ts';
+import { ClusterAgent } from './cluster-agent.ts';
+
+const run = promisify(execFile);
+
+/** Two nodes on one link, the third behind the router. */
+export const hosts = {
+  a: { address: '10.4.94.32', gateway: '10.4.94.1', rack: '94' },
+  b: { address: '10.4.94.21', gateway: '10.4.94.1', rack: '94' },
+  c: { address: '10.4.83.7', gateway: '10.4.83.1', rack: '83' },
+} as const;
+export type HostName = keyof typeof hosts;
+export const hostNames = Object.keys(hosts) as HostName[];
+
+export interface Pod {
+  namespace: Namespace;
+  ipv4: string;
+  ipv6: string;
+}
+
+/** Inside a namespace: every connection to 127.0.0.1:PORT comes out of a Unix socket, which knows no namespaces. */
+const relay = `const [port, path] = process.argv.slice(1);
+require('node:net').createServer((near) => {
+  const far = require('node:net').connect(path);
+  near.on('error', () => far.destroy()).on('close', () => far.destroy()).pipe(far);
+  far.on('error', () => near.destroy()).on('close', () => near.destroy()).pipe(near);
+}).listen(Number(port), '127.0.0.1');`;
+
+/** Three nodes and a router, each a network namespace, in a cluster. */
+export class Site {
+  readonly cluster: Cluster;
+  readonly router: Namespace;
+  readonly nodes: Record<HostName, Namespace>;
+  readonly agents = {} as Record<HostName, ClusterAgent>;
+  readonly pods = {} as Record<HostName, Pod>;
+  readonly #parts: PartProcess[] = [];
+  #door: Server | undefined;
+
+  private constructor(cluster: Cluster, router: Namespace, nodes: Record<HostName, Namespace>) {
+    this.cluster = cluster;
+    this.router = router;
+    this.nodes = nodes;
+  }
+
+  static async make(cluster: Cluster): Promise<Site> {
+    const router = await addNamespace();
+    const nodes = {} as Record<HostName, Namespace>;
+    await ip(`-n ${router.name} link add br94 type bridge`);
+    await ip(`-n ${router.name} addr add 10.4.94.1/24 dev br94`);
+    await ip(`-n ${router.name} link set br94 up`);
+    await inside(router, 'sysctl -qw net.ipv4.ip_forward=1');
+    for (const name of hostNames) {
+      const { address, gateway, rack } = hosts[name];
+      const node = await addNamespace();
+      nodes[name] = node;
+      const link = `to-${name}`;
+      await ip(`-n ${router.name} link add ${link} type veth peer name eth0 netns ${node.name}`);
+      if (name === 'c') await ip(`-n ${router.name} addr add ${gateway}/24 dev ${link}`);
+      else await ip(`-n ${router.name} link set ${link} master br94`);
+      await ip(`-n ${router.name} link set ${link} up`);
+      await ip(`-n ${node.name} addr add ${address}/24 dev eth0`);
+      await ip(`-n ${node.name} link set eth0 up`);
+      await ip(`-n ${node.name} route add default via ${gateway}`);
+      await cluster.createNode(name, { addresses: [address], labels: { rack } });
+    }
+    return new Site(cluster, router, nodes);
+  }
+
+  /** Agents run inside their nodes from now on, and still find the API server at its address. */
+  async moveIn(): Promise<void> {
+    const path = join(this.cluster.dir, 'api.sock');
+    const port = Number(new URL(this.cluster.api.url).port);
+    this.#door = createServer((near) => {
+      const far = connect(port, '127.0.0.1');
+      near
+        .on('error', () => far.destroy())
+        .on('close', () => far.destroy())
+        .pipe(far);
+      far
+        .on('error', () => near.destroy())
+        .on('close', () => near.destroy())
+        .pipe(near);
+    }).listen(path);
+    for (const name of hostNames) {
+      const command = [process.execPath, '-e', relay, String(port), path];
+      this.startInside(this.nodes[name], `relay-${name}`, command);
+    }
+  }
+
+  startInside(namespace: Namespace, name: string, command: string[]): PartProcess {
+    const part = startPart({
+      name,
+      binary: 'nsenter',
+      args: [`--net=${namespace.path}`, ...command],
+      logFile: join(this.cluster.dir, `${name}.log`),
+      dir: this.cluster.dir,
+    });
+    this.#parts.push(part);
+    return part;
+  }
+
+  /** All agents with these flags, those that run already by an update. */
+  async startAgents(...flags: string[]): Promise<void> {
+    await Promise.all(
+      hostNames.map(async (name) => {
+        await this.agents[name]?.stop();
+        const netns = this.nodes[name].path;
+        this.agents[name] = new ClusterAgent({
+          node: name,
+          dir: this.cluster.dir,
+          kubeconfigPath: this.cluster.api.kubeconfigPath,
+          flags: ['--ipam=cluster-pool', `--netns=${netns}`, ...flags],
+          ...(this.#door === undefined ? {} : { inside: netns }),
+        });
+        await this.agents[name].start();
+      }),
+    );
+    for (const name of hostNames) await this.agents[name].whenReason('AgentReady');
+  }
+
+  async addPods(): Promise<void> {
+    for (const name of hostNames) this.pods[name] = await this.#addPod(name);
+  }
+
+  ping(from: Namespace, address: string): Promise<string> {
+    return inside(from, `ping -c 1 -W 5 ${address}`);
+  }
+
+  /** Which way a packet of the node itself would go. */
+  wayOf(namespace: Namespace, address: string): Promise<string> {
+    return ip(`-n ${namespace.name} route get ${address}`);
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(hostNames.map((name) => this.agents[name]?.stop()));
+    await Promise.all(this.#parts.map((part) => part.kill9()));
+    this.#door?.close();
+    const pods = Object.values(this.pods).map(({ namespace }) => namespace);
+    for (const one of [...pods, ...Object.values(this.nodes), this.router]) {
+      await deleteNamespace(one);
+    }
+  }
+
+  /** As a runtime does it, with the plugin that it would call. */
+  async #addPod(name: HostName): Promise<Pod> {
+    const namespace = await addNamespace();
+    const plugin = run(ensureShim()!, [], {
+      env: {
+        CADASTRE_SOCKET: this.agents[name].socket,
+        CNI_COMMAND: 'ADD',
+        CNI_CONTAINERID: namespace.name,
+        CNI_NETNS: namespace.path,
+        CNI_IFNAME: 'eth0',
+        CNI_PATH: '/usr/lib/cni',
+      },
+    });
+    plugin.child.stdin?.end(
+      JSON.stringify({ cniVersion: '1.1.0', name: 'pods', type: 'cadastre' }),
+    );
+    const { ips } = JSON.parse((await plugin).stdout) as { ips: Array<{ address: string }> };
+    const of = (mark: string) =>
+      ips.find(({ address }) => address.includes(mark))?.address.split('/')[0] ?? '';
+    return { namespace, ipv4: of('.'), ipv6: of(':') };
+  }
+}
