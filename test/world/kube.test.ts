@@ -358,7 +358,7 @@ describe('behind a proxy that lies', () => {
       }
     });
     clearInterval(relists);
-    for (let i = 0; required.some((fault) => proxy.counts[fault] === 0) && i < 200; i += 1) {
+    for (let i = 0; required.some((fault) => proxy.counts[fault] === 0) && i < 1_000; i += 1) {
       proxy.dropWatches();
       await through
         .create(configMaps, { metadata: { name: `more-${i}` } }, { namespace })
