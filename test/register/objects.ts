@@ -174,26 +174,44 @@ export function reportObject(nodeName: string, spec: ReportSpec): KubeObject {
   };
 }
 
+/** Objects are never altered, so each version of one needs to be read only once. */
+function once<T extends object>(read: (object: KubeObject) => T): (object: KubeObject) => T {
+  const known = new WeakMap<KubeObject, T>();
+  return (object) => {
+    const found = known.get(object) ?? read(object);
+    known.set(object, found);
+    return found;
+  };
+}
+
+const readers = {
+  pool: once(readPool),
+  node: once(readNode),
+  block: once(blockOf),
+  ciliumNode: once(readCiliumNode),
+  report: once(readNodeReport),
+};
+
 /** Puts any object of a kind the register knows into it, as a watch would. */
 export function put(register: Register, object: KubeObject): void {
   switch (object.kind) {
     case 'IPPool': {
-      const read = readPool(object);
+      const read = readers.pool(object);
       if (read.kind === 'pool') register.putPool(read.pool);
       else register.removePool(read.identity.name);
       break;
     }
     case 'Node':
-      register.putNode(readNode(object));
+      register.putNode(readers.node(object));
       break;
     case 'NodeBlock':
-      register.putBlock(blockOf(object));
+      register.putBlock(readers.block(object));
       break;
     case 'CiliumNode':
-      register.putCiliumNode(readCiliumNode(object));
+      register.putCiliumNode(readers.ciliumNode(object));
       break;
     case 'NodeReport':
-      register.putReport(readNodeReport(object));
+      register.putReport(readers.report(object));
       break;
     default:
       throw new Error(`the register knows no ${object.kind}`);
