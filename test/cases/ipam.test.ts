@@ -7,10 +7,13 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { desiredPoolStatus } from '../../src/plan/pool-status.ts';
+import { nodeObject, poolObject, second } from '../register/objects.ts';
 import { clusterPoolCases, demandCase, overlapCase } from './ipam-cluster-pool.ts';
 import { incidentCases } from './ipam-incidents.ts';
 import { multiPoolCases } from './ipam-multi-pool.ts';
 import { rangeAllocatorCases } from './ipam-range-allocator.ts';
+import { Site } from './ipam-site.ts';
 
 // Every file has a shape of its own.
 type Case = any;
@@ -79,4 +82,22 @@ test('docs/cases.md has a row for each case where ours differs, and no row of an
   expect(rows).toEqual(oursDiffers);
   const ids = files.flatMap(([file]) => load(file).map(({ id }) => id));
   expect(ids).toEqual(expect.arrayContaining(oursDiffers));
+});
+
+test('the free blocks of a pool count down before it is exhausted', () => {
+  const cluster = new Site([], [poolObject('p', { cidrs: ['10.0.0.0/22'] })]);
+  const seen = ['a', 'b', 'c', 'd'].map((name) => {
+    cluster.put(nodeObject(name));
+    cluster.serve(name);
+    const { register } = cluster;
+    const status = desiredPoolStatus(register, register.poolSet.get('p')!, second(0));
+    const exhausted = status.conditions!.find(({ type }) => type === 'Exhausted');
+    return `${status.free} free, exhausted: ${exhausted?.status}`;
+  });
+  expect(seen).toEqual([
+    '3 free, exhausted: False',
+    '2 free, exhausted: False',
+    '1 free, exhausted: False',
+    '0 free, exhausted: True',
+  ]);
 });
