@@ -2,7 +2,7 @@ import { poolFamilies } from '../model/ip-pool.ts';
 import { apiVersion } from '../model/keys.ts';
 import { type Block, blockName } from '../model/node-block.ts';
 import type { Cut } from './cut.ts';
-import { decideNode, type NodeDecision, type Rules } from './decide-node.ts';
+import { decideNode, mostCutsAtOnce, type NodeDecision, type Rules } from './decide-node.ts';
 import type { Finding, Refusal } from './finding.ts';
 import { compareText } from './pool-set.ts';
 import { poolUsage, totalUsage } from './pool-status.ts';
@@ -50,19 +50,25 @@ export function planAllocation(
   const planned = new Map<string, AllocationPlan['nodes'][number]>();
   const findings: Finding[] = [];
   for (const name of names) {
-    const decision = decide(register, name, rules);
+    let decision = decide(register, name, rules);
     if (decision === undefined) continue;
-    for (const cut of decision.assign) register.putBlock(asBlock(register, name, cut));
+    const standing = [...decision.keep, ...decision.rebind];
     for (const block of decision.rebind) {
       register.putBlock({ ...block, phase: 'Active', nodeUid: decision.node.uid });
+    }
+    const cuts: Cut[] = [];
+    for (let isHungry = true; isHungry; ) {
+      cuts.push(...decision.assign);
+      for (const cut of decision.assign) register.putBlock(asBlock(register, name, cut));
+      // A large appetite is served in portions; the operator asks again until it is stilled.
+      isHungry = decision.assign.length >= mostCutsAtOnce;
+      if (isHungry) decision = decide(register, name, rules) ?? decision;
     }
     const taken = adopted.get(name) ?? [];
     const isAdopted = (block: Block) => taken.some((cut) => cut.prefix.equals(block.prefix));
     const blocks: PlannedBlock[] = [
-      ...[...decision.keep, ...decision.rebind].map((block) =>
-        planBlock(block, isAdopted(block) ? 'adopt' : 'keep'),
-      ),
-      ...decision.assign.map((cut) => planBlock(cut, 'assign')),
+      ...standing.map((block) => planBlock(block, isAdopted(block) ? 'adopt' : 'keep')),
+      ...cuts.map((cut) => planBlock(cut, 'assign')),
     ];
     planned.set(name, { name, blocks, refused: decision.refused });
     findings.push(...decision.findings);

@@ -100,7 +100,7 @@ function holdingsToAdopt(register: Register, node: ClusterNode, standing: Block[
 }
 
 /** So that one node's appetite does not hold up the others. */
-const mostCutsAtOnce = 16;
+export const mostCutsAtOnce = 16;
 
 function grow(
   register: Register,
