@@ -37,7 +37,7 @@ const SETS_IN_HALF = 8;
 const pool = parsePrefix('10.0.0.0/8')!;
 
 /** What every node holds. Every allocation ends up in it, so that none can be left out. */
-const blockOf = new Uint32Array(BLOCKS);
+const blockOf = new Uint16Array(BLOCKS);
 
 const blockAt = (number: number): Prefix => pool.subPrefix(24, number);
 
@@ -72,9 +72,9 @@ function allocateAll(index: ClaimIndex<number>): void {
 }
 
 function exchange(index: ClaimIndex<number>, which: Uint32Array): void {
-  for (const node of which) {
-    release(index, node);
-    allocate(index, node);
+  for (let i = 0; i < which.length; i++) {
+    release(index, which[i]!);
+    allocate(index, which[i]!);
   }
 }
 

@@ -43,6 +43,11 @@ export class ClaimIndex<Owner> {
   #nodes = new ClaimNodes();
   #owners = new ClaimOwners<Owner>(this.#nodes);
   #size = 0;
+  /**
+   * Were overlapping claims recorded? As long as not, no claim lies over a node
+   * from further up, and what is free in a node is free.
+   */
+  #mayOverlap = false;
 
   /** How many (prefix, owner) pairs are recorded. */
   get size(): number {
@@ -63,7 +68,9 @@ export class ClaimIndex<Owner> {
 
   /** Writes down what is the case, overlaps and all: evidence of trouble is evidence. */
   record(prefix: Prefix, owner: Owner): void {
-    this.#put(this.#nodes.root(prefix.family), prefix, owner);
+    const isHeld = !this.isFree(prefix);
+    if (this.#put(this.#nodes.root(prefix.family), prefix, owner) && isHeld)
+      this.#mayOverlap = true;
   }
 
   /** Gives the block up. False if this very (prefix, owner) was not recorded, and nothing changes. */
@@ -159,6 +166,7 @@ export class ClaimIndex<Owner> {
     this.#nodes = new ClaimNodes();
     this.#owners = new ClaimOwners(this.#nodes);
     this.#size = 0;
+    this.#mayOverlap = false;
   }
 
   /** How much memory there is, used or to be used again: in nodes (128 bytes) and owner lines (128). */
@@ -166,8 +174,8 @@ export class ClaimIndex<Owner> {
     return { nodes: this.#nodes.count, ownerLines: this.#owners.lineCount };
   }
 
-  /** Records below `start`, a node on the way to where the prefix ends. */
-  #put(start: number, prefix: Prefix, owner: Owner): void {
+  /** Records below `start`, a node on the way to where the prefix ends; false if it was so already. */
+  #put(start: number, prefix: Prefix, owner: Owner): boolean {
     const nodes = this.#nodes;
     const node = nodeFor(nodes, start, prefix);
     const heap = heapAt(prefix, depthOf(prefix.length));
@@ -178,10 +186,11 @@ export class ClaimIndex<Owner> {
       settle(nodes, node, true);
     } else {
       const all = this.#owners.all(node, heap);
-      if (all.includes(owner)) return;
+      if (all.includes(owner)) return false;
       this.#owners.setAll(node, heap, [...all, owner]);
     }
     this.#size++;
+    return true;
   }
 
   #answerForHeld(prefix: Prefix, owner: Owner): ClaimAnswer<Owner> {
@@ -203,8 +212,12 @@ export class ClaimIndex<Owner> {
     const nodes = this.#nodes;
     const { mem } = nodes;
     const end = depthOf(prefix.length);
-    let node = nodes.root(prefix.family);
-    let depth = 0;
+    let node = this.#mayOverlap ? 0 : nodes.shortcut(prefix, end);
+    let depth = end;
+    if (node === 0) {
+      node = nodes.root(prefix.family);
+      depth = 0;
+    }
     while (depth < end) {
       const slot = slotAt(prefix, depth);
       const free = mem[node + 5]! >>> slot;
@@ -228,6 +241,8 @@ export class ClaimIndex<Owner> {
     const nodes = this.#nodes;
     const { mem } = nodes;
     const end = depthOf(prefix.length);
+    const known = nodes.shortcut(prefix, end);
+    if (known !== 0) return known;
     let node = nodes.root(prefix.family);
     let depth = 0;
     while (depth < end) {
@@ -239,6 +254,7 @@ export class ClaimIndex<Owner> {
         if (depth > end || !nodes.agrees(node, prefix, depth)) return FREE;
       }
     }
+    nodes.remember(prefix, end, node);
     return node;
   }
 

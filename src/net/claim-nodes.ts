@@ -1,4 +1,4 @@
-import type { Family } from './family.ts';
+import { type Family, families } from './family.ts';
 import { Prefix } from './prefix.ts';
 import { maskWord, type Words } from './words.ts';
 
@@ -16,7 +16,7 @@ import { maskWord, type Words } from './words.ts';
  * straddle a word and because the sizes in use (/8, /16, /20, /24, /28, /48,
  * /56, /64, /80, /96) then end on a slot.
  *
- *   0       head: depth, slot in the parent (bit 8), largest (bit 16)
+ *   0       head: depth, slot in the parent (bit 8), is IPv6 (bit 12), largest (bit 16)
  *   1       the first word; 12 to 14 the others, which IPv4 does not need
  *   2       parent
  *   3       claims
@@ -35,11 +35,14 @@ export class ClaimNodes {
   mem = new Int32Array(32 * 32);
   #end = 0;
   readonly #free: number[] = [];
+  /**
+   * Some node for each pattern of the bits right above it: for an exact look-up
+   * it is mostly the one, and saves the way down. As many as there are nodes.
+   */
+  #shortcuts = new Int32Array(32);
 
   constructor() {
-    const zero: Words = { w0: 0, w1: 0, w2: 0, w3: 0 };
-    this.add(zero, 0);
-    this.add(zero, 0);
+    for (const family of families) this.add(family, { w0: 0, w1: 0, w2: 0, w3: 0 }, 0);
   }
 
   /** Nodes there is memory for, those dropped included. */
@@ -121,10 +124,10 @@ export class ClaimNodes {
   }
 
   /** A node in which everything is free. */
-  add(at: Words, depth: number): number {
+  add(family: Family, at: Words, depth: number): number {
     const node = this.#take();
     const { mem } = this;
-    mem[node] = depth | (depth << 16);
+    mem[node] = depth | (family === 'ipv6' ? 0x1000 : 0) | (depth << 16);
     mem[node + 1] = at.w0 & maskWord(depth, 0);
     mem[node + 12] = at.w1 & maskWord(depth, 1);
     mem[node + 13] = at.w2 & maskWord(depth, 2);
@@ -134,7 +137,26 @@ export class ClaimNodes {
   }
 
   drop(node: number): void {
+    // A depth that no look-up asks for: shortcuts to it lead nowhere from now on.
+    this.mem[node] = 0xff;
     this.#free.push(node);
+  }
+
+  /** The node of `depth` that the prefix lies in, if a shortcut knows it; else 0. */
+  shortcut(prefix: Prefix, depth: number): number {
+    const node = this.#shortcuts[this.#patternOf(prefix, depth)]!;
+    const kind = prefix.family === 'ipv6' ? depth | 0x1000 : depth;
+    return (this.mem[node]! & 0x10ff) === kind && this.agrees(node, prefix, depth) ? node : 0;
+  }
+
+  remember(prefix: Prefix, depth: number, node: number): void {
+    this.#shortcuts[this.#patternOf(prefix, depth)] = node;
+  }
+
+  #patternOf(at: Words, depth: number): number {
+    const last = depth - 1;
+    const word = last < 64 ? (last < 32 ? at.w0 : at.w1) : last < 96 ? at.w2 : at.w3;
+    return (word >>> (31 - (last & 31))) & (this.#shortcuts.length - 1);
   }
 
   commonBits(node: number, at: Words): number {
@@ -189,6 +211,7 @@ export class ClaimNodes {
       const larger = new Int32Array(2 * this.mem.length);
       larger.set(this.mem);
       this.mem = larger;
+      this.#shortcuts = new Int32Array(larger.length / 32);
     }
     return node;
   }

@@ -15,11 +15,12 @@ export function nodeFor(nodes: ClaimNodes, start: number, prefix: Prefix): numbe
   let node = start;
   for (;;) {
     const depth = nodes.depth(node);
-    if (depth >= end) return node;
+    if (depth === end) return node;
     const child = nodes.child(node, slotAt(prefix, depth));
     if (child === 0) {
-      const leaf = nodes.add(prefix, end);
+      const leaf = nodes.add(prefix.family, prefix, end);
       nodes.attach(node, leaf);
+      nodes.remember(prefix, end, leaf);
       return leaf;
     }
     const childDepth = nodes.depth(child);
@@ -29,7 +30,7 @@ export function nodeFor(nodes: ClaimNodes, start: number, prefix: Prefix): numbe
       continue;
     }
     // The two part ways on a level that was left out: it gets its node now.
-    const branch = nodes.add(prefix, Math.min(end, common & -4));
+    const branch = nodes.add(prefix.family, prefix, Math.min(end, common & -4));
     nodes.attach(node, branch);
     nodes.attach(branch, child);
     node = branch;

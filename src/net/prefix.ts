@@ -3,27 +3,47 @@ import { type Family, familyBits } from './family.ts';
 import { scanAddress, scanned } from './scan.ts';
 import { agree, compareWords, maskWord, type Words } from './words.ts';
 
+/** The words that only IPv6 has. */
+interface LowWords {
+  readonly w1: number;
+  readonly w2: number;
+  readonly w3: number;
+}
+
 /**
  * A CIDR block: an address whose bits beyond `length` are zero, and that
  * length. Immutable, and canonical by construction: two equal prefixes have
  * equal fields and print the same text.
+ *
+ * Most blocks are IPv4 and many live for a moment, so IPv4 is kept small: 48
+ * bytes for the 72 of four words and a family.
  */
-export class Prefix {
-  readonly family: Family;
+export class Prefix implements Words {
   readonly length: number;
   readonly w0: number;
-  readonly w1: number;
-  readonly w2: number;
-  readonly w3: number;
+  readonly low: LowWords | undefined;
 
   /** Bits beyond `length` must be zero already; `Prefix.of` clears them. */
   constructor(family: Family, length: number, w0: number, w1: number, w2: number, w3: number) {
-    this.family = family;
     this.length = length;
     this.w0 = w0;
-    this.w1 = w1;
-    this.w2 = w2;
-    this.w3 = w3;
+    this.low = family === 'ipv4' ? undefined : { w1, w2, w3 };
+  }
+
+  get family(): Family {
+    return this.low === undefined ? 'ipv4' : 'ipv6';
+  }
+
+  get w1(): number {
+    return this.low === undefined ? 0 : this.low.w1;
+  }
+
+  get w2(): number {
+    return this.low === undefined ? 0 : this.low.w2;
+  }
+
+  get w3(): number {
+    return this.low === undefined ? 0 : this.low.w3;
   }
 
   /** The block of `length` around an address (or around another block, if that is not larger). */

@@ -51,26 +51,26 @@ func newSet() *cidrset.CidrSet {
 var mask = net.CIDRMask(24, 32)
 
 // block is the number-th /24: an event names a block, it does not bring the set's own pointer.
-func block(number uint32) *net.IPNet {
+func block(number uint16) *net.IPNet {
 	return &net.IPNet{IP: net.IP{10, byte(number >> 8), byte(number), 0}, Mask: mask}
 }
 
-func allocate(set *cidrset.CidrSet) uint32 {
+func allocate(set *cidrset.CidrSet) uint16 {
 	block, err := set.AllocateNext()
 	if err != nil {
 		panic(err)
 	}
-	return uint32(block.IP[1])<<8 | uint32(block.IP[2])
+	return uint16(block.IP[1])<<8 | uint16(block.IP[2])
 }
 
-func release(set *cidrset.CidrSet, number uint32) {
+func release(set *cidrset.CidrSet, number uint16) {
 	if err := set.Release(block(number)); err != nil {
 		panic(err)
 	}
 }
 
 // blockOf is what every node holds. Every allocation ends up in it, so that none can be left out.
-var blockOf [blocks]uint32
+var blockOf [blocks]uint16
 
 func fill() time.Duration {
 	set := newSet()
@@ -112,7 +112,7 @@ func churn() time.Duration {
 
 func lowerHalfTaken() *cidrset.CidrSet {
 	set := newSet()
-	for number := uint32(0); number < blocks/2; number++ {
+	for number := uint16(0); number < blocks/2; number++ {
 		if err := set.Occupy(block(number)); err != nil {
 			panic(err)
 		}
