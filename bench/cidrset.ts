@@ -14,9 +14,10 @@
  * as it does in production. A block to release is made from its number on both
  * sides, because an event names a block and does not bring the set's own object.
  *
- * Every round starts from a fresh set. WARM_UP rounds of ours (the JIT compiler)
- * and one of Go's are not counted; then the two take turns, so that a busy
- * machine is busy for both, and the medians of all rounds are compared.
+ * Every round starts from a fresh set. WARM_UP rounds of each of ours (for the
+ * JIT compiler) and one of each of Go's are not counted; then the two take turns,
+ * so that a busy machine is busy for both, and the medians of all rounds are
+ * compared. Brackets hold the fastest and the slowest round.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -156,9 +157,11 @@ function median(values: readonly number[]): number {
 }
 
 const peer = buildPeer();
+for (const measure of Object.values(measurements)) {
+  for (let i = 0; i < WARM_UP; i++) measure();
+}
 const ratios: string[] = [];
 for (const [name, measure] of Object.entries(measurements)) {
-  for (let i = 0; i < WARM_UP; i++) measure();
   const ours: number[] = [];
   const theirs: number[] = [];
   for (let turn = 0; turn < TURNS; turn++) {
