@@ -46,7 +46,7 @@ test('a thousand nodes that hold blocks keep them, and nothing is cut before all
 
   const counted = await eventually(() => mustBeTakenOver(cluster, all), {
     withinMs: 60_000,
-    everyMs: 500,
+    everyMs: 1_000,
   });
   // 925 keep theirs (50 of them two), 55 get a new one; 20 cells of /23 and 5 of /27 are guarded.
   expect(counted).toMatchObject({

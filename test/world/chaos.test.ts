@@ -32,7 +32,7 @@ function mustBeFlawless(report: ChaosReport): void {
   expect(report.strikes.frozen).toBeGreaterThan(1);
   expect(report.leadersStruck).toBeGreaterThan(2);
   const seen = report.testimony.counted;
-  expect(seen.nodesBorn).toBeGreaterThan(200);
+  expect(seen.nodesBorn).toBeGreaterThan(150);
   expect(seen.cooled).toBeGreaterThan(0);
   expect(seen.returned).toBeGreaterThan(0);
   expect(seen.blocksFreed).toBeGreaterThan(0);
@@ -42,7 +42,7 @@ function mustBeFlawless(report: ChaosReport): void {
 }
 
 test('leaders die and come back as zombies, and no block is ever given twice, moved or lost', async () => {
-  const plan = { seed: 1, joiners: 200, strikes: 8, deedsPerSecond: 40 };
+  const plan = { seed: 1, joiners: 200, strikes: 7, deedsPerSecond: 40 };
   const report = await runChaos(cluster, plan);
   console.log(chaosLine('chaos', report));
   mustBeFlawless(report);
@@ -50,7 +50,14 @@ test('leaders die and come back as zombies, and no block is ever given twice, mo
 }, 180_000);
 
 test('three that all lead at once do the same work three times, and none of it twice', async () => {
-  const plan = { seed: 3, joiners: 200, strikes: 5, deedsPerSecond: 40, allLead: true };
+  const plan = {
+    seed: 3,
+    joiners: 160,
+    strikes: 5,
+    everyMs: 1_000,
+    deedsPerSecond: 40,
+    allLead: true,
+  };
   const report = await runChaos(cluster, plan);
   console.log(chaosLine('chaos with three leaders', report));
   mustBeFlawless(report);
@@ -59,7 +66,7 @@ test('three that all lead at once do the same work three times, and none of it t
 }, 180_000);
 
 test('the same with an API server that refuses, lies, loses answers and lags', async () => {
-  const plan = { seed: 2, joiners: 540, strikes: 8, everyMs: 2_000, deedsPerSecond: 40 };
+  const plan = { seed: 2, joiners: 540, strikes: 7, everyMs: 1_800, deedsPerSecond: 40 };
   const report = await runChaos(cluster, { ...plan, faults: everyFault });
   console.log(chaosLine('chaos with faults', report));
   mustBeFlawless(report);

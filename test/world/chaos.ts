@@ -128,7 +128,7 @@ export async function runChaos(cluster: Cluster, plan: ChaosPlan): Promise<Chaos
     await eventually(isSettled, { withinMs, everyMs: 1_000 });
     const settledSeconds = (performance.now() - calmMs) / 1_000;
     const mark = cluster.requests.mark();
-    await pause(3_000);
+    await pause(2_000);
     const writesAtRest = cluster.requests
       .ofOperators(mark)
       .filter(({ resource }) => resource !== 'events').length;

@@ -50,31 +50,36 @@ export class Crew {
   static async start(cluster: Cluster, plan: CrewPlan, random: () => number): Promise<Crew> {
     const crew = new Crew(cluster, random);
     for (let at = 0; at < (plan.replicas ?? 3); at++) {
-      const proxy =
-        plan.faults === undefined
-          ? undefined
-          : await startFaultProxy({
-              target: cluster.api,
-              seed: plan.seed + at,
-              // Longer than a lease: what is held up so long is written when another leads.
-              delayMs: 3_500,
-              freezeMs: 3_500,
-            });
-      const kubeconfigPath =
-        proxy === undefined ? cluster.api.kubeconfigPath : cluster.kubeconfigFor(proxy.url);
-      const flags = plan.allLead ? [...shortLease, `--lease-name=lease-${at}`] : shortLease;
-      const operator = await cluster.operator(flags, { kubeconfigPath });
-      crew.#members.push({ operator, proxy, kubeconfigPath, flags });
-      // Honest until it is up: the story is about operators that run.
-      await operator.whenSynced();
-      if (plan.faults !== undefined) proxy?.set(plan.faults);
+      crew.#members.push(await crew.#enlist(plan, at));
     }
+    // Honest until they are up: the story is about operators that run.
+    await Promise.all(crew.#members.map(({ operator }) => operator.whenSynced()));
+    for (const { proxy } of crew.#members) proxy?.set(plan.faults ?? {});
     return crew;
   }
 
-  /** The first one, that is: it was alone when it started. */
+  async #enlist(plan: CrewPlan, at: number): Promise<Member> {
+    const proxy =
+      plan.faults === undefined
+        ? undefined
+        : await startFaultProxy({
+            target: this.#cluster.api,
+            seed: plan.seed + at,
+            // Longer than a lease: what is held up so long is written when another leads.
+            delayMs: 3_500,
+            freezeMs: 3_500,
+          });
+    const kubeconfigPath =
+      proxy === undefined
+        ? this.#cluster.api.kubeconfigPath
+        : this.#cluster.kubeconfigFor(proxy.url);
+    const flags = plan.allLead ? [...shortLease, `--lease-name=lease-${at}`] : shortLease;
+    const operator = await this.#cluster.operator(flags, { kubeconfigPath });
+    return { operator, proxy, kubeconfigPath, flags };
+  }
+
   async whenSomebodyLeads(): Promise<void> {
-    await this.#members[0]?.operator.whenLeading();
+    await Promise.any(this.#members.map(({ operator }) => operator.whenLeading()));
   }
 
   faults(): Faults {
@@ -120,9 +125,12 @@ export class Crew {
       await Promise.race(this.#thawing);
       return;
     }
-    const leader = this.#random() < 0.75 ? await this.#awakeLeader(awake) : undefined;
-    const member = leader ?? awake[Math.floor(this.#random() * awake.length)]!;
-    if (leader !== undefined) this.leadersStruck += 1;
+    const anybody = awake[Math.floor(this.#random() * awake.length)]!;
+    const leader = this.#random() < 0.75 ? await this.#awakeLeader() : undefined;
+    // With a lease each they all lead.
+    const isLeader = leader !== undefined || anybody.flags !== shortLease;
+    if (isLeader) this.leadersStruck += 1;
+    const member = leader ?? anybody;
     const strike = this.#nextStrike(member);
     this.strikes[strike] += 1;
     if (strike === 'restarted') await this.#restart(member);
@@ -144,9 +152,8 @@ export class Crew {
   }
 
   /** Who leads now and could be struck; waits a while for the next one to take over. */
-  async #awakeLeader(awake: readonly Member[]): Promise<Member | undefined> {
-    // With a lease each they all lead.
-    if (awake[0]?.flags !== shortLease) return awake[Math.floor(this.#random() * awake.length)];
+  async #awakeLeader(): Promise<Member | undefined> {
+    if (this.#members[0]?.flags !== shortLease) return undefined;
     const find = async () => {
       const holder = (await this.#cluster.lease())?.spec.holderIdentity;
       const leader = this.#members.find(({ operator }) => operator.name === holder);

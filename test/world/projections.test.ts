@@ -207,7 +207,7 @@ describe('somebody who keeps on', () => {
       await eventually(async () => {
         expect(await eventsOf('n', 'ProjectionContested')).toHaveLength(1);
       });
-      await pause(2_500);
+      await pause(1_500);
       const undone = await stop();
       // It was a real contest, and it was given up after a few rounds.
       expect(undone).toBeGreaterThanOrEqual(3);
@@ -228,7 +228,7 @@ describe('somebody who keeps on', () => {
     const mark = cluster.requests.mark();
     await cluster.createNode('n');
     let deleted = 0;
-    const untilMs = performance.now() + 4_000;
+    const untilMs = performance.now() + 3_000;
     while (performance.now() < untilMs) {
       const { status } = await cluster.call('DELETE', `${paths.ciliumNodes}/n`);
       if (status === 200) deleted += 1;
