@@ -202,15 +202,17 @@ export class Operator {
       return;
     }
     try {
-      await this.#untilDone(signal, 'register the custom resources', (attempt) =>
+      // The lists need not wait for this: a copy of what is not registered yet waits by itself.
+      const registered = this.#untilDone(signal, 'register the custom resources', (attempt) =>
         ensureCrds(this.#o.client, crds, log, { signal: attempt, revisionAnnotation }),
       );
+      registered.catch(() => {});
       await this.#untilDone(signal, 'look at the cluster', () => this.#lookAround());
       // One try for the lease before the lists begin: lists that began after it was won are fresh enough.
       await this.#leadership.tryOnce();
       this.#startCopies(signal);
       const election = this.#leadership.run(signal);
-      await this.#whenSynced();
+      await Promise.all([registered, this.#whenSynced()]);
       this.#isSynced = true;
       const { nodes, blocks } = this.#copies;
       log.info({ nodes: nodes.size, blocks: blocks.size }, 'everything that exists is known');
