@@ -21,7 +21,9 @@ import type { Prefix } from '../net/prefix.ts';
  * Every later change is fenced by uid and resourceVersion: what was decided on an
  * old version is refused by the API server, and decided again on the new one.
  */
-export type CreateOutcome = { kind: 'ours'; block: Block } | { kind: 'held'; block: Block };
+export type CreateOutcome =
+  /** `isNew`: made by this very call; otherwise the node may be using it already. */
+  { kind: 'ours'; block: Block; isNew: boolean } | { kind: 'held'; block: Block };
 
 export interface BlockStore {
   put(raw: unknown): void;
@@ -68,7 +70,7 @@ export class BlockWriter {
     );
     if (outcome.kind === 'held' || outcome.block.guards.includes(guarded)) return outcome;
     const guards = [...outcome.block.guards, guarded];
-    return { kind: 'ours', block: await this.#change(outcome.block, { guards }) };
+    return { kind: 'ours', block: await this.#change(outcome.block, { guards }), isNew: false };
   }
 
   /** A node that came back, or was made anew, takes its own block over. */
@@ -109,7 +111,7 @@ export class BlockWriter {
       this.#assertLeading();
       try {
         const block = this.#learn(await this.#client.create<KubeObject>(nodeBlocks, body));
-        return { kind: 'ours', block };
+        return { kind: 'ours', block, isNew: true };
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         if (!error.isAlreadyExists && error.outcome !== 'unknown') throw error;
@@ -117,7 +119,11 @@ export class BlockWriter {
         if (error.isAlreadyExists) {
           const found = await this.#read(name);
           // Gone between the two answers: ask again.
-          if (found !== undefined) return { kind: isOurs(found) ? 'ours' : 'held', block: found };
+          if (found !== undefined) {
+            return isOurs(found)
+              ? { kind: 'ours', block: found, isNew: false }
+              : { kind: 'held', block: found };
+          }
         } else {
           this.#log.debug({ block: name, error: error.message }, 'asking again for the same block');
           await pause(50 * 2 ** attempt);

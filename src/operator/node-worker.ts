@@ -135,8 +135,9 @@ export class NodeWorker {
           if (isStuck) for (const half of created) await half.free();
           return;
         }
-        const { block } = outcome;
-        created.push({ prefix: cut.prefix, free: () => writer.free(block) });
+        const { block, isNew } = outcome;
+        // What was there before may be in use: only what this call made is taken back.
+        if (isNew) created.push({ prefix: cut.prefix, free: () => writer.free(block) });
         this.#say('Assigned', node, cut, `was cut from pool ${cut.pool}`);
       }
     } finally {
