@@ -27,6 +27,7 @@ export class Intake {
   readonly handlers: CopyHandlers;
   readonly #o: IntakeOptions;
   #kick: NodeJS.Timeout | undefined;
+  #kickAll: NodeJS.Timeout | undefined;
 
   constructor(options: IntakeOptions) {
     this.#o = options;
@@ -41,8 +42,20 @@ export class Intake {
     }, manyEventsMs);
   }
 
+  /** A node's own address, or a Service network, may stop a pool, and its going may free one. */
+  watchingPools(change: () => void): void {
+    const before = this.#o.register.poolSet;
+    change();
+    if (this.#o.register.poolSet === before) return;
+    this.#kickAll ??= setTimeout(() => {
+      this.#kickAll = undefined;
+      this.#everything();
+    }, manyEventsMs);
+  }
+
   stop(): void {
     clearTimeout(this.#kick);
+    clearTimeout(this.#kickAll);
   }
 
   #makeHandlers(): CopyHandlers {
@@ -64,13 +77,13 @@ export class Intake {
       },
       nodes: {
         onPut: (next, prev) => {
-          register.putNode(next);
+          this.watchingPools(() => register.putNode(next));
           if (prev === undefined || isChanged(next, prev)) this.#o.nodes(next.name);
         },
         onDelete: (last) => {
           // A namesake may have been put in its place already.
           if (register.nodes.get(last.name)?.uid !== last.uid) return;
-          register.removeNode(last.name);
+          this.watchingPools(() => register.removeNode(last.name));
           this.#o.forget(last.name);
           for (const block of register.blocksOf(last.name)) this.#o.blocks(block.name);
           this.landChanged();

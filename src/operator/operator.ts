@@ -348,7 +348,7 @@ export class Operator {
         .filter((prefix) => clusterPool.cidrs.some((cidr) => cidr.overlaps(prefix)));
       this.register.putPool({ ...clusterPool, reserved: [...clusterPool.reserved, ...reserved] });
     }
-    this.register.putNetworks('services', networks);
+    this.#intake.watchingPools(() => this.register.putNetworks('services', networks));
   }
 
   /** Start-up steps are tried until they work; what stands in the way is said. */

@@ -103,7 +103,10 @@ function overlapsPool(pool: Pool, senior: readonly Pool[]): PoolProblem | undefi
 }
 
 /** What the pool itself reserves cannot be handed out, so it may overlap. */
-function overlapsNetwork(pool: Pool, networks: readonly NamedNetwork[]): PoolProblem | undefined {
+export function overlapsNetwork(
+  pool: Pool,
+  networks: readonly NamedNetwork[],
+): PoolProblem | undefined {
   const reserved = PrefixSet.of(pool.reserved);
   for (const { name, prefix, isNode } of networks) {
     if (isNode && isFromFlags(pool)) continue;

@@ -15,7 +15,7 @@ import {
   readHoldings,
   trustedHoldings,
 } from './holdings.ts';
-import { type NamedNetwork, PoolSet } from './pool-set.ts';
+import { type NamedNetwork, overlapsNetwork, PoolSet } from './pool-set.ts';
 
 /**
  * The register in memory: who holds which piece of address space, as far as this
@@ -84,10 +84,8 @@ export class Register {
     if (networks.length === 0) this.#networks.delete(source);
     else this.#networks.set(source, networks);
     if (sameNetworks(before ?? [], networks)) return;
-    const concerned = [...(before ?? []), ...networks].some(({ prefix }) =>
-      this.poolSet.pools.some((pool) => pool.cidrs.some((cidr) => cidr.overlaps(prefix))),
-    );
-    if (concerned) this.#judgePools();
+    const changed = [...(before ?? []), ...networks];
+    if (this.poolSet.pools.some((pool) => overlapsNetwork(pool, changed))) this.#judgePools();
   }
 
   putNode(node: ClusterNode): void {
