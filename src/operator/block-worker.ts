@@ -67,6 +67,8 @@ export class BlockWorker {
           if ((await writer.look(prefix)) !== undefined) return undefined;
         }
         await writer.free(block);
+        // And once more: one that came in between is known now, and its node guards it anew.
+        for (const prefix of step.unlessExists) await writer.look(prefix);
         this.#say(block, 'Released', 'is free again');
         return undefined;
       }

@@ -31,7 +31,7 @@ export interface BlockStore {
 }
 
 export interface BlockWriterOptions {
-  client: KubeClient;
+  client: Pick<KubeClient, 'create' | 'get' | 'patch' | 'delete'>;
   store: BlockStore;
   log: Log;
   /** Throws when this process does not lead; asked before every write. */
@@ -41,7 +41,7 @@ export interface BlockWriterOptions {
 const createAttempts = 6;
 
 export class BlockWriter {
-  readonly #client: KubeClient;
+  readonly #client: BlockWriterOptions['client'];
   readonly #store: BlockStore;
   readonly #log: Log;
   readonly #assertLeading: () => void;
@@ -62,15 +62,19 @@ export class BlockWriter {
     return this.#create(body, (block) => block.nodeName === node.name);
   }
 
-  /** Takes a cell for odd-sized blocks; `held` when a node owns the cell itself. */
-  async guard(cell: Prefix, pool: string, guarded: string): Promise<CreateOutcome> {
-    const outcome = await this.#create(
-      writeGuard(cell, pool, [guarded]),
-      (b) => b.phase === 'Guard',
-    );
-    if (outcome.kind === 'held' || outcome.block.guards.includes(guarded)) return outcome;
-    const guards = [...outcome.block.guards, guarded];
-    return { kind: 'ours', block: await this.#change(outcome.block, { guards }), isNew: false };
+  /** Takes a cell for odd-sized blocks, or finds it taken so; `held` when a node owns the cell itself. */
+  guard(cell: Prefix, pool: string, guarded: Prefix): Promise<CreateOutcome> {
+    const body = writeGuard(cell, pool, [guarded.toString()]);
+    return this.#create(body, ({ phase }) => phase === 'Guard');
+  }
+
+  /** Lists a block in its guard, and strikes others out; no write where nothing changes. */
+  async relist(guard: Block, listed: Prefix, struck: readonly Prefix[]): Promise<void> {
+    const out = new Set(struck.map((prefix) => prefix.toString()));
+    const text = listed.toString();
+    if (guard.guards.includes(text) && out.size === 0) return;
+    const others = guard.guards.filter((one) => one !== text && !out.has(one));
+    await this.#change(guard, { guards: [...others, text] });
   }
 
   /** A node that came back, or was made anew, takes its own block over. */

@@ -1,13 +1,12 @@
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { ClusterNode } from '../model/node.ts';
-import { blockName } from '../model/node-block.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { Cut } from '../plan/cut.ts';
 import { decideNode, type NodeDecision, type Rules } from '../plan/decide-node.ts';
-import { rivalsInGuard } from '../plan/guards.ts';
 import type { Register } from '../plan/register.ts';
 import type { BlockWriter } from './block-writer.ts';
+import { CellGuards } from './cell-guards.ts';
 import type { NodeReporter } from './node-reporter.ts';
 import type { Projector } from './projector.ts';
 
@@ -37,10 +36,12 @@ export class NodeWorker {
   /** Nothing new is cut before everything that exists was taken over. */
   mayAssign = false;
   readonly #o: NodeWorkerOptions;
+  readonly #cells: CellGuards;
   readonly #decisions;
 
   constructor(options: NodeWorkerOptions) {
     this.#o = options;
+    this.#cells = new CellGuards(options.writer);
     this.#decisions = options.metrics.counter(
       'cadastre_decisions_total',
       'Decisions written to the register, by reason.',
@@ -82,12 +83,9 @@ export class NodeWorker {
       this.#say('Returned', node, block, 'is bound to the node that is there now');
     }
     for (const cut of decision.adopt) {
-      await this.#o.holdPool(cut.pool);
-      if (!(await this.#guard(cut))) return true;
-      const outcome = await writer.create(cut.prefix, cut.pool, node);
-      if (outcome.kind === 'ours') this.#say('Adopted', node, cut, 'was held already');
+      if (!(await this.#adopt(cut, node))) return true;
     }
-    for (const cut of decision.unguarded) await this.#guard(cut);
+    for (const cut of decision.unguarded) await this.#cells.list(cut);
     const isRegistered =
       decision.rebind.length + decision.adopt.length + decision.unguarded.length > 0;
     if (isRegistered) return true;
@@ -103,16 +101,19 @@ export class NodeWorker {
     return true;
   }
 
-  async #guard({ prefix, pool, guards }: Cut): Promise<boolean> {
-    for (const cell of guards) {
-      const outcome = await this.#o.writer.guard(cell, pool, prefix.toString());
-      // The cell belongs to a node we had not heard of; now we have.
-      if (outcome.kind === 'held') return false;
-      for (const rival of rivalsInGuard(outcome.block, prefix)) {
-        const isNews = !this.#o.register.blocks.has(blockName(rival));
-        if (isNews && (await this.#o.writer.look(rival)) !== undefined) return false;
-      }
+  /** A block of an odd size has cells to enter first, and is looked after once more when it is there. */
+  async #adopt(cut: Cut, node: ClusterNode): Promise<boolean> {
+    const { writer } = this.#o;
+    await this.#o.holdPool(cut.pool);
+    const entry = await this.#cells.enter(cut);
+    if (entry === undefined) return false;
+    const outcome = await writer.create(cut.prefix, cut.pool, node);
+    if (outcome.kind === 'held') return false;
+    if (outcome.isNew && !(await this.#cells.isStillAlone(cut, entry))) {
+      await writer.free(outcome.block);
+      return false;
     }
+    this.#say('Adopted', node, cut, 'was held already');
     return true;
   }
 
