@@ -52,6 +52,21 @@ export const reasons = {
   ProjectionContested: 'Somebody else keeps overwriting a projection of the register.',
   MalformedBlock: 'A NodeBlock could not be understood.',
 
+  // What the doctor finds when it compares all records with what routers hold.
+  Detour: "Traffic to a node's block enters at another node, which has to pass it on.",
+  Blackhole: "No router holds a way to a node's block; its pods are cut off from outside.",
+  Orphan: 'A node announces a block that no node owns.',
+  Stale: 'A router holds a block that nobody owns, with a next hop that is no node.',
+  NotAnnounced: 'A node does not announce a block that it owns.',
+  NotHeld: 'A block is announced, but a router that should hold it does not.',
+  WrongNextHop: "A router sends a node's traffic to an address that is no node and no router.",
+  UnknownPrefix: 'A node announces a prefix that belongs to no pool and no service.',
+  SecondAllocator: 'Two allocators give out blocks on one cluster.',
+  PoolNearlyFull: 'A pool has few free blocks left, or will have soon.',
+  NoPoolForGroup: 'Nodes of one kind are selected by no pool.',
+  LeakedAddress: 'An agent holds addresses for pods that do not exist.',
+  StrandedBlock: 'A block is held for a node that does not exist.',
+
   // What happens to blocks and pools.
   Draining: 'The block is given back as soon as its node has emptied it.',
   Cooling: 'The node is gone; the block rests before it is used again.',

@@ -1,0 +1,123 @@
+import type { Reason } from '../../model/reasons.ts';
+
+/**
+ * What the doctor finds. The words are the shared vocabulary of
+ * model/reasons.ts; the doctor uses this part of it, in the order in which a
+ * person should read it: who is cut off now first, what may hurt later last.
+ */
+export const doctorReasons = [
+  'Blackhole',
+  'WrongNextHop',
+  'DuplicateBlock',
+  'OverlappingBlocks',
+  'NotHeld',
+  'NotAnnounced',
+  'Detour',
+  'Orphan',
+  'Stale',
+  'SecondAllocator',
+  'SourcesDisagree',
+  'OverlapsNetwork',
+  'OutsidePools',
+  'NoPoolForGroup',
+  'PoolNearlyFull',
+  'StrandedBlock',
+  'LeakedAddress',
+  'UnknownPrefix',
+] as const satisfies readonly Reason[];
+
+export type DoctorReason = (typeof doctorReasons)[number];
+
+/** critical: somebody is cut off. warning: somebody will be, by one event. info: worth knowing. */
+export type Severity = 'critical' | 'warning' | 'info';
+
+export const severities: readonly Severity[] = ['critical', 'warning', 'info'];
+
+export interface DoctorFinding {
+  reason: DoctorReason;
+  severity: Severity;
+  /** Whom it is about: who announces a prefix wrongly, or whose block is not reachable. */
+  node: string | null;
+  prefix: string | null;
+  /** Whose the prefix is, by the record that is the truth; null: nobody's. */
+  owner: string | null;
+  /** The records side by side, by source; keys are in a fixed order. */
+  says: Record<string, string>;
+  hurts: Hurts;
+  /** The command or change that cures it. */
+  fix: string;
+}
+
+export interface Hurts {
+  /** Nodes whose pods are hurt now. */
+  now: string[];
+  /** Who would be, by what. */
+  if: HurtIf[];
+}
+
+export interface HurtIf {
+  /** As the what-if takes it: `drain node1`. */
+  event: string;
+  nodes: string[];
+  prefixes: string[];
+}
+
+/** Where the evidence came from; what was not to be seen is listed as well. */
+export interface Source {
+  /** `nodes`, `ciliumnodes`, `cilium-config`, `nodereports`, a router's name, … */
+  name: string;
+  kind: SourceKind;
+  state: 'seen' | 'partly' | 'unseen';
+  /** How old what it says is; null when nobody knows. */
+  ageSeconds: number | null;
+  /** What it holds, in words: `4 Nodes`, `FRR, 4 routes (ipv4)`. */
+  holds: string;
+  /** What that means for the answer: what could not be compared, or how it was read. */
+  note?: string;
+}
+
+export type SourceKind = 'cluster' | 'objects' | 'report' | 'rib' | 'bgp' | 'bmp' | 'kernel';
+
+export interface DoctorReport {
+  apiVersion: string;
+  kind: 'DoctorReport';
+  sources: Source[];
+  checked: { nodes: number; blocks: number; routes: number };
+  findings: DoctorFinding[];
+}
+
+export interface WhatIf {
+  apiVersion: string;
+  kind: 'WhatIf';
+  action: string;
+  safe: boolean;
+  /** Whose pods would lose the network. */
+  loses: Loss[];
+  /** What changes without anybody losing it: a route goes with its node, a block is newly cut. */
+  moves: Move[];
+  /** What would not be done, or for whom, and why. */
+  refused: Denial[];
+}
+
+export interface Loss {
+  node: string;
+  prefix: string;
+  why: string;
+  /** Ways that would be left, or what to do before; empty: none. */
+  alternatives: string[];
+}
+
+export interface Move {
+  node: string;
+  prefix: string;
+  from: string;
+  to: string;
+  why: string;
+}
+
+export interface Denial {
+  node: string | null;
+  prefix: string | null;
+  reason: Reason;
+  detail: string;
+}
