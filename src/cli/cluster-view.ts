@@ -1,8 +1,10 @@
+import { type BlockLog, readHistory } from '../model/block-history.ts';
 import { type CiliumNode, readCiliumNode } from '../model/cilium-node.ts';
 import { type Pool, readPool } from '../model/ip-pool.ts';
 import { apiVersion, group as cadastreGroup } from '../model/keys.ts';
 import { type ClusterNode, readNode } from '../model/node.ts';
 import { type Block, readBlock } from '../model/node-block.ts';
+import { type NodeMigration, readMigration } from '../model/node-migration.ts';
 import { type NodeReport, readNodeReport } from '../model/node-report.ts';
 import type { KubeObject } from '../model/object.ts';
 import { networksOf } from '../operator/service-networks.ts';
@@ -23,6 +25,9 @@ export interface ClusterView {
   reports: NodeReport[];
   ciliumNodes: CiliumNode[];
   serviceNetworks: NamedNetwork[];
+  /** Read from a cluster only by who asks for it. */
+  history: BlockLog[];
+  migrations: NodeMigration[];
   malformed: MalformedObject[];
 }
 
@@ -38,6 +43,8 @@ const groups = {
   IPPool: cadastreGroup,
   NodeBlock: cadastreGroup,
   NodeReport: cadastreGroup,
+  BlockHistory: cadastreGroup,
+  NodeMigration: cadastreGroup,
   CiliumNode: 'cilium.io',
   ServiceCIDR: 'networking.k8s.io',
 } as const;
@@ -68,6 +75,8 @@ export function emptyView(origin: string): ClusterView {
     reports: [],
     ciliumNodes: [],
     serviceNetworks: [],
+    history: [],
+    migrations: [],
     malformed: [],
   };
 }
@@ -80,6 +89,8 @@ export function addView(view: ClusterView, more: ClusterView): void {
   view.reports = view.reports.concat(more.reports);
   view.ciliumNodes = view.ciliumNodes.concat(more.ciliumNodes);
   view.serviceNetworks = view.serviceNetworks.concat(more.serviceNetworks);
+  view.history = view.history.concat(more.history);
+  view.migrations = view.migrations.concat(more.migrations);
   view.malformed = view.malformed.concat(more.malformed);
 }
 
@@ -114,6 +125,12 @@ function readInto(view: ClusterView, kind: ViewedKind, object: KubeObject): stri
     }
     case 'NodeReport':
       view.reports.push(readNodeReport(object));
+      return [];
+    case 'BlockHistory':
+      view.history.push(...readHistory(object));
+      return [];
+    case 'NodeMigration':
+      view.migrations.push(readMigration(object));
       return [];
     case 'CiliumNode':
       view.ciliumNodes.push(readCiliumNode(object));

@@ -35,14 +35,14 @@ export function registerExplain(program: Command, door: Door): void {
   const command = program
     .command('explain')
     .argument('<what>', 'a node, a CIDR, an address, a pool or a NodeBlock')
-    .summary('why this pool and block; who holds an address')
+    .summary('why this pool and block; who holds an address, and who held it before')
     .description(
       'Explains a node, a piece of address space or a pool: what is registered, what other records say, why it is so, and what happens next.',
     );
   addLookFlags(command)
     .addHelpText('after', examples)
     .action(async (what: string, flags: LookFlagValues) => {
-      const look = await lookAt(flags, door);
+      const look = await lookAt(flags, door, ['history']);
       const { subject, facts, heading, sections, names } = explain(look, what);
       await printAnswer(door, flags.output, {
         data: { apiVersion, kind: 'Explanation', subject, ...facts },

@@ -1,11 +1,15 @@
+import type { Block } from '../model/node-block.ts';
 import type { Address } from '../net/address.ts';
 import { familyBits } from '../net/family.ts';
 import { type Prefix, parsePrefix } from '../net/prefix.ts';
 import type { AllocationPlan } from '../plan/allocation-plan.ts';
 import { sourceNames } from '../plan/holdings.ts';
 import { landOf } from '../plan/land.ts';
+import { poolCandidates } from '../plan/pool-candidates.ts';
+import { whyPool } from '../plan/why-pool.ts';
 import { type BlockDescription, describeBlock } from './blocks-command.ts';
 import type { Explanation } from './explain-command.ts';
+import { historyAt, historyLines } from './explain-history.ts';
 import { blockLine } from './explain-node.ts';
 import type { Look } from './look.ts';
 import type { Section } from './sections.ts';
@@ -41,8 +45,11 @@ export function explainLand(
       nodes.some((name) => concerned.has(name)) ||
       cidr.split(', ').some((one) => parsePrefix(one)?.overlaps(prefix)),
   );
+  const history = historyAt(look.view.history, prefix);
+  const why = whyHeld(look, land.blocks);
   const sections: Section[] = [
     { title: 'Holder', lines: shortened(holderLines(blocks, kept)) },
+    { title: 'Why', lines: shortened(why.map(({ node, pool, words }) => [node, pool, words])) },
     {
       title: 'Records',
       lines: shortened(records.map(({ node, cidr, source }) => [cidr, node, source])),
@@ -59,6 +66,7 @@ export function explainLand(
         ]),
       ).concat(land.isFree && next.length === 0 ? [[freeWords(pools, networks)]] : []),
     },
+    { title: 'History', lines: historyLines(history) },
     {
       title: 'Findings',
       lines: shortened(findings.map(({ reason, detail }) => [reason, detail])),
@@ -68,7 +76,18 @@ export function explainLand(
   const kind = address === undefined ? 'CIDR' : 'Address';
   return {
     subject: { kind, name },
-    facts: { blocks, records, pools, reserved, networks, free: land.isFree, next, findings },
+    facts: {
+      blocks,
+      records,
+      pools,
+      reserved,
+      networks,
+      free: land.isFree,
+      next,
+      why,
+      history,
+      findings,
+    },
     heading: `${kind} ${name}`,
     sections,
     names: blocks.map((block) => `nodeblock.cadastre.dev/${block.name}`),
@@ -88,6 +107,25 @@ function holderLines(
       return [cidr, `${block.node || 'nobody'}${gone}`, words];
     }),
   ];
+}
+
+/** What the holder's labels and the pool's selector say to each other now. */
+function whyHeld({ register }: Look, blocks: readonly Block[]) {
+  const candidatesFor = poolCandidates(register);
+  return blocks.flatMap((block) => {
+    const node = register.nodes.get(block.nodeName);
+    if (node === undefined) return [];
+    const candidates = candidatesFor(node);
+    const home = register.poolSet.homeOf(block)?.name ?? block.pool;
+    const pool = candidates.find((one) => one.pool === home);
+    const words =
+      pool === undefined
+        ? `there is no pool ${home} now`
+        : pool.isSelecting
+          ? whyPool(candidates, home)
+          : `does not select it: ${pool.unmet.join('; ')}`;
+    return [{ node: block.nodeName, cidr: block.prefix.toString(), pool: home, words }];
+  });
 }
 
 function freeWords(pools: readonly unknown[], networks: readonly unknown[]): string {

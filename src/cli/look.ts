@@ -11,6 +11,7 @@ import {
 } from './ipam-flags.ts';
 import { registerOf } from './register-of.ts';
 import { addViewFlags, readView, type ViewFlagValues } from './view-flags.ts';
+import type { Extra } from './view-from-cluster.ts';
 
 export type LookFlagValues = ViewFlagValues & IpamFlagValues;
 
@@ -27,9 +28,13 @@ export function addLookFlags(command: Command): Command {
 }
 
 /** Flags are judged before anything is read: a mistake in them needs no cluster. */
-export async function lookAt(flags: LookFlagValues, door: Door): Promise<Look> {
+export async function lookAt(
+  flags: LookFlagValues,
+  door: Door,
+  more: readonly Extra[] = [],
+): Promise<Look> {
   const settings = readIpamFlags(flags);
-  const view = await readView(flags, door);
+  const view = await readView(flags, door, more);
   for (const { kind, name, problems } of view.malformed) {
     door.say(`warning: ${kind} ${name}: ${problems.join('; ')}`);
   }

@@ -141,6 +141,16 @@ const shapes: Record<ViewedKind, Check> = {
       releases: listOf(fields({ cidr: text, uid: text })),
     }),
   }),
+  BlockHistory: fields({
+    metadata,
+    spec: fields({
+      blocks: listOf(fields({ cidr: text, dropped: count, entries: listOf(fields({ at: time })) })),
+    }),
+  }),
+  NodeMigration: fields({
+    metadata,
+    spec: fields({ node: fields({ name: text, uid: text }), from: listOf(text), phase: text }),
+  }),
   CiliumNode: fields({
     metadata,
     spec: fields({ ipam: fields({ podCIDRs: listOf(text) }) }),

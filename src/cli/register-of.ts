@@ -50,6 +50,8 @@ const malformedReasons = {
   IPPool: 'MalformedPool',
   ServiceCIDR: 'MalformedPool',
   NodeBlock: 'MalformedBlock',
+  BlockHistory: 'MalformedBlock',
+  NodeMigration: 'MalformedBlock',
 } as const;
 
 /** An object of a live cluster that could not be understood: reported, not fatal. */

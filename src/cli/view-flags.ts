@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { ClusterView } from './cluster-view.ts';
 import type { Door } from './door.ts';
 import { type Format, formats } from './output.ts';
+import type { Extra } from './view-from-cluster.ts';
 
 /** Which cluster to look at, or which files in place of one, and how to print it. */
 export interface ViewFlagValues {
@@ -32,11 +33,15 @@ export function addViewFlags(command: Command): Command {
     .option('-v, --verbose', 'say on stderr what was read and what was ignored');
 }
 
-export async function readView(flags: ViewFlagValues, door: Door): Promise<ClusterView> {
+export async function readView(
+  flags: ViewFlagValues,
+  door: Door,
+  more: readonly Extra[] = [],
+): Promise<ClusterView> {
   if (flags.from !== undefined) {
     const { viewFromFiles } = await import('./view-from-files.ts');
     return viewFromFiles(flags.from, door, flags.verbose ?? false);
   }
   const { viewFromCluster } = await import('./view-from-cluster.ts');
-  return viewFromCluster(flags, door);
+  return viewFromCluster(flags, door, more);
 }

@@ -4,9 +4,11 @@ import { loadKubeConfig } from '../kube/kubeconfig.ts';
 import { apiVersion, type Resource } from '../kube/resource.ts';
 import type { KubeObject } from '../model/object.ts';
 import {
+  blockHistories,
   ciliumNodes,
   ipPools,
   nodeBlocks,
+  nodeMigrations,
   nodeReports,
   nodes,
   serviceCidrs,
@@ -32,6 +34,10 @@ const resources: readonly Resource[] = [
   nodes,
 ];
 
+/** What only few commands ask for. */
+const extras = { history: blockHistories, migrations: nodeMigrations } as const;
+export type Extra = keyof typeof extras;
+
 /**
  * A view of a live cluster, by lists alone. A kind that the cluster does not
  * have is empty: a cluster that runs plain Cilium, or nothing yet, can be looked
@@ -41,6 +47,7 @@ const resources: readonly Resource[] = [
 export async function viewFromCluster(
   flags: Pick<ViewFlagValues, 'kubeconfig' | 'context' | 'verbose'>,
   door: Door,
+  more: readonly Extra[] = [],
 ): Promise<ClusterView> {
   const { kubeconfig, context } = flags;
   const access = await loadKubeConfig({ kubeconfig, context, env: door.env, clock: door.clock });
@@ -48,7 +55,7 @@ export async function viewFromCluster(
   const words: string[] = [];
   try {
     const view = emptyView(access.origin);
-    for (const resource of resources) {
+    for (const resource of [...more.map((extra) => extras[extra]), ...resources]) {
       const count = await readKind(client, resource, view);
       words.push(`${count ?? 'no'} ${resource.plural}`);
     }

@@ -4,9 +4,19 @@ import { Address } from '../net/address.ts';
 import { Prefix, parsePrefix } from '../net/prefix.ts';
 import { bgpAdvertisementCrd, bgpPeerCrd } from './bgp-crds.ts';
 import { type crds, ipPoolCrd, nodeBlockCrd, nodeReportCrd } from './crds.ts';
+import { blockHistoryCrd } from './history-crd.ts';
 import { defaultCooldownSeconds, maxCidrs, maxReserved, unnameable } from './ip-pool.ts';
+import { nodeMigrationCrd } from './migration-crd.ts';
 import { blockName } from './node-block.ts';
-import { bgpAdvertisements, bgpPeers, ipPools, nodeBlocks, nodeReports } from './resources.ts';
+import {
+  bgpAdvertisements,
+  bgpPeers,
+  blockHistories,
+  ipPools,
+  nodeBlocks,
+  nodeMigrations,
+  nodeReports,
+} from './resources.ts';
 
 interface Schema {
   properties: Record<string, Schema>;
@@ -28,6 +38,8 @@ describe('the custom resources', () => {
     [nodeReportCrd, nodeReports, 'nr'],
     [bgpPeerCrd, bgpPeers, 'bp'],
     [bgpAdvertisementCrd, bgpAdvertisements, 'ba'],
+    [blockHistoryCrd, blockHistories, 'bh'],
+    [nodeMigrationCrd, nodeMigrations, 'nm'],
   ])('$metadata.name lives where the client looks for it', (crd, resource, shortName) => {
     expect(crd.metadata.name).toBe(`${resource.plural}.${resource.group}`);
     expect(crd.spec.names.kind).toBe(resource.kind);

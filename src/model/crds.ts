@@ -1,6 +1,8 @@
 import { bgpAdvertisementCrd, bgpPeerCrd } from './bgp-crds.ts';
 import { cidr, conditions, crd, integer, nodeSelector, type Schema, string } from './crd.ts';
+import { blockHistoryCrd } from './history-crd.ts';
 import { maxCidrs, maxReserved } from './ip-pool.ts';
+import { nodeMigrationCrd } from './migration-crd.ts';
 import { nodeReportStatus } from './node-report-schema.ts';
 
 /**
@@ -251,4 +253,12 @@ export const nodeReportCrd = crd(
   ],
 );
 
-export const crds = [ipPoolCrd, nodeBlockCrd, nodeReportCrd, bgpPeerCrd, bgpAdvertisementCrd];
+export const crds = [
+  ipPoolCrd,
+  nodeBlockCrd,
+  nodeReportCrd,
+  bgpPeerCrd,
+  bgpAdvertisementCrd,
+  blockHistoryCrd,
+  nodeMigrationCrd,
+];

@@ -1,6 +1,7 @@
 import { type Family, families } from '../net/family.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import type { Block } from './node-block.ts';
+import type { NodeReportStatus, ReportedSession } from './node-report-status.ts';
 import { type Identity, identityOf, type KubeObject } from './object.ts';
 
 /**
@@ -18,6 +19,8 @@ export interface NodeReport extends Identity {
   nodeUid: string;
   neededAddresses: Readonly<Partial<Record<Family, number>>>;
   releases: readonly BlockRelease[];
+  /** Which prefix it has told which peers of; absent without a session. */
+  announced?: ReadonlyMap<string, readonly string[]>;
 }
 
 export interface BlockRelease {
@@ -36,12 +39,31 @@ export function readNodeReport(object: KubeObject): NodeReport {
     }
   }
   const releases: unknown[] = Array.isArray(spec.releases) ? spec.releases : [];
+  const announced = readAnnounced(object.status);
   return {
+    ...(announced.size > 0 ? { announced } : {}),
     ...identityOf(object),
     nodeUid: typeof spec.nodeUID === 'string' ? spec.nodeUID : '',
     neededAddresses,
     releases: releases.filter(isRelease),
   };
+}
+
+/** A file, or an agent of another version, may hold anything there. */
+function readAnnounced(status: unknown): Map<string, readonly string[]> {
+  const { sessions } = (status ?? {}) as Partial<NodeReportStatus>;
+  const found = new Map<string, string[]>();
+  for (const session of Array.isArray(sessions) ? sessions : []) {
+    const { peer, announced } = (session ?? {}) as Partial<ReportedSession>;
+    if (typeof peer !== 'string' || !Array.isArray(announced)) continue;
+    for (const one of announced) {
+      if (typeof one?.prefix !== 'string') continue;
+      const peers = found.get(one.prefix);
+      if (peers === undefined) found.set(one.prefix, [peer]);
+      else peers.push(peer);
+    }
+  }
+  return found;
 }
 
 function isRelease(value: unknown): value is BlockRelease {

@@ -9,6 +9,7 @@ export const reasons = {
   Adopted: 'A block that the node already held was taken into the register.',
   Assigned: 'A new block was cut from a pool.',
   Returned: 'A node came back in time and got its cooling block back.',
+  Registered: 'The block was found in the register; how it came there was not seen.',
 
   // Why a node has none, or not all.
   NoPoolSelectsNode: "No pool's nodeSelector matches the node's labels.",
@@ -71,6 +72,8 @@ export const reasons = {
   Draining: 'The block is given back as soon as its node has emptied it.',
   Cooling: 'The node is gone; the block rests before it is used again.',
   Released: 'The block is free again.',
+  Announced: 'The node told its routers of the block.',
+  Withdrawn: 'The node took the block back from its routers, or its report ended.',
   PoolReady: 'The pool serves nodes.',
   PoolInUse: 'The pool is being deleted, but nodes still hold its blocks.',
   Exhausted: 'The pool has no free block.',

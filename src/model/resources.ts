@@ -10,6 +10,9 @@ export const nodeReports = cadastre('NodeReport', 'nodereports');
 export const bgpPeers = cadastre('BGPPeer', 'bgppeers');
 export const bgpAdvertisements = cadastre('BGPAdvertisement', 'bgpadvertisements');
 
+export const blockHistories = cadastre('BlockHistory', 'blockhistories');
+export const nodeMigrations = cadastre('NodeMigration', 'nodemigrations');
+
 export const nodes = {
   group: '',
   version: 'v1',
@@ -32,6 +35,14 @@ export const serviceCidrs = {
   plural: 'servicecidrs',
   kind: 'ServiceCIDR',
   namespaced: false,
+} as const;
+
+export const pods = {
+  group: '',
+  version: 'v1',
+  plural: 'pods',
+  kind: 'Pod',
+  namespaced: true,
 } as const;
 
 export const configMaps = {

@@ -25,6 +25,8 @@ export interface NodeWorkerOptions {
   othersWait(): boolean;
   /** Resolves once the pool carries our finalizer and so cannot vanish under a new block. */
   holdPool(pool: string): Promise<void>;
+  /** Told of every block that came to a node, and how. */
+  onGiven?: (cidr: string, by: 'Assigned' | 'Adopted' | 'Returned') => void;
   log: Log;
   metrics: Metrics;
 }
@@ -154,6 +156,7 @@ export class NodeWorker {
   ): void {
     this.#decisions.inc({ reason });
     const cidr = prefix.toString();
+    if (reason !== 'SurplusBlock') this.#o.onGiven?.(cidr, reason);
     this.#o.log.info({ reason, node: node.name, cidr, pool }, `${cidr} of ${node.name} ${why}`);
   }
 }

@@ -22,6 +22,7 @@ import type { ProjectionSwitches } from '../plan/projection.ts';
 import { Register } from '../plan/register.ts';
 import { BlockWorker } from './block-worker.ts';
 import { BlockWriter } from './block-writer.ts';
+import { Chronicler } from './chronicler.ts';
 import { type Copies, makeCopies } from './copies.ts';
 import { Intake } from './intake.ts';
 import { NodeReporter } from './node-reporter.ts';
@@ -77,6 +78,7 @@ export class Operator {
   readonly #intake: Intake;
   readonly #copies: Copies;
   readonly #leadership: Leadership;
+  readonly #chronicler: Chronicler;
   readonly #events: EventRecorder;
   readonly #reporter: NodeReporter;
   readonly #projector: Projector;
@@ -110,7 +112,17 @@ export class Operator {
         this.#projector.forget(name);
       },
     });
-    this.#copies = makeCopies({ client, clock, log, metrics }, this.#intake.handlers);
+    this.#chronicler = new Chronicler({
+      client,
+      clock,
+      log,
+      metrics,
+      register: this.register,
+      isLeading: () => this.#nodeWorker.mayAssign && this.#leadership.isLeader(),
+      isBusy: () => this.#nodeQueue.depth > 0,
+    });
+    const handlers = this.#chronicler.listenTo(this.#intake.handlers);
+    this.#copies = makeCopies({ client, clock, log, metrics }, handlers);
     const base = { client, clock, log, metrics, assertLeading: () => this.#assertLeading() };
     const { identity } = settings.lease;
     this.#events = new EventRecorder({
@@ -155,6 +167,7 @@ export class Operator {
       reporter: this.#reporter,
       othersWait: () => this.#nodeQueue.depth > 0,
       holdPool: (pool) => this.#poolWorker.hold(pool),
+      onGiven: (cidr, by) => this.#chronicler.given(cidr, by),
     });
     const { byDemand } = settings.provider;
     this.#blockWorker = new BlockWorker({
@@ -221,8 +234,10 @@ export class Operator {
         () => void this.#refreshServiceNetworks(),
         serviceNetworksEveryMs,
       );
+      const history = this.#chronicler.run(signal);
       await aborted(signal);
       clearInterval(refresh);
+      await history;
       await election;
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -267,6 +282,7 @@ export class Operator {
   #acquired(): void {
     this.#term += 1;
     this.#leadsSinceMs = this.#clock.monotonicMs();
+    this.#chronicler.lookThrough();
     if (this.#isSynced) void this.#takeOver(this.#term);
   }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { PoolCandidate } from '../plan/pool-candidates.ts';
-import { whyPool } from './why.ts';
+import type { PoolCandidate } from './pool-candidates.ts';
+import { whyPool } from './why-pool.ts';
 
 function candidate(pool: string, more: Partial<PoolCandidate> = {}): PoolCandidate {
   return {
