@@ -40,6 +40,9 @@ export const errorCodes = {
   NAMESPACE_GONE: 'There is no network namespace at that path.',
   LINK_EXISTS: 'An interface of that name exists already.',
   AGENT_UNREACHABLE: "The agent's socket on this machine does not answer.",
+  NO_LAB: 'There is no lab of that name.',
+  LAB_EXISTS: 'There is a lab of that name already.',
+  LAB_FAILED: 'A part of the lab could not be made, or did not do its part.',
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;

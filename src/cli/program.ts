@@ -22,6 +22,7 @@ const commands: Record<string, () => Promise<Register>> = {
   plan: async () => (await import('./plan-command.ts')).registerPlan,
   explain: async () => (await import('./explain-command.ts')).registerExplain,
   bgp: async () => (await import('./bgp-command.ts')).registerBgp,
+  lab: async () => (await import('./lab-command.ts')).registerLab,
 };
 
 /** Runs one command line and gives its exit code. */

@@ -1,0 +1,128 @@
+/**
+ * The API server of a lab. Each kind says what to start in the control namespace
+ * and how to know that it serves; the rest of the lab sees a kubeconfig.
+ */
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { stringify } from 'yaml';
+import { apiServerAddress } from '../layout.ts';
+
+export interface ApiServerProcess {
+  readonly name: string;
+  readonly command: readonly string[];
+}
+
+export interface ApiServerPlan {
+  readonly kind: 'real' | 'embedded';
+  /** Started in this order, all at once: each waits for what it needs. */
+  readonly processes: readonly ApiServerProcess[];
+  readonly kubeconfigPath: string;
+  /** A file without which the kubeconfig cannot be used yet. */
+  readonly waitFor: string | undefined;
+}
+
+const port = 6443;
+export const apiServerUrl = `https://${apiServerAddress}:${port}`;
+
+/**
+ * A folder with etcd and kube-apiserver: $KUBEBUILDER_ASSETS, the search path,
+ * or what a checkout's `npm test` has built into the cache.
+ */
+export function findKubeParts(env: NodeJS.ProcessEnv): string | undefined {
+  const cache =
+    env.CADASTRE_CACHE ||
+    join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'cadastre');
+  const places = [
+    env.KUBEBUILDER_ASSETS ?? '',
+    ...(env.PATH ?? '').split(delimiter),
+    ...builtIn(join(cache, 'parts')),
+  ];
+  return places.find(
+    (dir) => dir !== '' && existsSync(join(dir, 'etcd')) && existsSync(join(dir, 'kube-apiserver')),
+  );
+}
+
+/** The youngest build first. */
+function builtIn(parts: string): string[] {
+  try {
+    return readdirSync(parts)
+      .filter((name) => /^kube-[0-9a-f]+$/.test(name))
+      .map((name) => join(parts, name))
+      .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+  } catch {
+    return [];
+  }
+}
+
+/** kube-apiserver on its etcd. It makes its own certificate, which is also what clients trust. */
+export function planRealApiServer(assets: string, folder: string): ApiServerPlan {
+  const file = (name: string) => join(folder, name);
+  const token = randomBytes(16).toString('hex');
+  const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+  const secret = { mode: 0o600 };
+  writeFileSync(file('tokens.csv'), `${token},admin,admin,"system:masters"\n`, secret);
+  writeFileSync(
+    file('service-account.key'),
+    key.export({ format: 'pem', type: 'sec1' }).toString(),
+    secret,
+  );
+  const certificate = file('apiserver.crt');
+  writeKubeconfig(file('kubeconfig'), token, certificate);
+  const etcd = 'http://127.0.0.1:2379';
+  return {
+    kind: 'real',
+    kubeconfigPath: file('kubeconfig'),
+    waitFor: certificate,
+    processes: [
+      {
+        name: 'etcd',
+        command: [
+          join(assets, 'etcd'),
+          `--data-dir=${file('etcd')}`,
+          `--listen-client-urls=${etcd}`,
+          `--advertise-client-urls=${etcd}`,
+          '--listen-peer-urls=http://127.0.0.1:2380',
+          '--log-level=warn',
+          // A lab does not survive a power cut anyway.
+          '--unsafe-no-fsync',
+        ],
+      },
+      {
+        name: 'kube-apiserver',
+        command: [
+          join(assets, 'kube-apiserver'),
+          `--bind-address=${apiServerAddress}`,
+          `--advertise-address=${apiServerAddress}`,
+          `--secure-port=${port}`,
+          `--etcd-servers=${etcd}`,
+          `--cert-dir=${folder}`,
+          `--token-auth-file=${file('tokens.csv')}`,
+          `--service-account-key-file=${file('service-account.key')}`,
+          `--service-account-signing-key-file=${file('service-account.key')}`,
+          '--service-account-issuer=https://kubernetes.default.svc',
+          '--service-cluster-ip-range=10.96.0.0/16',
+          '--authorization-mode=RBAC',
+          // Nobody here runs the controller that makes service accounts.
+          '--disable-admission-plugins=ServiceAccount',
+          '--endpoint-reconciler-type=none',
+          '--allow-privileged=true',
+          '--profiling=false',
+        ],
+      },
+    ],
+  };
+}
+
+export function writeKubeconfig(path: string, token: string, caFile: string): void {
+  const text = stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'lab',
+    clusters: [{ name: 'lab', cluster: { server: apiServerUrl, 'certificate-authority': caFile } }],
+    contexts: [{ name: 'lab', context: { cluster: 'lab', user: 'admin' } }],
+    users: [{ name: 'admin', user: { token } }],
+  });
+  writeFileSync(path, text, { mode: 0o600 });
+}

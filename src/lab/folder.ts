@@ -1,0 +1,126 @@
+/**
+ * What a lab leaves on the machine, and nothing else: one folder, and the
+ * namespaces named in its manifest. The manifest is there, and on disk, before
+ * the first of them is made.
+ */
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { CadastreError } from '../base/errors.ts';
+import type { Software } from './topology.ts';
+
+export interface Manifest {
+  readonly name: string;
+  readonly createdAt: string;
+  /** The text of the topology, so that later commands mean the same site. */
+  readonly topologyName: string;
+  readonly topologyText: string;
+  /** What each router really runs. */
+  readonly software: Readonly<Record<string, Software>>;
+  readonly apiServer: 'real' | 'embedded';
+  /** Namespaces that are, or were about to be, made. */
+  readonly namespaces: readonly string[];
+  /** False until `up` has come to its end. */
+  readonly isUp: boolean;
+  readonly pods: readonly LabPod[];
+}
+
+export interface LabPod {
+  readonly name: string;
+  readonly node: string;
+  readonly namespace: string;
+  readonly addresses: readonly string[];
+}
+
+/** Where labs live; short, because the path of a Unix socket may have 107 characters. */
+export function labsRoot(env: NodeJS.ProcessEnv = process.env): string {
+  return env.CADASTRE_LABS ?? '/run/cadastre-lab';
+}
+
+export class LabFolder {
+  readonly name: string;
+  readonly path: string;
+
+  constructor(root: string, name: string) {
+    this.name = name;
+    this.path = join(root, name);
+  }
+
+  /** The folder of a new lab. Making it is what keeps a second one of that name away. */
+  static create(root: string, manifest: Manifest): LabFolder {
+    const folder = new LabFolder(root, manifest.name);
+    mkdirSync(root, { recursive: true, mode: 0o755 });
+    try {
+      mkdirSync(folder.path, { mode: 0o755 });
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+      throw new CadastreError('LAB_EXISTS', `there is a lab ${manifest.name} already`, {
+        remedy: `Use it, take it down (cadastre lab down ${manifest.name}), or choose another --name.`,
+      });
+    }
+    folder.write(manifest);
+    return folder;
+  }
+
+  get exists(): boolean {
+    return existsSync(this.path);
+  }
+
+  read(): Manifest {
+    let text: string;
+    try {
+      text = readFileSync(this.file('manifest.json'), 'utf8');
+    } catch (cause) {
+      throw new CadastreError('NO_LAB', `there is no lab ${this.name}`, {
+        cause,
+        remedy: 'cadastre lab status lists those there are; cadastre lab up makes one.',
+      });
+    }
+    return JSON.parse(text) as Manifest;
+  }
+
+  write(manifest: Manifest): void {
+    const next = this.file('manifest.next');
+    writeFileSync(next, `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
+    renameSync(next, this.file('manifest.json'));
+  }
+
+  change(change: (manifest: Manifest) => Manifest): Manifest {
+    const manifest = change(this.read());
+    this.write(manifest);
+    return manifest;
+  }
+
+  file(...parts: string[]): string {
+    return join(this.path, ...parts);
+  }
+
+  makeFolder(...parts: string[]): string {
+    const path = this.file(...parts);
+    mkdirSync(path, { recursive: true, mode: 0o755 });
+    return path;
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+/** Labs that were made here, half-made ones included. */
+export function listLabs(root: string): string[] {
+  try {
+    return readdirSync(root, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+      .sort();
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,260 @@
+/** A lab that exists: its machines, its processes, and how to ask each of them. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AgentStatusJson } from '../agent/agent-status.ts';
+import { askAgent } from '../agent/ask-agent.ts';
+import { CadastreError } from '../base/errors.ts';
+import { KubeClient } from '../kube/client.ts';
+import { loadKubeConfig } from '../kube/kubeconfig.ts';
+import type { AddressStatusJson } from '../model/agent-api.ts';
+import type { Family } from '../net/family.ts';
+import { parsePrefix } from '../net/prefix.ts';
+import { eventually } from './eventually.ts';
+import { LabFolder, type LabPod, type Manifest } from './folder.ts';
+import { namespaceOf } from './layout.ts';
+import { enterNamespace, ipJson, runInside } from './namespaces.ts';
+import { LabProcesses } from './processes.ts';
+import { readTopology } from './read-topology.ts';
+import { type HeldRoute, planRouter } from './routers/router.ts';
+import { softwareOf } from './routers/softwares.ts';
+import type { LabNode, LabRouter, Topology } from './topology.ts';
+
+/** What the lab has of the world around it. */
+export interface LabWorld {
+  /** Where labs live. */
+  readonly root: string;
+  /** The command line that starts us, to start our parts with. */
+  readonly cadastre: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** A line of words, for progress. */
+  say(line: string): void;
+}
+
+export type NodeStatus = AddressStatusJson & { agent: AgentStatusJson };
+
+export class Lab {
+  readonly name: string;
+  readonly world: LabWorld;
+  readonly folder: LabFolder;
+  readonly topology: Topology;
+  readonly processes: LabProcesses;
+  #client: KubeClient | undefined;
+  #leave: (() => void) | undefined;
+
+  constructor(world: LabWorld, folder: LabFolder, topology: Topology) {
+    this.name = folder.name;
+    this.world = world;
+    this.folder = folder;
+    this.topology = topology;
+    this.processes = new LabProcesses(folder);
+  }
+
+  static open(world: LabWorld, name: string): Lab {
+    const folder = new LabFolder(world.root, name);
+    const { topologyName, topologyText } = folder.read();
+    const read = readTopology(topologyName, topologyText);
+    if (read.kind === 'topology') return new Lab(world, folder, read.topology);
+    throw new CadastreError(
+      'BAD_INPUT',
+      `the lab ${name} was made by another version of cadastre`,
+      {
+        remedy: `Take it down: cadastre lab down ${name}`,
+      },
+    );
+  }
+
+  get manifest(): Manifest {
+    return this.folder.read();
+  }
+
+  namespace(machine: string): string {
+    return namespaceOf(this.name, machine);
+  }
+
+  node(name: string): LabNode {
+    const found = this.topology.nodes.find((one) => one.name === name);
+    if (found !== undefined) return found;
+    const names = this.topology.nodes.map((one) => one.name).join(', ');
+    throw new CadastreError('BAD_USAGE', `the lab ${this.name} has no node "${name}"`, {
+      remedy: `Its nodes are ${names}.`,
+    });
+  }
+
+  router(name: string): LabRouter {
+    return this.topology.routers.find((one) => one.name === name)!;
+  }
+
+  get pods(): readonly LabPod[] {
+    return this.manifest.pods;
+  }
+
+  /** The API server as its admin. From the first call on, this process is in the control namespace. */
+  async client(): Promise<KubeClient> {
+    if (this.#client !== undefined) return this.#client;
+    this.#leave = enterNamespace(this.namespace('control'));
+    const access = await loadKubeConfig({ kubeconfig: this.kubeconfigPath });
+    this.#client = new KubeClient(access, { connections: 8 });
+    return this.#client;
+  }
+
+  get kubeconfigPath(): string {
+    return this.folder.file('control', 'kubeconfig');
+  }
+
+  async close(): Promise<void> {
+    await this.#client?.close();
+    this.#client = undefined;
+    this.#leave?.();
+    this.#leave = undefined;
+  }
+
+  // Routers.
+
+  async startRouter(name: string): Promise<void> {
+    const software = softwareOf(this.manifest.software[name]);
+    if (software === undefined) return;
+    const folder = this.folder.makeFolder('routers', name);
+    const plan = planRouter(this.topology, this.router(name));
+    const owner = software.user === undefined ? undefined : idsOf(software.user);
+    const own = (path: string) => owner && chownSync(path, owner.uid, owner.gid);
+    chmodSync(folder, 0o755);
+    own(folder);
+    for (const [file, text] of Object.entries(software.files(plan, folder))) {
+      writeFileSync(join(folder, file), text);
+      own(join(folder, file));
+    }
+    for (const part of software.processes(folder, this.world.cadastre)) {
+      rmSync(part.readyPath, { force: true });
+      const process = `${name}-${part.name}`;
+      this.processes.start(process, this.namespace(name), part.command);
+      await eventually(
+        `${process} serves`,
+        () => {
+          if (existsSync(part.readyPath)) return true;
+          if (this.processes.isRunning(process)) return undefined;
+          throw new CadastreError(
+            'LAB_FAILED',
+            `${process} ended: ${this.processes.tail(process)}`,
+          );
+        },
+        { everyMs: 10, withinMs: 30_000 },
+      );
+    }
+  }
+
+  async endRouter(name: string): Promise<void> {
+    const software = softwareOf(this.manifest.software[name]);
+    const parts = software?.processes('', []) ?? [];
+    await Promise.all(parts.map((part) => this.processes.end(`${name}-${part.name}`, 'SIGKILL')));
+  }
+
+  isRouterRunning(name: string): boolean {
+    const parts = softwareOf(this.manifest.software[name])?.processes('', []) ?? [];
+    return parts.every((part) => this.processes.isRunning(`${name}-${part.name}`));
+  }
+
+  /** What a router's own command says it holds: pods' blocks, not the site's subnets. */
+  async tableOf(name: string): Promise<HeldRoute[]> {
+    const software = softwareOf(this.manifest.software[name]);
+    if (software === undefined) return [];
+    const { families } = planRouter(this.topology, this.router(name));
+    const tables = await Promise.all(families.map((family) => this.#table(name, family)));
+    return tables
+      .flat()
+      .filter(({ prefix }) => !this.isSubnet(prefix))
+      .sort((a, b) => parsePrefix(a.prefix)!.compare(parsePrefix(b.prefix)!));
+  }
+
+  async #table(name: string, family: Family): Promise<HeldRoute[]> {
+    const software = softwareOf(this.manifest.software[name])!;
+    const folder = this.folder.file('routers', name);
+    const command = software.tableCommand(folder, family);
+    if (command === undefined) {
+      const words = `${family === 'ipv4' ? '-4' : '-6'} route show proto ${software.routeProtocol}`;
+      const routes = await ipJson<Array<{ dst: string; gateway?: string }>>(
+        this.namespace(name),
+        words,
+      );
+      return routes.map(({ dst, gateway }) => ({ prefix: dst, nextHop: gateway ?? '' }));
+    }
+    const { stdout, stderr, code } = await runInside(this.namespace(name), command);
+    if (code !== 0) throw new CadastreError('LAB_FAILED', `${name}: ${stderr || stdout}`);
+    return software.readTable(stdout);
+  }
+
+  /** One of the site's own networks, not a block of pods. */
+  isSubnet(prefix: string): boolean {
+    return this.topology.subnets.some(({ cidrs }) => Object.values(cidrs).includes(prefix));
+  }
+
+  // The cluster.
+
+  operatorName(index: number): string {
+    return `operator-${index}`;
+  }
+
+  startOperator(index: number): void {
+    const { ipam, clusterPool, cooldownSeconds } = this.topology;
+    const name = this.operatorName(index);
+    const pool =
+      clusterPool === undefined
+        ? []
+        : [
+            `--cluster-pool-ipv4-cidr=${clusterPool.cidr}`,
+            `--cluster-pool-ipv4-mask-size=${clusterPool.maskSize}`,
+            ...(cooldownSeconds === undefined ? [] : [`--cooldown-seconds=${cooldownSeconds}`]),
+          ];
+    this.processes.start(name, this.namespace('control'), [
+      ...this.world.cadastre,
+      'operator',
+      `--kubeconfig=${this.kubeconfigPath}`,
+      `--identity=${name}`,
+      `--listen=127.0.0.1:${9470 + index * 10}`,
+      `--ipam=${ipam}`,
+      ...pool,
+    ]);
+  }
+
+  agentName(node: string): string {
+    return `agent-${node}`;
+  }
+
+  agentSocket(node: string): string {
+    return this.folder.file('nodes', node, 'agent.sock');
+  }
+
+  startAgent(node: string): void {
+    const folder = this.folder.makeFolder('nodes', node);
+    const { ipam, routing } = this.topology;
+    this.processes.start(this.agentName(node), this.namespace(node), [
+      ...this.world.cadastre,
+      'agent',
+      `--kubeconfig=${this.kubeconfigPath}`,
+      `--node-name=${node}`,
+      `--socket=${this.agentSocket(node)}`,
+      `--state-dir=${join(folder, 'state')}`,
+      `--ipam=${ipam}`,
+      `--routing=${routing}`,
+      ...(routing === 'native' ? ['--auto-direct-node-routes'] : []),
+      '--drain-grace=1',
+    ]);
+  }
+
+  async agentStatus(node: string): Promise<NodeStatus> {
+    return (await askAgent(this.agentSocket(node), 'GET', '/v1/status')) as NodeStatus;
+  }
+
+  /** A command inside a machine. */
+  run(machine: string, command: readonly string[], stdin?: string) {
+    return runInside(this.namespace(machine), command, stdin === undefined ? {} : { stdin });
+  }
+}
+
+function idsOf(user: string): { uid: number; gid: number } {
+  const ask = (flag: string) =>
+    Number(
+      execFileSync('id', [flag, user], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }),
+    );
+  return { uid: ask('-u'), gid: ask('-g') };
+}

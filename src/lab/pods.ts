@@ -1,0 +1,130 @@
+/** Pods of a lab: a namespace each, wired by the plugin exactly as a runtime would have it done. */
+import { CadastreError } from '../base/errors.ts';
+import { ApiError } from '../kube/api-error.ts';
+import { podObject, pods as podResource } from './cluster/objects.ts';
+import type { LabPod } from './folder.ts';
+import type { Lab } from './lab.ts';
+import { namespaceOf, podMachine } from './layout.ts';
+import { deleteNamespaces, hasNamespace, ipBatch, namespacePath, runInside } from './namespaces.ts';
+
+interface CniAnswer {
+  readonly ips?: ReadonlyArray<{ readonly address: string }>;
+  readonly msg?: string;
+  readonly details?: string;
+}
+
+export async function addPod(lab: Lab, node: string, name: string): Promise<LabPod> {
+  lab.node(node);
+  if (!/^[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?$/.test(name)) {
+    throw new CadastreError(
+      'BAD_USAGE',
+      `the name "${name}" must be up to 30 small letters, digits and dashes`,
+    );
+  }
+  const namespace = namespaceOf(lab.name, podMachine(name));
+  if (lab.pods.some((pod) => pod.name === name) || hasNamespace(namespace)) {
+    throw new CadastreError('BAD_USAGE', `there is a pod ${name} already`, {
+      remedy: `Choose another name, or remove it: cadastre lab pod ${node} ${name} --delete`,
+    });
+  }
+  lab.folder.change((manifest) => ({
+    ...manifest,
+    namespaces: [...manifest.namespaces, namespace],
+  }));
+  await ipBatch(undefined, [`netns add ${namespace}`]);
+  try {
+    await ipBatch(namespace, ['link set lo up']);
+    const { ips = [] } = await callPlugin(lab, node, name, 'ADD');
+    const addresses = ips.map(({ address }) => address.split('/')[0]!);
+    const pod: LabPod = { name, node, namespace, addresses };
+    lab.folder.change((manifest) => ({ ...manifest, pods: [...manifest.pods, pod] }));
+    await register(lab, pod);
+    return pod;
+  } catch (error) {
+    await deleteNamespaces([namespace]);
+    forget(lab, name);
+    throw error;
+  }
+}
+
+/** As a runtime does it: the plugin first, then the namespace. Twice is fine. */
+export async function deletePod(lab: Lab, name: string): Promise<void> {
+  const pod = lab.pods.find((one) => one.name === name);
+  if (pod === undefined) {
+    throw new CadastreError('BAD_USAGE', `the lab ${lab.name} has no pod "${name}"`, {
+      remedy: 'cadastre lab status lists them.',
+    });
+  }
+  await callPlugin(lab, pod.node, name, 'DEL');
+  await deleteNamespaces([pod.namespace]);
+  forget(lab, name);
+  const client = await lab.client();
+  await ignoreMissing(client.delete(podResource, name, { namespace: 'default' }));
+}
+
+function forget(lab: Lab, name: string): void {
+  const namespace = namespaceOf(lab.name, podMachine(name));
+  lab.folder.change((manifest) => ({
+    ...manifest,
+    namespaces: manifest.namespaces.filter((one) => one !== namespace),
+    pods: manifest.pods.filter((pod) => pod.name !== name),
+  }));
+}
+
+async function callPlugin(
+  lab: Lab,
+  node: string,
+  name: string,
+  command: 'ADD' | 'DEL',
+): Promise<CniAnswer> {
+  const namespace = namespaceOf(lab.name, podMachine(name));
+  const { stdout, stderr, code } = await runInside(
+    lab.namespace(node),
+    [...lab.world.cadastre, 'cni'],
+    {
+      stdin: JSON.stringify({ cniVersion: '1.1.0', name: 'pods', type: 'cadastre' }),
+      timeoutMs: 130_000,
+      env: {
+        CADASTRE_SOCKET: lab.agentSocket(node),
+        CADASTRE_CNI_SPOOL: lab.folder.file('nodes', node, 'state', 'cni-spool'),
+        CNI_COMMAND: command,
+        CNI_CONTAINERID: namespace,
+        CNI_NETNS: namespacePath(namespace),
+        CNI_IFNAME: 'eth0',
+        CNI_PATH: '/opt/cni/bin',
+        CNI_ARGS: `IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=${name}`,
+      },
+    },
+  );
+  const answer = (stdout.trim() === '' ? {} : JSON.parse(stdout)) as CniAnswer;
+  if (code === 0) return answer;
+  const why = [answer.msg, answer.details].filter(Boolean).join(': ') || stderr.trim();
+  throw new CadastreError('LAB_FAILED', `${command} of pod ${name} on ${node}: ${why}`);
+}
+
+/** So that the cluster knows the pod too: whom a fault hurts is told by pods. */
+async function register(lab: Lab, { name, node, addresses }: LabPod): Promise<void> {
+  const client = await lab.client();
+  const at = { namespace: 'default' };
+  await client.create(podResource, podObject(name, node), at);
+  await client.patch(podResource, name, {
+    ...at,
+    subresource: 'status',
+    type: 'merge',
+    body: {
+      status: {
+        phase: 'Running',
+        podIP: addresses[0],
+        podIPs: addresses.map((ip) => ({ ip })),
+      },
+    },
+  });
+}
+
+export async function ignoreMissing(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof ApiError && error.isNotFound)) throw error;
+  }
+}

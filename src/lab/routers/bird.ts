@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { type HeldRoute, holdSeconds, type RouterPlan, type RouterSoftware } from './router.ts';
+
+/** BIRD 2: one process, its tables and the kernel's side by side. */
+export const bird: RouterSoftware = {
+  software: 'bird',
+  routeProtocol: 'bird',
+  program: '/usr/sbin/bird',
+  files: (plan) => ({ 'bird.conf': birdConfig(plan) }),
+  processes: (folder) => [
+    {
+      name: 'bird',
+      command: [
+        ...['/usr/sbin/bird', '-f', '-c', join(folder, 'bird.conf')],
+        ...['-s', join(folder, 'bird.ctl'), '-P', join(folder, 'bird.pid')],
+      ],
+      readyPath: join(folder, 'bird.ctl'),
+    },
+  ],
+  tableCommand: (folder, family) => [
+    ...['/usr/sbin/birdc', '-s', join(folder, 'bird.ctl')],
+    ...['show', 'route', 'table', family === 'ipv4' ? 'master4' : 'master6'],
+    ...['where', 'source', '=', 'RTS_BGP', 'primary'],
+  ],
+  readTable,
+};
+
+function birdConfig({ router, asn, neighbours, families, subnets, others }: RouterPlan): string {
+  const own = subnets.ipv4.join(', ');
+  const channels = families.map((family) => `  ${family};`).join('\n');
+  const protocols = neighbours.map(({ name, address, asn: remote, kind }) => {
+    const isNode = kind === 'node';
+    const served = families.filter((family) => isNode || family === 'ipv4');
+    const tells = isNode
+      ? 'export none;'
+      : `next hop self; export where source = RTS_BGP || net ~ [ ${own} ];`;
+    return `protocol bgp ${name.replaceAll('-', '_')} {
+  local ${router.address} as ${asn};
+  neighbor ${address} as ${remote};
+  multihop 4;
+  hold time ${holdSeconds};
+  connect delay time 1; connect retry time 1; error wait time 1, 2;
+  ${isNode ? 'passive on;' : ''}
+${served.map((family) => `  ${family} { import all; ${tells} };`).join('\n')}
+}`;
+  });
+  return `log stderr all;
+router id ${router.address};
+protocol device { }
+protocol direct {
+${channels}
+}
+protocol static {
+  ipv4;
+${others.map((other) => `  route ${other}/32 via "core";`).join('\n')}
+}
+${families.map((family) => `protocol kernel { ${family} { import none; export where source = RTS_BGP; }; }`).join('\n')}
+${protocols.join('\n')}
+`;
+}
+
+/** A head line with the prefix, then `via 10.4.94.32 on rack-94`. */
+function readTable(text: string): HeldRoute[] {
+  const held: HeldRoute[] = [];
+  let prefix: string | undefined;
+  for (const line of text.split('\n')) {
+    prefix = /^([0-9a-f.:]+\/\d+)\s/.exec(line)?.[1] ?? prefix;
+    const nextHop = /^\s+via ([0-9a-f.:]+) /.exec(line)?.[1];
+    if (prefix === undefined || nextHop === undefined) continue;
+    held.push({ prefix, nextHop });
+    prefix = undefined;
+  }
+  return held;
+}

@@ -1,0 +1,85 @@
+/** What every router software of a lab can do, in one vocabulary. */
+import { selects } from '../../model/label-selector.ts';
+import type { Family } from '../../net/family.ts';
+import { families } from '../../net/family.ts';
+import type { LabRouter, Software, Topology } from '../topology.ts';
+
+export interface HeldRoute {
+  readonly prefix: string;
+  readonly nextHop: string;
+}
+
+/** One neighbour of a router: a node, or another router. */
+export interface Neighbour {
+  readonly name: string;
+  readonly address: string;
+  readonly asn: number;
+  /** A node is listened to and told nothing; routers tell each other everything. */
+  readonly kind: 'node' | 'router';
+}
+
+/** All that a router's configuration is made from. */
+export interface RouterPlan {
+  readonly router: LabRouter;
+  readonly asn: number;
+  readonly neighbours: readonly Neighbour[];
+  readonly families: readonly Family[];
+  /** The subnets it stands in: what it tells other routers by itself. */
+  readonly subnets: Readonly<Record<Family, readonly string[]>>;
+  /** Loopbacks of the other routers, all on `core`. */
+  readonly others: readonly string[];
+}
+
+export interface RouterProcess {
+  readonly name: string;
+  readonly command: readonly string[];
+  /** A path that exists once it serves. */
+  readonly readyPath: string;
+}
+
+export interface RouterSoftware {
+  readonly software: Software;
+  /** How the kernel marks its routes (`ip route show proto …`). */
+  readonly routeProtocol: string;
+  /** A program whose absence means that it cannot be had. */
+  readonly program: string;
+  /** Who the files must belong to; root unless said. */
+  readonly user?: string;
+  /** Its configuration: file name and text. */
+  files(plan: RouterPlan, folder: string): Readonly<Record<string, string>>;
+  processes(folder: string, cadastre: readonly string[]): readonly RouterProcess[];
+  /** The command that prints its table, to be run inside; undefined: the kernel's own table. */
+  tableCommand(folder: string, family: Family): readonly string[] | undefined;
+  readTable(text: string): HeldRoute[];
+}
+
+/** Short, because a lab's routers die on purpose; as long as a busy machine needs. */
+export const holdSeconds = 9;
+
+export function planRouter(topology: Topology, router: LabRouter): RouterPlan {
+  const peers = topology.peers.filter(({ router: name }) => name === router.name);
+  const nodes = topology.nodes.flatMap(({ name, addresses, labels }): Neighbour[] => {
+    // Also nodes that no peer selects now: a relabelled node must be let in.
+    const peer = peers.find(({ nodeSelector }) => selects(nodeSelector, labels)) ?? peers[0];
+    if (peer === undefined || addresses.ipv4 === undefined) return [];
+    return [{ name, address: addresses.ipv4, asn: peer.asn, kind: 'node' }];
+  });
+  const others = topology.routers.filter(({ name }) => name !== router.name);
+  const speaking = others.flatMap(({ name, address, asn, software, legs }): Neighbour[] => {
+    const isTwin = [...legs.keys()].some((subnet) => router.legs.has(subnet));
+    if (isTwin || asn === undefined || software === 'none') return [];
+    return [{ name, address, asn, kind: 'router' }];
+  });
+  const cidrs = (family: Family) =>
+    topology.subnets.flatMap(({ name, cidrs: own }) =>
+      router.legs.has(name) && own[family] !== undefined ? [own[family]] : [],
+    );
+  return {
+    router,
+    asn: router.asn ?? 0,
+    neighbours: [...nodes, ...speaking],
+    families: families.filter((family) => topology.subnets.some((one) => one.cidrs[family])),
+    subnets: { ipv4: cidrs('ipv4'), ipv6: cidrs('ipv6') },
+    others: others.map(({ address }) => address),
+  };
+}

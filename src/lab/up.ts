@@ -1,0 +1,233 @@
+/** `lab up`: from a topology to pods that answer. */
+import { chmodSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CadastreError } from '../base/errors.ts';
+import { ApiError } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Resource } from '../kube/resource.ts';
+import { bgpPeers, ciliumNodes, ipPools, nodes } from '../model/resources.ts';
+import { type ApiServerPlan, findKubeParts, planRealApiServer } from './cluster/api-server.ts';
+import {
+  ciliumNodeCrd,
+  ciliumNodeObject,
+  crds,
+  nodeObject,
+  peerObject,
+  poolObject,
+} from './cluster/objects.ts';
+import { eventually } from './eventually.ts';
+import { LabFolder } from './folder.ts';
+import { Lab, type LabWorld } from './lab.ts';
+import { layOut, namespaceOf } from './layout.ts';
+import { hasNamespace, ipBatch, writeSettings } from './namespaces.ts';
+import { addPod } from './pods.ts';
+import { reachEverybody } from './reach.ts';
+import { chooseSoftware } from './routers/softwares.ts';
+import type { LoadedTopology } from './topologies.ts';
+import { isReachableFromOutside, type Software } from './topology.ts';
+
+export interface UpOptions {
+  readonly name: string;
+  /** For the routers whose topology says nothing. */
+  readonly routers: Software | undefined;
+  readonly operators: number;
+}
+
+export interface UpTimes {
+  /** From the start to an API server that serves. */
+  readonly apiServerSeconds: number;
+  /** From there to all pods answering. */
+  readonly convergedSeconds: number;
+}
+
+export async function bringUp(
+  world: LabWorld,
+  { topology, text }: LoadedTopology,
+  options: UpOptions,
+): Promise<{ lab: Lab; times: UpTimes }> {
+  const { name } = options;
+  const start = performance.now();
+  const sinceMs = (from: number) => (performance.now() - from) / 1000;
+  const say = (words: string) => world.say(`${sinceMs(start).toFixed(1).padStart(5)} s  ${words}`);
+  const { chosen, missing } = chooseSoftware(topology, options.routers);
+  if (missing.length > 0) {
+    world.say(`${missing.join(' and ')} not installed: our own collector stands in as the router`);
+  }
+  const { machines, fabricLines } = layOut(name, topology);
+  const namespaces = machines.map((machine) => namespaceOf(name, machine.name));
+  refuseStrangers(namespaces);
+  const folder = LabFolder.create(world.root, {
+    name,
+    createdAt: new Date().toISOString(),
+    topologyName: topology.name,
+    topologyText: text,
+    software: chosen,
+    apiServer: 'real',
+    namespaces,
+    isUp: false,
+    pods: [],
+  });
+  const lab = new Lab(world, folder, topology);
+
+  await ipBatch(
+    undefined,
+    namespaces.map((namespace) => `netns add ${namespace}`),
+  );
+  for (const machine of machines) writeSettings(lab.namespace(machine.name), machine.settings);
+  await ipBatch(lab.namespace('fabric'), fabricLines);
+  await Promise.all(machines.map((machine) => ipBatch(lab.namespace(machine.name), machine.lines)));
+  say(`${namespaces.length} namespaces: ${summary(machines.map(({ kind }) => kind))}`);
+
+  const api = planApiServer(lab);
+  for (const part of api.processes) {
+    lab.processes.start(part.name, lab.namespace('control'), part.command);
+  }
+  writeTools(lab);
+  await Promise.all(topology.routers.map((router) => lab.startRouter(router.name)));
+  const kinds = [...new Set(Object.values(chosen))].join(', ');
+  say(`${topology.routers.length} routers (${kinds})`);
+
+  const client = await whenServing(lab, api);
+  const apiServerSeconds = sinceMs(start);
+  const apiReady = performance.now();
+  say(`the API server serves (${api.kind})`);
+
+  await createNodes(lab, client);
+  for (let index = 1; index <= options.operators; index++) lab.startOperator(index);
+  for (const node of topology.nodes) lab.startAgent(node.name);
+  await whenRegistered(client, topology.pools.length > 0 ? ipPools : bgpPeers);
+  for (const pool of topology.pools) await createWhenKnown(client, ipPools, poolObject(pool));
+  for (const peer of topology.peers) {
+    await createWhenKnown(client, bgpPeers, peerObject(topology, peer));
+  }
+  await Promise.all(topology.nodes.map((node) => whenAgentReady(lab, node.name)));
+  say(`${options.operators} operators, ${topology.nodes.length} agents ready`);
+
+  for (const node of topology.nodes) {
+    for (let index = 1; index <= node.pods; index++) {
+      await addPod(lab, node.name, `${node.name}-${index}`);
+    }
+  }
+  say(`${lab.pods.length} pods`);
+  await reachEverybody(lab);
+  const convergedSeconds = sinceMs(apiReady);
+  const from = isReachableFromOutside(topology) ? 'from outside' : 'each other';
+  say(`every pod answers ${from}, ${convergedSeconds.toFixed(1)} s after the API server was up`);
+  folder.change((manifest) => ({ ...manifest, isUp: true }));
+  return { lab, times: { apiServerSeconds, convergedSeconds } };
+}
+
+/** A namespace of our name that is not ours must not be taken for ours later. */
+function refuseStrangers(namespaces: readonly string[]): void {
+  const strange = namespaces.filter(hasNamespace);
+  if (strange.length === 0) return;
+  throw new CadastreError('LAB_EXISTS', `${strange.join(', ')}: there already, and no lab's`, {
+    remedy: 'Choose another --name, or remove them: ip netns del NAME.',
+  });
+}
+
+function planApiServer(lab: Lab): ApiServerPlan {
+  const folder = lab.folder.makeFolder('control');
+  chmodSync(folder, 0o700);
+  const assets = findKubeParts(lab.world.env);
+  if (assets === undefined) {
+    throw new CadastreError(
+      'LAB_FAILED',
+      'there is no kube-apiserver and no etcd on this machine',
+      {
+        remedy: 'Point KUBEBUILDER_ASSETS at a folder with both.',
+      },
+    );
+  }
+  const tools = lab.folder.makeFolder('bin');
+  const kubectl = join(assets, 'kubectl');
+  if (existsSync(kubectl)) symlinkSync(kubectl, join(tools, 'kubectl'));
+  return planRealApiServer(assets, folder);
+}
+
+/** `cadastre` and `kubectl` for whoever looks around by `lab exec`. */
+function writeTools(lab: Lab): void {
+  const quoted = lab.world.cadastre.map((word) => `'${word.replaceAll("'", "'\\''")}'`);
+  const script = lab.folder.file('bin', 'cadastre');
+  writeFileSync(script, `#!/bin/sh\nexec ${quoted.join(' ')} "$@"\n`, { mode: 0o755 });
+}
+
+async function whenServing(lab: Lab, api: ApiServerPlan): Promise<KubeClient> {
+  const ended = () => {
+    const dead = api.processes.find(({ name }) => !lab.processes.isRunning(name));
+    if (dead === undefined) return;
+    throw new CadastreError(
+      'LAB_FAILED',
+      `${dead.name} ended before it served:\n${lab.processes.tail(dead.name)}`,
+    );
+  };
+  const { waitFor } = api;
+  if (waitFor !== undefined) {
+    await eventually(`the API server writes ${waitFor}`, () => existsSync(waitFor) || undefined);
+  }
+  ended();
+  const client = await lab.client();
+  await eventually(
+    'the API server serves',
+    async () => {
+      ended();
+      return (await client.rawGet('/readyz', { retries: 0 })) === 'ok' || undefined;
+    },
+    { withinMs: 120_000 },
+  );
+  return client;
+}
+
+async function createNodes(lab: Lab, client: KubeClient): Promise<void> {
+  const held = lab.topology.nodes.filter(({ ciliumPodCidr }) => ciliumPodCidr !== undefined);
+  if (held.length > 0) {
+    await client.create(crds, ciliumNodeCrd());
+    for (const { name, ciliumPodCidr } of held) {
+      await createWhenKnown(client, ciliumNodes, ciliumNodeObject(name, ciliumPodCidr!));
+    }
+  }
+  for (const node of lab.topology.nodes) await client.create(nodes, nodeObject(node));
+}
+
+/** The API server takes a moment to serve a resource that was just registered. */
+async function createWhenKnown(
+  client: KubeClient,
+  resource: Resource,
+  object: object,
+): Promise<void> {
+  await eventually(`${resource.plural} can be created`, async () => {
+    try {
+      await client.create(resource, object);
+    } catch (error) {
+      // An answer that was lost on the way: the object is there all the same.
+      if (!(error instanceof ApiError && error.isAlreadyExists)) throw error;
+    }
+    return true;
+  });
+}
+
+async function whenRegistered(client: KubeClient, resource: Resource): Promise<void> {
+  await eventually(`the operator registers ${resource.plural}`, async () => {
+    await client.list(resource);
+    return true;
+  });
+}
+
+export async function whenAgentReady(lab: Lab, node: string): Promise<void> {
+  let last = 'it never answered';
+  await eventually(
+    `the agent of ${node} is ready`,
+    async () => {
+      const { agent } = await lab.agentStatus(node);
+      last = `${agent.reason}: ${agent.detail}`;
+      return agent.ready && agent.reason === 'AgentReady' ? true : undefined;
+    },
+    { why: () => `${last}\n${lab.processes.tail(lab.agentName(node), 4)}` },
+  );
+}
+
+function summary(kinds: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return [...counts].map(([kind, count]) => (count === 1 ? kind : `${count} ${kind}s`)).join(', ');
+}
