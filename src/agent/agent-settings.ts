@@ -1,4 +1,5 @@
 import type { BgpPeer } from '../model/bgp-peer.ts';
+import type { LoadBalancerPool } from '../model/load-balancer-pool.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { Routing } from '../plan/desired-routes.ts';
 import type { TruthRules } from '../plan/node-truth.ts';
@@ -17,6 +18,7 @@ export interface AgentSettings {
   reserved: readonly Prefix[];
   configMap: { namespace: string; name: string } | undefined;
   filePeers: readonly BgpPeer[];
+  filePools: readonly LoadBalancerPool[];
   /** What was last known. */
   memoryPath: string;
   /** How long a start waits for the API server before it goes on with what it last knew. */

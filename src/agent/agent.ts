@@ -41,6 +41,7 @@ import type { Finding } from '../plan/finding.ts';
 import { nextReleases } from '../plan/give-back.ts';
 import { nodePeers } from '../plan/node-peers.ts';
 import { podDemand } from '../plan/pod-address-demand.ts';
+import { serviceAnnouncements } from '../plan/service-announcements.ts';
 import type { AddressBook } from './address-book.ts';
 import {
   type AgentSettings,
@@ -111,7 +112,8 @@ export class Agent {
   constructor(options: AgentOptions) {
     this.#o = options;
     const { client, kernel, files, settings, clock, random, log, metrics } = options;
-    const { nodeName, rules, configMap, filePeers, memoryPath, reportEveryMs } = settings;
+    const { nodeName, rules, configMap, filePeers, filePools } = settings;
+    const { memoryPath, reportEveryMs } = settings;
     const onChange = () => this.#touch();
     this.#copies = new ClusterCopies({
       client,
@@ -122,6 +124,7 @@ export class Agent {
       rules,
       configMap,
       filePeers,
+      filePools,
       onChange,
     });
     this.#memoryFile = new MemoryFile(files, memoryPath, log);
@@ -307,16 +310,20 @@ export class Agent {
       tunnelMacOf: (name) => derivedMac(`cadastre tunnel of ${name}`),
     });
     const { isGraceful, isLeaving } = this.#leaving(node.isLeaving === true);
-    const { announcements, findings } = desiredAnnouncements({
+    const { others, advertisements } = knowledge;
+    const blocks = desiredAnnouncements({ self, others, advertisements, isLeaving });
+    const services = serviceAnnouncements({
       self,
-      others: knowledge.others,
-      advertisements: knowledge.advertisements,
+      others,
+      advertisements,
       isLeaving,
+      facts: knowledge.services,
     });
     const kept = await this.#routes.declare(this.#withLingering(routes, truth.blocks));
+    const announcements = { blocks: blocks.announcements, services: services.announcements };
     this.#announcer.declare(nodePeers(knowledge.peers, node), announcements, isGraceful);
 
-    const all = [...routes.findings, ...findings];
+    const all = [...routes.findings, ...blocks.findings, ...services.findings];
     this.#tellFindings(all);
     this.status.set(state);
     this.#condition.declare(state);
@@ -342,10 +349,18 @@ export class Agent {
 
   /** Whether everything that is told from here on is on disk. */
   async #save(knowledge: Knowledge): Promise<boolean> {
-    const { node, truth, peers, advertisements } = knowledge;
+    const { node, truth, peers, advertisements, services } = knowledge;
     const { resourceVersion: _, ...stable } = node;
     const cidrs = truth.blocks.map(({ prefix }) => `${prefix}`);
-    const own = JSON.stringify([stable, truth, cidrs, peers, advertisements, this.#releases]);
+    const own = JSON.stringify([
+      stable,
+      truth,
+      cidrs,
+      peers,
+      advertisements,
+      services,
+      this.#releases,
+    ]);
     const nowMs = this.#o.clock.monotonicMs();
     if (own === this.#savedOwn && nowMs - this.#savedAtMs < memoryEveryMs) return true;
     try {

@@ -34,7 +34,8 @@ export class Announcer {
   readonly #o: AnnouncerOptions;
   readonly #speaker: SpeakerHands;
   #kept: readonly Prefix[] = [];
-  #announced: readonly DesiredAnnouncement[] = [];
+  /** Not those of Services: the nodes' own rules carry them, whether we run or not. */
+  #announcedBlocks: readonly DesiredAnnouncement[] = [];
   #complaints = '';
 
   constructor(options: AnnouncerOptions) {
@@ -53,14 +54,14 @@ export class Announcer {
 
   declare(
     peers: readonly NodePeer[],
-    announcements: readonly DesiredAnnouncement[],
+    { blocks, services }: Record<'blocks' | 'services', readonly DesiredAnnouncement[]>,
     gracefulShutdown: boolean,
   ): void {
-    this.#announced = announcements;
+    this.#announcedBlocks = blocks;
     const refusedPeers = this.#speaker.setPeers(
       peers.map((peer) => ({ ...peer, gracefulShutdown })),
     );
-    const refused = this.#speaker.set(announcements);
+    const refused = this.#speaker.set([...blocks, ...services]);
     const complaints = [
       ...refusedPeers.map(({ name, reason }) => `peer ${name} is refused: ${reason}`),
       ...refused.map(
@@ -97,7 +98,7 @@ export class Announcer {
   #evidence(): RestartEvidence {
     if (!this.#o.hasRestarted()) return { hasRestarted: false, forwarding: [] };
     const wasKept = (family: Family) =>
-      this.#announced.every(
+      this.#announcedBlocks.every(
         ({ prefix }) =>
           prefix.includes(':') !== (family === 'ipv6') ||
           this.#kept.some((route) => route.toString() === prefix),

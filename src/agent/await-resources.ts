@@ -5,9 +5,23 @@ import { Backoff, pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Resource, resourceName, resourcePath } from '../kube/resource.ts';
 import type { Reason } from '../model/reasons.ts';
-import { bgpAdvertisements, bgpPeers, nodeBlocks, nodeReports } from '../model/resources.ts';
+import {
+  bgpAdvertisements,
+  bgpPeers,
+  loadBalancerPools,
+  nodeBlocks,
+  nodeReports,
+  serviceAddresses,
+} from '../model/resources.ts';
 
-const needed: readonly Resource[] = [nodeBlocks, nodeReports, bgpPeers, bgpAdvertisements];
+const needed: readonly Resource[] = [
+  nodeBlocks,
+  nodeReports,
+  bgpPeers,
+  bgpAdvertisements,
+  loadBalancerPools,
+  serviceAddresses,
+];
 
 /**
  * Until the API server serves every custom resource that the agent reads or

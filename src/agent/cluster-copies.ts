@@ -9,6 +9,7 @@ import type { Resource } from '../kube/resource.ts';
 import { type BgpAdvertisement, readBgpAdvertisement } from '../model/bgp-advertisement.ts';
 import { loadConfigMapObject } from '../model/bgp-config-map.ts';
 import { type BgpPeer, peerOfConfig, type ReadBgpPeer, readBgpPeer } from '../model/bgp-peer.ts';
+import { type LoadBalancerPool, poolsOfConfig } from '../model/load-balancer-pool.ts';
 import { type ClusterNode, readNode } from '../model/node.ts';
 import { type Block, blockName, readBlock } from '../model/node-block.ts';
 import { identityOf, type KubeObject } from '../model/object.ts';
@@ -16,6 +17,7 @@ import { bgpAdvertisements, bgpPeers, configMaps, nodeBlocks, nodes } from '../m
 import type { RoutedNode } from '../plan/desired-routes.ts';
 import { nodeTruth, ownedBlocksByNode, type TruthRules } from '../plan/node-truth.ts';
 import type { Knowledge } from './knowledge.ts';
+import { ServiceCopies } from './service-copies.ts';
 
 export interface CopiesOptions {
   client: KubeClient;
@@ -28,6 +30,7 @@ export interface CopiesOptions {
   configMap: { namespace: string; name: string } | undefined;
   /** Peers of a file, which does not change. */
   filePeers: readonly BgpPeer[];
+  filePools: readonly LoadBalancerPool[];
   onChange: () => void;
 }
 
@@ -48,8 +51,10 @@ export class ClusterCopies {
   readonly #peers: ListWatch<ReadBgpPeer>;
   readonly #advertisements: ListWatch<BgpAdvertisement>;
   readonly #config: ListWatch<Kept> | undefined;
+  readonly #services: ServiceCopies;
   /** The last configuration that could be understood: half of a new one announces half a network. */
   #configPeers: readonly BgpPeer[] = [];
+  #configPools: readonly LoadBalancerPool[] = [];
 
   constructor(options: CopiesOptions) {
     this.#o = options;
@@ -58,6 +63,9 @@ export class ClusterCopies {
     this.#blocks = rules.source === 'register' ? this.#copy(nodeBlocks, keepBlock) : undefined;
     this.#peers = this.#copy(bgpPeers, (object) => this.#keepPeer(object));
     this.#advertisements = this.#copy(bgpAdvertisements, readBgpAdvertisement);
+    this.#services = new ServiceCopies(options.nodeName, (resource, read) =>
+      this.#copy(resource, read),
+    );
     this.#config =
       configMap &&
       this.#copy(configMaps, (object) => this.#keepConfig(object), {
@@ -105,6 +113,10 @@ export class ClusterCopies {
         others,
         peers: [...objects, ...filePeers, ...(this.#config?.size ? this.#configPeers : [])],
         advertisements: [...this.#advertisements.values()],
+        services: this.#services.facts([
+          ...this.#o.filePools,
+          ...(this.#config?.size ? this.#configPools : []),
+        ]),
       },
     };
   }
@@ -124,7 +136,8 @@ export class ClusterCopies {
   }
 
   #all(): ListWatch<Kept>[] {
-    const all = [this.#nodes, this.#blocks, this.#peers, this.#advertisements, this.#config];
+    const own = [this.#nodes, this.#blocks, this.#peers, this.#advertisements, this.#config];
+    const all = [...own, ...this.#services.all];
     return all.filter((copy) => copy !== undefined) as unknown as ListWatch<Kept>[];
   }
 
@@ -166,6 +179,7 @@ export class ClusterCopies {
     const result = loadConfigMapObject(object as { data?: Record<string, string> });
     if (result.kind === 'config') {
       this.#configPeers = result.config.peers.map(peerOfConfig);
+      this.#configPools = poolsOfConfig(result.config);
     } else {
       const problems = result.problems.map(
         ({ line, key, sentence }) => `${line}: ${key === '' ? '' : `${key}: `}${sentence}`,

@@ -11,6 +11,7 @@ import type { BlockRelease } from '../model/node-report.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import type { RoutedNode } from '../plan/desired-routes.ts';
 import type { NodeTruth, OwnedBlock } from '../plan/node-truth.ts';
+import { noServices, type ServiceFacts } from '../plan/service-announcements.ts';
 
 export interface Knowledge {
   readonly node: ClusterNode;
@@ -18,6 +19,7 @@ export interface Knowledge {
   readonly others: readonly RoutedNode[];
   readonly peers: readonly BgpPeer[];
   readonly advertisements: readonly BgpAdvertisement[];
+  readonly services: ServiceFacts;
 }
 
 /** What is on disk: also the blocks we have given back, before anybody is told. */
@@ -40,11 +42,13 @@ interface MemoryText {
   others: Array<Omit<RoutedNode, 'blocks'> & { blocks: string[] }>;
   peers: BgpPeer[];
   advertisements: BgpAdvertisement[];
+  /** Absent in the file of an older agent. */
+  services?: ServiceFacts;
   releases: BlockRelease[];
 }
 
 export function writeMemory({ knowledge, releases }: Memory): string {
-  const { node, truth, others, peers, advertisements } = knowledge;
+  const { node, truth, others, peers, advertisements, services } = knowledge;
   const text: MemoryText = {
     version: formatVersion,
     node,
@@ -58,6 +62,7 @@ export function writeMemory({ knowledge, releases }: Memory): string {
     })),
     peers: [...peers],
     advertisements: [...advertisements],
+    services,
     releases: [...releases],
   };
   return `${JSON.stringify(text)}\n`;
@@ -72,7 +77,7 @@ export function readMemory(text: string): Memory | undefined {
     return undefined;
   }
   if (read?.version !== formatVersion) return undefined;
-  const { node, truth, others, peers, advertisements, releases } = read;
+  const { node, truth, others, peers, advertisements, services, releases } = read;
   return {
     knowledge: {
       node,
@@ -92,6 +97,7 @@ export function readMemory(text: string): Memory | undefined {
       })),
       peers,
       advertisements,
+      services: services ?? noServices,
     },
     releases,
   };

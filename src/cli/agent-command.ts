@@ -21,15 +21,17 @@ import type { Kernel } from '../kernel/kernel.ts';
 import { isOurLink } from '../kernel/link.ts';
 import { KubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/kubeconfig.ts';
-import { loadConfigMap } from '../model/bgp-config-map.ts';
-import { type BgpPeer, defaultGracefulRestartSeconds, peerOfConfig } from '../model/bgp-peer.ts';
+import { type BgpConfig, loadConfigMap } from '../model/bgp-config-map.ts';
+import { defaultGracefulRestartSeconds, peerOfConfig } from '../model/bgp-peer.ts';
 import { agentSocketPath } from '../model/keys.ts';
+import { poolsOfConfig } from '../model/load-balancer-pool.ts';
 import { type Family, families } from '../net/family.ts';
 import { type Prefix, parsePrefix } from '../net/prefix.ts';
 import { providerOf } from '../operator/providers.ts';
 import { type Routing, routings } from '../plan/desired-routes.ts';
 import { kernelNames, openKernel } from './agent-kernel.ts';
 import { RestartMark } from './bgp-speak-evidence.ts';
+import { readConfigMapName } from './config-map-flag.ts';
 import { readListen } from './listen-flag.ts';
 import { stopOnSignals } from './stop-signals.ts';
 import { readVersion } from './version.ts';
@@ -61,8 +63,8 @@ export function registerAgent(program: Command): void {
         .default('native'),
     )
     .option('--auto-direct-node-routes', 'native: routes to the nodes on the same link')
-    .option('--bgp-config <file>', 'peers from a file, in the form of MetalLB and Cilium')
-    .option('--bgp-config-map <namespace/name>', 'peers from a ConfigMap of that form')
+    .option('--bgp-config <file>', 'peers and pools from a file, in the form of MetalLB and Cilium')
+    .option('--bgp-config-map <namespace/name>', 'peers and pools from a ConfigMap of that form')
     .option('--bgp-listen <address:port>', 'wait for routers there (default: only connect)')
     .option('--socket <path>', 'the Unix socket of the CNI plugin', agentSocketPath)
     .option('--state-dir <path>', 'what survives a restart', '/var/lib/cadastre')
@@ -221,6 +223,7 @@ async function podMtu(kernel: Kernel, routing: Routing): Promise<{ mtu?: number 
 function readSettings(flags: AgentFlags): AgentSettings {
   const provider = providerOf(flags.ipam);
   const nodeName = flags.nodeName ?? process.env.NODE_NAME ?? hostname();
+  const config = flags.bgpConfig === undefined ? undefined : readConfigFile(flags.bgpConfig);
   return {
     nodeName: nodeName.toLowerCase(),
     version: readVersion(),
@@ -234,7 +237,8 @@ function readSettings(flags: AgentFlags): AgentSettings {
     directRoutes: flags.autoDirectNodeRoutes ?? false,
     reserved: (flags.reserved ?? []).map(readReserved),
     configMap: readConfigMapName(flags.bgpConfigMap),
-    filePeers: flags.bgpConfig === undefined ? [] : readPeerFile(flags.bgpConfig),
+    filePeers: config?.peers.map(peerOfConfig) ?? [],
+    filePools: config === undefined ? [] : poolsOfConfig(config),
     memoryPath: join(flags.stateDir, 'last-known.json'),
     apiGraceMs: readNumber('--api-grace', flags.apiGrace, 3600) * 1000,
     reportEveryMs: 5_000,
@@ -262,14 +266,7 @@ function readNumber(flag: string, text: string, most: number): number {
   throw new CadastreError('BAD_FLAG', `${flag}=${text} is not a number from 0 to ${most}`);
 }
 
-function readConfigMapName(text: string | undefined): AgentSettings['configMap'] {
-  if (text === undefined) return undefined;
-  const [namespace, name, ...more] = text.split('/');
-  if (namespace && name && more.length === 0) return { namespace, name };
-  throw new CadastreError('BAD_FLAG', `--bgp-config-map=${text} is not namespace/name`);
-}
-
-function readPeerFile(path: string): BgpPeer[] {
+function readConfigFile(path: string): BgpConfig {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -277,7 +274,7 @@ function readPeerFile(path: string): BgpPeer[] {
     throw new CadastreError('BAD_FLAG', `--bgp-config=${path} cannot be read`, { cause });
   }
   const result = loadConfigMap(text);
-  if (result.kind === 'config') return result.config.peers.map(peerOfConfig);
+  if (result.kind === 'config') return result.config;
   const problems = result.problems.map(({ line, key, sentence }) =>
     [`${path}:${line}`, key, sentence].filter((part) => part !== '').join(': '),
   );

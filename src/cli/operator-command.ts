@@ -17,6 +17,7 @@ import {
   projectionNames,
   providerOf,
 } from '../operator/providers.ts';
+import { readConfigMapName } from './config-map-flag.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from './ipam-flags.ts';
 import { readListen } from './listen-flag.ts';
 import { stopOnSignals } from './stop-signals.ts';
@@ -39,6 +40,7 @@ export function registerOperator(program: Command): void {
         `where blocks are copied to: ${projectionNames.join(', ')}, or none (default: by mode)`,
       ).argParser((text: string) => text.split(',').map((part) => part.trim())),
     )
+    .option('--bgp-config-map <namespace/name>', 'address-pools in the form of MetalLB and Cilium')
     .option('--lease-namespace <name>', 'namespace of the leader lease', 'kube-system')
     .option('--lease-name <name>', 'name of the leader lease', 'cadastre-operator')
     .option('--lease-duration <seconds>', 'others take over so long after the last renewal')
@@ -63,6 +65,7 @@ interface OperatorFlags extends IpamFlagValues {
   kubeconfig?: string;
   context?: string;
   project?: string[];
+  bgpConfigMap?: string;
   leaseNamespace: string;
   leaseName: string;
   leaseDuration?: string;
@@ -152,6 +155,7 @@ function readSettings(flags: OperatorFlags): OperatorSettings {
       identity: flags.identity ?? `${hostname()}_${process.pid}`,
       timings,
     },
+    configMap: readConfigMapName(flags.bgpConfigMap),
     concurrency,
   };
 }

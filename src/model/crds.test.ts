@@ -13,10 +13,13 @@ import {
   bgpPeers,
   blockHistories,
   ipPools,
+  loadBalancerPools,
   nodeBlocks,
   nodeMigrations,
   nodeReports,
+  serviceAddresses,
 } from './resources.ts';
+import { loadBalancerPoolCrd, serviceAddressCrd } from './service-crds.ts';
 
 interface Schema {
   properties: Record<string, Schema>;
@@ -40,6 +43,8 @@ describe('the custom resources', () => {
     [bgpAdvertisementCrd, bgpAdvertisements, 'ba'],
     [blockHistoryCrd, blockHistories, 'bh'],
     [nodeMigrationCrd, nodeMigrations, 'nm'],
+    [loadBalancerPoolCrd, loadBalancerPools, 'lbp'],
+    [serviceAddressCrd, serviceAddresses, 'svcaddr'],
   ])('$metadata.name lives where the client looks for it', (crd, resource, shortName) => {
     expect(crd.metadata.name).toBe(`${resource.plural}.${resource.group}`);
     expect(crd.spec.names.kind).toBe(resource.kind);

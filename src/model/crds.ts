@@ -4,6 +4,7 @@ import { blockHistoryCrd } from './history-crd.ts';
 import { maxCidrs, maxReserved } from './ip-pool.ts';
 import { nodeMigrationCrd } from './migration-crd.ts';
 import { nodeReportStatus } from './node-report-schema.ts';
+import { loadBalancerPoolCrd, serviceAddressCrd } from './service-crds.ts';
 
 /**
  * The custom resources, with everything the API server itself can refuse: CIDRs
@@ -261,4 +262,6 @@ export const crds = [
   bgpAdvertisementCrd,
   blockHistoryCrd,
   nodeMigrationCrd,
+  loadBalancerPoolCrd,
+  serviceAddressCrd,
 ];

@@ -26,6 +26,31 @@ export const agentConditionType = 'CadastreAgentReady';
 /** On a Node: its routes are taken back from the routers, because it is to be emptied. */
 export const drainAnnotation = 'cadastre.dev/drain';
 
+/** A Service of this class, or of none, gets its address from us. */
+export const loadBalancerClass = 'cadastre.dev/bgp';
+
+/** On a Service: the addresses it asks for, separated by commas; MetalLB's and Cilium's names too. */
+export const requestAnnotations = [
+  'cadastre.dev/load-balancer-ips',
+  'metallb.universe.tf/loadBalancerIPs',
+  'metallb.io/loadBalancerIPs',
+  'lbipam.cilium.io/ips',
+  'io.cilium/lb-ipam-ips',
+] as const;
+
+/** On a Service: the pool it asks for. */
+export const poolAnnotations = [
+  'cadastre.dev/load-balancer-pool',
+  'metallb.universe.tf/address-pool',
+  'metallb.io/address-pool',
+] as const;
+
+/** The condition on Service.status that says whether it has its addresses, or why not. */
+export const serviceConditionType = 'CadastreAddressAssigned';
+
+/** A node with this label is not to be sent traffic for Services (KEP-1143). */
+export const excludeNodeLabel = 'node.kubernetes.io/exclude-from-external-load-balancers';
+
 /** The pool that the cluster-pool modes cut from; it lives in flags, not in an object. */
 export const clusterPoolName = 'cluster-pool';
 

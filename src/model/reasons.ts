@@ -34,9 +34,17 @@ export const reasons = {
   WorkingFromMemory: 'The API server is away; the agent goes on with what it last knew.',
   AgentReady: 'The agent serves pod addresses, routes and announcements.',
 
+  // Why a Service has its address, or none.
+  AddressAssigned: 'The Service holds every address it should.',
+  NoPoolFitsService: 'No pool of Service addresses fits the Service.',
+  AddressesExhausted: 'Every pool that fits the Service is full.',
+  AddressTaken: 'The address that the Service asks for belongs to another.',
+  AddressOutsidePools: 'The address that the Service asks for lies in no pool that fits it.',
+  MalformedRequest: 'What the Service asks for could not be understood.',
+
   // What a node's agent finds about routes and announcements.
   NotOwner:
-    'A prefix is not announced, because the register gives it to another node or to nobody.',
+    'A prefix is not announced, because the register gives it to another node or Service, or to nobody.',
   NotOnLink: 'A node is in another subnet, and this routing mode leaves its blocks to the routers.',
   NoAddressOfFamily: 'A node has no address of the family that a route to its blocks needs.',
   RouteRefused: 'The kernel refused a route.',
@@ -78,6 +86,7 @@ export const reasons = {
   PoolInUse: 'The pool is being deleted, but nodes still hold its blocks.',
   Exhausted: 'The pool has no free block.',
   HasFreeBlocks: 'The pool has free blocks.',
+  HasFreeAddresses: 'The pool has free addresses.',
   NoConflict: 'The pool overlaps nothing.',
 } as const;
 

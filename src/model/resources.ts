@@ -9,6 +9,8 @@ export const nodeBlocks = cadastre('NodeBlock', 'nodeblocks');
 export const nodeReports = cadastre('NodeReport', 'nodereports');
 export const bgpPeers = cadastre('BGPPeer', 'bgppeers');
 export const bgpAdvertisements = cadastre('BGPAdvertisement', 'bgpadvertisements');
+export const loadBalancerPools = cadastre('LoadBalancerPool', 'loadbalancerpools');
+export const serviceAddresses = cadastre('ServiceAddress', 'serviceaddresses');
 
 export const blockHistories = cadastre('BlockHistory', 'blockhistories');
 export const nodeMigrations = cadastre('NodeMigration', 'nodemigrations');
@@ -50,5 +52,21 @@ export const configMaps = {
   version: 'v1',
   plural: 'configmaps',
   kind: 'ConfigMap',
+  namespaced: true,
+} as const;
+
+export const services = {
+  group: '',
+  version: 'v1',
+  plural: 'services',
+  kind: 'Service',
+  namespaced: true,
+} as const;
+
+export const endpointSlices = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  plural: 'endpointslices',
+  kind: 'EndpointSlice',
   namespaced: true,
 } as const;

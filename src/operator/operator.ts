@@ -20,11 +20,13 @@ import type { NamedNetwork } from '../plan/pool-set.ts';
 import { compareText } from '../plan/pool-set.ts';
 import type { ProjectionSwitches } from '../plan/projection.ts';
 import { Register } from '../plan/register.ts';
+import type { ForeignLand } from '../plan/service-pools.ts';
 import { BlockWorker } from './block-worker.ts';
 import { BlockWriter } from './block-writer.ts';
 import { Chronicler } from './chronicler.ts';
 import { type Copies, makeCopies } from './copies.ts';
 import { Intake } from './intake.ts';
+import { LoadBalancer } from './load-balancer.ts';
 import { NodeReporter } from './node-reporter.ts';
 import { NodeWorker } from './node-worker.ts';
 import { PoolWorker } from './pool-worker.ts';
@@ -35,7 +37,8 @@ import { readServiceNetworks } from './service-networks.ts';
 /**
  * The operator: copies of the cluster's objects flow into the register; what
  * changes puts keys into three queues (nodes, blocks, pools); the workers ask
- * `plan` and write with the hands of `kube`.
+ * `plan` and write with the hands of `kube`. Addresses of Services are given
+ * beside that, in every mode (load-balancer.ts).
  *
  * What it promises, and what each promise rests on:
  *  - No block is given twice: creating the NodeBlock is the allocation, and the
@@ -54,6 +57,8 @@ export interface OperatorSettings {
   serviceNetworks: readonly NamedNetwork[];
   switches: ProjectionSwitches;
   lease: { namespace: string; name: string; identity: string; timings?: LeaseTimings | undefined };
+  /** Where `address-pools` of MetalLB's and Cilium's form are, if anywhere. */
+  configMap?: { namespace: string; name: string } | undefined;
   /** Writes under way at once. */
   concurrency: number;
 }
@@ -88,11 +93,15 @@ export class Operator {
   readonly #nodeQueue: KeyedQueue;
   readonly #blockQueue: KeyedQueue;
   readonly #poolQueue: KeyedQueue;
+  readonly #loadBalancer: LoadBalancer;
+  #networks: readonly NamedNetwork[] = [];
+  #nodeAddresses: ReadonlySet<string> | undefined;
   #usesCiliumNodes = false;
   #isSynced = false;
   #listsBeganMs = Number.POSITIVE_INFINITY;
   /** Counts the times this process became leader; a take-over of an older term stops. */
   #term = 0;
+  #servedTerm = 0;
   #leadsSinceMs = 0;
 
   constructor(options: OperatorOptions) {
@@ -103,9 +112,16 @@ export class Operator {
     this.register = new Register(settings.sources);
     this.#intake = new Intake({
       register: this.register,
-      nodes: (name) => this.#nodeQueue.add(name),
+      nodes: (name) => {
+        this.#nodeAddresses = undefined;
+        this.#nodeQueue.add(name);
+      },
       blocks: (name) => this.#blockQueue.add(name),
-      pools: (name, afterMs) => this.#poolQueue.addAfter(name, afterMs),
+      pools: (name, afterMs) => {
+        this.#poolQueue.addAfter(name, afterMs);
+        // Land for pods may have come upon land for Services, or left it.
+        if (afterMs === 0) this.#loadBalancer.landChanged();
+      },
       unserved: () => this.#reporter.unserved.keys(),
       forget: (name) => {
         this.#reporter.forget(name);
@@ -169,6 +185,14 @@ export class Operator {
       holdPool: (pool) => this.#poolWorker.hold(pool),
       onGiven: (cidr, by) => this.#chronicler.given(cidr, by),
     });
+    this.#loadBalancer = new LoadBalancer({
+      ...base,
+      events: this.#events,
+      configMap: settings.configMap,
+      guard: (work) => this.#ifLeading(work),
+      foreignLands: () => this.#lands(),
+      isNodeAddress: (address) => this.#isNodeAddress(address),
+    });
     const { byDemand } = settings.provider;
     this.#blockWorker = new BlockWorker({
       ...base,
@@ -204,16 +228,9 @@ export class Operator {
 
   /** Runs until the signal aborts; then stops cleanly and gives the lease back. */
   async run(signal: AbortSignal): Promise<void> {
-    const { settings, log } = this.#o;
-    if (!settings.provider.allocates) {
-      log.info(
-        { mode: settings.provider.name },
-        `mode ${settings.provider.name}: ${settings.provider.description}`,
-      );
-      this.#isSynced = true;
-      await aborted(signal);
-      return;
-    }
+    const { log } = this.#o;
+    const { allocates, name, description } = this.#o.settings.provider;
+    if (!allocates) log.info({ mode: name }, `mode ${name}: ${description}`);
     try {
       // The lists need not wait for this: a copy of what is not registered yet waits by itself.
       const registered = this.#untilDone(signal, 'register the custom resources', (attempt) =>
@@ -223,18 +240,22 @@ export class Operator {
       await this.#untilDone(signal, 'look at the cluster', () => this.#lookAround());
       // One try for the lease before the lists begin: lists that began after it was won are fresh enough.
       await this.#leadership.tryOnce();
-      this.#startCopies(signal);
+      if (allocates) this.#startCopies(signal);
+      this.#loadBalancer.start(signal, () => this.#serveServices());
       const election = this.#leadership.run(signal);
-      await Promise.all([registered, this.#whenSynced()]);
+      await Promise.all([registered, allocates ? this.#whenSynced() : undefined]);
       this.#isSynced = true;
       const { nodes, blocks } = this.#copies;
-      log.info({ nodes: nodes.size, blocks: blocks.size }, 'everything that exists is known');
-      if (this.isLeader) void this.#takeOver(this.#term);
+      if (allocates) {
+        log.info({ nodes: nodes.size, blocks: blocks.size }, 'everything that exists is known');
+        if (this.isLeader) void this.#takeOver(this.#term);
+      }
+      this.#serveServices();
       const refresh = setInterval(
         () => void this.#refreshServiceNetworks(),
         serviceNetworksEveryMs,
       );
-      const history = this.#chronicler.run(signal);
+      const history = allocates ? this.#chronicler.run(signal) : undefined;
       await aborted(signal);
       clearInterval(refresh);
       await history;
@@ -282,8 +303,19 @@ export class Operator {
   #acquired(): void {
     this.#term += 1;
     this.#leadsSinceMs = this.#clock.monotonicMs();
-    this.#chronicler.lookThrough();
-    if (this.#isSynced) void this.#takeOver(this.#term);
+    const { allocates } = this.#o.settings.provider;
+    if (allocates) this.#chronicler.lookThrough();
+    if (this.#isSynced && allocates) void this.#takeOver(this.#term);
+    this.#serveServices();
+  }
+
+  /** When this process leads, and knows both what nodes and what Services hold. */
+  #serveServices(): void {
+    if (!this.#isSynced || !this.#loadBalancer.isSynced || !this.isLeader) return;
+    const term = this.#term;
+    if (this.#servedTerm === term) return;
+    this.#servedTerm = term;
+    void this.#loadBalancer.takeOver(this.#leadsSinceMs, () => term === this.#term);
   }
 
   #stepDown(why: string): void {
@@ -291,6 +323,7 @@ export class Operator {
     this.#nodeWorker.mayAssign = false;
     this.#reporter.forgetAll();
     this.#poolWorker.forgetAll();
+    this.#loadBalancer.stepDown();
     this.#o.log.info({ why }, 'this replica no longer leads');
   }
 
@@ -334,14 +367,34 @@ export class Operator {
   }
 
   async #work(queue: KeyedQueue, worker: Worker, key: string): Promise<void> {
-    if (!this.#isSynced || !this.#leadership.isLeader()) return;
-    try {
+    await this.#ifLeading(async () => {
       const outcome = await worker.reconcile(key);
       if (outcome?.retryAfterMs !== undefined) queue.addAfter(key, outcome.retryAfterMs);
+    });
+  }
+
+  async #ifLeading(work: () => Promise<unknown>): Promise<void> {
+    if (!this.#isSynced || !this.#leadership.isLeader()) return;
+    try {
+      await work();
     } catch (error) {
       if (error instanceof NotLeading) return;
       throw error;
     }
+  }
+
+  #lands(): ForeignLand[] {
+    const pools = this.register.poolSet.pools.flatMap(({ name, cidrs, reserved }) =>
+      cidrs.map((prefix) => ({ name: `pool ${name}`, prefix, reserved })),
+    );
+    return [...pools, ...this.#networks];
+  }
+
+  #isNodeAddress(address: string): boolean {
+    this.#nodeAddresses ??= new Set(
+      [...this.register.nodes.values()].flatMap(({ addresses }) => addresses),
+    );
+    return this.#nodeAddresses.has(address);
   }
 
   async #refreshServiceNetworks(): Promise<void> {
@@ -356,6 +409,7 @@ export class Operator {
   async #readServiceNetworks(): Promise<void> {
     const { client, settings } = this.#o;
     const networks = [...settings.serviceNetworks, ...(await readServiceNetworks(client))];
+    this.#networks = networks;
     const { clusterPool } = settings;
     if (clusterPool !== undefined) {
       // As kube-controller-manager does: the Service network is left out of the cluster's own range.
@@ -390,7 +444,12 @@ export class Operator {
 
   async #shutDown(): Promise<void> {
     this.#intake.stop();
-    await Promise.all([this.#nodeQueue.stop(), this.#blockQueue.stop(), this.#poolQueue.stop()]);
+    await Promise.all([
+      this.#nodeQueue.stop(),
+      this.#blockQueue.stop(),
+      this.#poolQueue.stop(),
+      this.#loadBalancer.stop(),
+    ]);
     await this.#leadership.release();
     await this.#events.stop();
   }

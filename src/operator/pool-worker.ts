@@ -128,7 +128,7 @@ export class PoolWorker {
   }
 }
 
-function sameStatus(a: PoolStatus, b: PoolStatus | undefined): boolean {
+export function sameStatus(a: object, b: object | undefined): boolean {
   return b !== undefined && JSON.stringify(ordered(a)) === JSON.stringify(ordered(b));
 }
 

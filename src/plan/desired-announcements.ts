@@ -45,21 +45,24 @@ export function desiredAnnouncements(input: AnnouncementInput): DesiredAnnouncem
   const { self } = input;
   const findings = contested(input);
   const silent = new Set(findings.map(({ cidr }) => cidr));
-  const chosen = [...input.advertisements]
-    .filter(({ nodeSelector }) => selects(nodeSelector, self.labels))
-    .sort((a, b) => b.priority - a.priority || (a.name < b.name ? -1 : 1));
+  const chosen = [...input.advertisements].filter(({ nodeSelector }) =>
+    selects(nodeSelector, self.labels),
+  );
   const announcements = [...self.blocks]
     .sort((a, b) => a.prefix.compare(b.prefix))
     .filter(({ prefix }) => !silent.has(prefix.toString()))
-    .flatMap((block) => variants(block, chosen));
+    .flatMap((block) => dressedFor(block, chosen));
   return { announcements, findings };
 }
 
 /** In order: for each peer the first that is for it counts, and the last is for everyone. */
-function variants(
+export function dressedFor(
   { prefix, pool }: Pick<OwnedBlock, 'prefix' | 'pool'>,
-  advertisements: readonly BgpAdvertisement[],
+  chosen: readonly BgpAdvertisement[],
 ): DesiredAnnouncement[] {
+  const advertisements = [...chosen].sort(
+    (a, b) => b.priority - a.priority || (a.name < b.name ? -1 : 1),
+  );
   const made: DesiredAnnouncement[] = [];
   const served = new Set<string>();
   for (const advertisement of advertisements) {

@@ -13,6 +13,7 @@ import { inside, ip, sweepNamespaces } from '../kernel/namespaces.ts';
 import { Cluster, shortLease } from '../world/cluster.ts';
 import { eventually } from '../world/eventually.ts';
 import { cadastreProgram } from '../world/operator-process.ts';
+import { Services, servicePaths } from '../world/services.ts';
 import { hostNames, hosts, Site } from './site.ts';
 
 const run = promisify(execFile);
@@ -74,13 +75,23 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-/** What the router's kernel holds by BGP: `10.5.112.0/24 via 10.4.94.32`. */
+/** What the router's kernel holds by BGP of pods' blocks: `10.5.112.0/24 via 10.4.94.32`. */
 async function learned(): Promise<string[]> {
   const routes = JSON.parse(await ip(`-j -n ${site.router.name} route show proto bird`));
   return (routes as Array<{ dst: string; gateway: string }>)
+    .filter(({ dst }) => dst.startsWith('10.5.'))
     .map(({ dst, gateway }) => `${dst} via ${gateway}`)
     .sort();
 }
+
+/** By which nodes the router could reach a Service, whichever way it prefers. */
+async function waysTo(prefix: string): Promise<string[]> {
+  const birdc = `birdc -s ${join(cluster.dir, 'bird.ctl')} show route where net = ${prefix}`;
+  const ways = (await inside(site.router, birdc)).matchAll(/via (\S+) on/g);
+  return [...new Set([...ways].map(([, via]) => via!))].sort();
+}
+
+const everyNode = hostNames.map((name) => hosts[name].address as string).sort();
 
 async function owned(): Promise<string[]> {
   const blocks = await cluster.blocks();
@@ -107,6 +118,49 @@ test('the router holds exactly the register, and carries packets between the sub
   }
 });
 
+test('the address of a Service is announced by every node, or by those that can serve it', async () => {
+  const services = new Services(cluster);
+  await services.createPool('lb', { addresses: ['10.6.0.0/28'] });
+  await services.create('web');
+  await eventually(async () => expect(await waysTo('10.6.0.0/32')).toEqual(everyNode));
+
+  await services.create('local', { externalTrafficPolicy: 'Local' });
+  await services.putEndpoints('local', { a: false, c: true });
+  await eventually(async () => expect(await waysTo('10.6.0.1/32')).toEqual([hosts.c.address]));
+  await services.putEndpoints('local', { a: true, b: true, c: false });
+  const both = [hosts.a.address, hosts.b.address].sort();
+  await eventually(async () => expect(await waysTo('10.6.0.1/32')).toEqual(both));
+  // The last one goes, and one comes back.
+  await services.putEndpoints('local', { a: false, b: false });
+  await eventually(async () => expect(await waysTo('10.6.0.1/32')).toEqual([]));
+  await services.putEndpoints('local', { b: true });
+  await eventually(async () => expect(await waysTo('10.6.0.1/32')).toEqual([hosts.b.address]));
+
+  // What a Service merely claims to have is not announced by anybody.
+  await services.create('liar', { loadBalancerClass: 'cadastre.dev/bgp' });
+  await eventually(async () => expect(await waysTo('10.6.0.2/32')).toEqual(everyNode));
+  await services.create('thief', { loadBalancerIP: '10.6.0.2' });
+  await eventually(async () => expect(await services.reason('thief')).toBe('AddressTaken'));
+  await cluster.stopOperators();
+  const forged = {
+    status: { loadBalancer: { ingress: [{ ip: '10.6.0.9' }, { ip: '10.6.0.1' }] } },
+  };
+  await cluster.must('PATCH', `${servicePaths.services}/thief/status`, forged);
+  const { agent } = await eventually(async () => {
+    const status = await site.agents.a.status();
+    expect(status.agent.findings).toHaveLength(2);
+    return status;
+  });
+  expect(agent.findings.map(({ reason, detail }) => `${reason}: ${detail}`)).toEqual([
+    'NotOwner: 10.6.0.9/32 of Service default/thief is not announced: the register gives it to nobody',
+    'NotOwner: 10.6.0.1/32 of Service default/thief is not announced: the register gives it to Service default/local',
+  ]);
+  expect(await waysTo('10.6.0.9/32')).toEqual([]);
+  expect(await waysTo('10.6.0.1/32')).toEqual([hosts.b.address]);
+  await services.delete('liar');
+  await eventually(async () => expect(await waysTo('10.6.0.2/32')).toEqual([]));
+});
+
 test('an update of all agents loses no packet across the router, nor does kill -9', async () => {
   const { a, c } = site.pods;
   const register = await owned();
@@ -119,6 +173,8 @@ test('an update of all agents loses no packet across the router, nor does kill -
   await site.agents.c.whenReason('AgentReady');
   expect(await crash).toContain('100 received');
   await eventually(async () => expect(await learned()).toEqual(register));
+  expect(await waysTo('10.6.0.0/32')).toEqual(everyNode);
+  expect(await waysTo('10.6.0.1/32')).toEqual([hosts.b.address]);
 });
 
 test('cadastre drain takes the routes of that node back, and only those', async () => {
@@ -131,6 +187,9 @@ test('cadastre drain takes the routes of that node back, and only those', async 
   };
   expect(await drain()).toBe('c is asked to leave\nrack-83 (10.4.83.1): everything withdrawn\n');
   expect(await learned()).toEqual(others);
+  expect(await waysTo('10.6.0.0/32')).toEqual(
+    everyNode.filter((address) => address !== hosts.c.address),
+  );
   expect(await drain('--undo')).toContain('rack-83 (10.4.83.1): told of 10.5.');
   await eventually(async () => expect(await learned()).toEqual(register));
 });

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeKubeconfig } from '../parts/kubeconfig.ts';
 import { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
+import { Services, servicePaths } from './services.ts';
 
 let cluster: Cluster;
 
@@ -29,7 +30,10 @@ test('the operator does all its work with the rights of deploy/operator.yaml', a
   const kubeconfigPath = join(cluster.dir, 'operator-kubeconfig');
   const users = { operator: { token: status.token } };
   writeKubeconfig(kubeconfigPath, { server: cluster.api.url, caFile: cluster.api.caFile, users });
-  const flags = ['--project=annotations,node-spec,ciliumnode'];
+  const flags = [
+    '--project=annotations,node-spec,ciliumnode',
+    '--bgp-config-map=kube-system/bgp-config',
+  ];
   const operator = await cluster.operator(flags, { kubeconfigPath });
   await operator.whenLeading();
 
@@ -56,6 +60,17 @@ test('the operator does all its work with the rights of deploy/operator.yaml', a
   await eventually(async () => expect(await cluster.blocks()).toEqual([]));
   await cluster.must('DELETE', '/apis/cadastre.dev/v1alpha1/ippools/p');
   await eventually(async () => expect(await cluster.pools()).toEqual([]));
+
+  const services = new Services(cluster);
+  await services.createPool('lb', { addresses: ['10.6.0.0/29'] });
+  await services.create('web');
+  await eventually(async () => {
+    expect(await services.ingress('web')).toEqual(['10.6.0.0']);
+    const pool = await cluster.must<{ status: object }>('GET', `${servicePaths.pools}/lb`);
+    expect(pool.status).toMatchObject({ assigned: 1 });
+  });
+  await services.delete('web');
+  await eventually(async () => expect(await services.register()).toEqual([]));
 
   const refused = cluster.requests.ofOperators().filter(({ code }) => code === 403);
   expect(refused).toEqual([]);

@@ -99,6 +99,7 @@ export class AgentBench {
         reserved: [],
         configMap: undefined,
         filePeers: [],
+        filePools: [],
         memoryPath: join(this.folder, 'last-known.json'),
         apiGraceMs: 50,
         reportEveryMs: 10,

@@ -1,0 +1,80 @@
+import type { Log } from '../base/log.ts';
+import { ApiError } from '../kube/api-error.ts';
+import { pause } from '../kube/backoff.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { KubeObject } from '../model/object.ts';
+import { serviceAddresses } from '../model/resources.ts';
+import { type ClusterService, serviceKey } from '../model/service.ts';
+import {
+  readServiceAddress,
+  type ServiceAddress,
+  serviceAddressName,
+  writeServiceAddress,
+} from '../model/service-address.ts';
+import type { Address } from '../net/address.ts';
+
+/**
+ * The only hand that writes ServiceAddresses, with the care of the one that writes
+ * blocks: creating one is the allocation; an unknown outcome is asked for again by
+ * the same name, for the same Service; a release is fenced by uid and version.
+ */
+export interface ServiceAddressWriterOptions {
+  client: KubeClient;
+  store: { put(raw: unknown): void; remove(key: string, uid: string): void };
+  log: Log;
+  assertLeading(): void;
+}
+
+const createAttempts = 6;
+
+export class ServiceAddressWriter {
+  readonly #o: ServiceAddressWriterOptions;
+
+  constructor(options: ServiceAddressWriterOptions) {
+    this.#o = options;
+  }
+
+  /** Whether the address is the Service's now; else somebody holds it, and is known from here on. */
+  async create(address: Address, pool: string, service: ClusterService): Promise<boolean> {
+    const body = writeServiceAddress(address, pool, service);
+    const name = serviceAddressName(address);
+    for (let attempt = 1; ; attempt++) {
+      this.#o.assertLeading();
+      try {
+        this.#o.store.put(await this.#o.client.create<KubeObject>(serviceAddresses, body));
+        return true;
+      } catch (error) {
+        if (!(error instanceof ApiError) || attempt >= createAttempts) throw error;
+        if (error.isAlreadyExists) {
+          const found = await this.#read(name);
+          if (found === undefined) continue;
+          return found.serviceUid === service.uid && found.service === serviceKey(service);
+        }
+        if (error.outcome !== 'unknown') throw error;
+        this.#o.log.debug({ address: `${address}` }, 'asking again for the same address');
+        await pause(50 * 2 ** attempt);
+      }
+    }
+  }
+
+  async free({ name, uid, resourceVersion }: ServiceAddress): Promise<void> {
+    this.#o.assertLeading();
+    try {
+      await this.#o.client.delete(serviceAddresses, name, { uid, resourceVersion });
+    } catch (error) {
+      if (!(error instanceof ApiError && error.isNotFound)) throw error;
+    }
+    this.#o.store.remove(name, uid);
+  }
+
+  async #read(name: string): Promise<ServiceAddress | undefined> {
+    try {
+      const raw = await this.#o.client.get<KubeObject>(serviceAddresses, name);
+      this.#o.store.put(raw);
+      return readServiceAddress(raw);
+    } catch (error) {
+      if (error instanceof ApiError && error.isNotFound) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { LoadBalancerPoolStatus, ReadLoadBalancerPool } from '../model/load-balancer-pool.ts';
+import { loadBalancerPools } from '../model/resources.ts';
+import type { ServiceAddress } from '../model/service-address.ts';
+import { dated } from '../plan/pool-status.ts';
+import { desiredServicePoolStatus } from '../plan/service-pool-status.ts';
+import type { ServicePoolSet } from '../plan/service-pools.ts';
+import { sameStatus } from './pool-worker.ts';
+
+/** What people see of pools of Service addresses; written when it differs. */
+export interface ServicePoolWorkerOptions {
+  client: KubeClient;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  assertLeading(): void;
+  readOf(name: string): ReadLoadBalancerPool | undefined;
+  store: { put(raw: unknown): void };
+  pools(): ServicePoolSet;
+  addresses(): Iterable<ServiceAddress>;
+}
+
+export class ServicePoolWorker {
+  readonly #o: ServicePoolWorkerOptions;
+  readonly #free;
+  readonly #assigned;
+  readonly #told = new Set<string>();
+
+  constructor(options: ServicePoolWorkerOptions) {
+    this.#o = options;
+    const gauge = (what: string) =>
+      options.metrics.gauge(`cadastre_service_addresses_${what}`, `Service addresses: ${what}.`);
+    this.#free = gauge('free');
+    this.#assigned = gauge('assigned');
+  }
+
+  async reconcile(name: string): Promise<void> {
+    const { pools, addresses, clock, readOf } = this.#o;
+    const read = readOf(name);
+    const nowText = new Date(clock.wallMs()).toISOString();
+    const held = [...addresses()].map(({ address }) => address);
+    const before = read ?? { generation: 0, status: undefined };
+    const wanted =
+      read?.kind === 'malformed'
+        ? malformedStatus(read, nowText)
+        : desiredServicePoolStatus(pools(), name, held, before, nowText);
+    this.#count(name, wanted);
+    if (read === undefined || wanted === undefined) return;
+    // Figures of a pool that could be understood once stay beside the complaint.
+    if (sameStatus({ ...read.status, ...wanted }, read.status)) return;
+    this.#o.assertLeading();
+    const options = { type: 'merge', subresource: 'status', body: { status: wanted } } as const;
+    this.#o.store.put(await this.#o.client.patch(loadBalancerPools, name, options));
+  }
+
+  forgetAll(): void {
+    for (const pool of this.#told) this.#count(pool, undefined);
+  }
+
+  #count(pool: string, status: LoadBalancerPoolStatus | undefined): void {
+    if (status?.capacity === undefined) {
+      this.#free.remove({ pool });
+      this.#assigned.remove({ pool });
+      this.#told.delete(pool);
+      return;
+    }
+    this.#told.add(pool);
+    this.#free.set(status.free ?? 0, { pool });
+    this.#assigned.set(status.assigned ?? 0, { pool });
+  }
+}
+
+function malformedStatus(
+  read: ReadLoadBalancerPool & { kind: 'malformed' },
+  nowText: string,
+): LoadBalancerPoolStatus {
+  const condition = dated(
+    {
+      type: 'Ready',
+      status: 'False',
+      reason: 'MalformedPool',
+      message: read.problems.join('; '),
+      observedGeneration: read.generation,
+    },
+    read.status?.conditions,
+    nowText,
+  );
+  return { observedGeneration: read.generation, conditions: [condition] };
+}

@@ -1,0 +1,208 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { ApiError } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { EventRecorder } from '../kube/events.ts';
+import { serviceConditionType } from '../model/keys.ts';
+import type { Condition, KubeObject } from '../model/object.ts';
+import { services } from '../model/resources.ts';
+import { type ClusterService, readService } from '../model/service.ts';
+import type { ServiceAddress } from '../model/service-address.ts';
+import type { Address } from '../net/address.ts';
+import {
+  decideService,
+  desiredIngress,
+  type ServiceDecision,
+  type ServiceQuestion,
+} from '../plan/decide-service.ts';
+import { dated } from '../plan/pool-status.ts';
+import type { ServicePoolSet } from '../plan/service-pools.ts';
+import type { ServiceAddressWriter } from './service-address-writer.ts';
+
+/**
+ * Brings one Service in line: claims what it lacks, then shows it in its status,
+ * then gives back what it does not need. In this order, so that no address is
+ * shown that is not its own, and none is given to another while it is shown.
+ *
+ * Before anything is given back the Service is read from the API server itself: a
+ * copy that is a moment behind must not take a living Service's address.
+ */
+export interface ServiceWorkerOptions {
+  client: KubeClient;
+  events: EventRecorder;
+  writer: ServiceAddressWriter;
+  clock: Clock;
+  log: Log;
+  assertLeading(): void;
+  serviceOf(key: string): ClusterService | undefined;
+  serviceStore: { put(raw: unknown): void };
+  heldBy(key: string): readonly ServiceAddress[];
+  pools(): ServicePoolSet;
+  /** Whether somebody other than the Service has it. */
+  isTaken(address: string, key: string): boolean;
+}
+
+/** More addresses than this are never lost to other leaders in one go. */
+const maxRounds = 64;
+
+export class ServiceWorker {
+  mayAssign = false;
+  /** Services that lack an address: asked again when one may have become free. */
+  readonly unserved = new Map<string, string>();
+  readonly #o: ServiceWorkerOptions;
+  /** Asked of the API server at this moment, on behalf of which Service. */
+  readonly #pending = new Map<string, string>();
+
+  constructor(options: ServiceWorkerOptions) {
+    this.#o = options;
+  }
+
+  forgetAll(): void {
+    this.mayAssign = false;
+    this.unserved.clear();
+  }
+
+  async reconcile(key: string): Promise<undefined> {
+    const { serviceOf } = this.#o;
+    let decision = this.#decide(key, serviceOf(key));
+    for (let round = 0; decision.claim.length > 0 && round < maxRounds; round++) {
+      const { address, pool } = decision.claim[0]!;
+      await this.#claim(key, address, pool);
+      decision = this.#decide(key, serviceOf(key));
+    }
+    const service = serviceOf(key);
+    if (service !== undefined) await this.#tell(key, service, decision);
+    if (!decision.isOurs) this.unserved.delete(key);
+    if (decision.free.length > 0) await this.#giveBack(key);
+    return undefined;
+  }
+
+  #decide(key: string, service: ClusterService | undefined): ServiceDecision {
+    const question: ServiceQuestion = {
+      service,
+      held: this.#o.heldBy(key).filter(({ deleting }) => !deleting),
+      pools: this.#o.pools(),
+      isTaken: (address) => {
+        const by = this.#pending.get(address);
+        return (by !== undefined && by !== key) || this.#o.isTaken(address, key);
+      },
+      mayAssign: this.mayAssign,
+    };
+    return decideService(question);
+  }
+
+  async #claim(key: string, address: Address, pool: string): Promise<void> {
+    const service = this.#o.serviceOf(key);
+    if (service === undefined) return;
+    const text = address.toString();
+    this.#pending.set(text, key);
+    try {
+      const isOurs = await this.#o.writer.create(address, pool, service);
+      if (!isOurs) return;
+      const fields = { reason: 'AddressAssigned', service: key, address: text, pool };
+      this.#o.log.info(fields, `${key} gets ${text}`);
+    } finally {
+      this.#pending.delete(text);
+    }
+  }
+
+  /** The status and the condition; and an Event when the news is new. */
+  async #tell(key: string, service: ClusterService, decision: ServiceDecision): Promise<void> {
+    if (!decision.isOurs) {
+      if (!service.isForUs && service.condition !== undefined) await this.#unsay(service);
+      return;
+    }
+    const ingress = desiredIngress(service, decision.keep);
+    const condition = this.#condition(service, decision);
+    if (condition === undefined) return;
+    const isNews =
+      condition.reason !== service.condition?.reason ||
+      condition.message !== service.condition?.message;
+    if (condition.status === 'True') this.unserved.delete(key);
+    else this.unserved.set(key, condition.message);
+    if (!isNews && ingress.join() === service.ingress.join()) return;
+    this.#o.assertLeading();
+    const { uid, resourceVersion, name, namespace } = service;
+    const body = {
+      // Fenced: what was decided on an old version is decided again on the new one.
+      metadata: { uid, resourceVersion },
+      status: {
+        loadBalancer: { ingress: ingress.map((ip) => ({ ip })) },
+        conditions: [condition],
+      },
+    };
+    await this.#patch(service, body);
+    if (!isNews) return;
+    const { reason, message } = condition;
+    const type = condition.status === 'True' ? 'Normal' : 'Warning';
+    if (type === 'Warning') this.#o.log.warn({ reason, service: key }, message);
+    const object = { apiVersion: 'v1', kind: 'Service', namespace, name, uid };
+    this.#o.events.record({ object, type, reason, message });
+  }
+
+  #condition(service: ClusterService, { keep, refused }: ServiceDecision): Condition | undefined {
+    const [first] = refused;
+    // Nothing to say yet: it will be decided when everything that exists is taken over.
+    if (first === undefined && keep.length === 0) return undefined;
+    const wanted: Omit<Condition, 'lastTransitionTime'> =
+      first === undefined
+        ? {
+            type: serviceConditionType,
+            status: 'True',
+            reason: 'AddressAssigned',
+            message: desiredIngress(service, keep).join(', '),
+          }
+        : {
+            type: serviceConditionType,
+            status: 'False',
+            reason: first.reason,
+            message: refused.map(({ family, detail }) => `${family}: ${detail}`).join('; '),
+          };
+    const before = service.condition === undefined ? [] : [service.condition];
+    return dated(wanted, before, new Date(this.#o.clock.wallMs()).toISOString());
+  }
+
+  /** It is no longer of a type or class that we speak of. */
+  async #unsay(service: ClusterService): Promise<void> {
+    this.#o.assertLeading();
+    const { uid, resourceVersion } = service;
+    const conditions = [{ $patch: 'delete', type: serviceConditionType }];
+    await this.#patch(service, { metadata: { uid, resourceVersion }, status: { conditions } });
+  }
+
+  async #patch({ name, namespace }: ClusterService, body: object): Promise<void> {
+    const { client, serviceStore } = this.#o;
+    const options = { type: 'strategic', subresource: 'status', namespace, body } as const;
+    try {
+      serviceStore.put(await client.patch(services, name, options));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.isNotFound) return;
+      // Our copy was behind; learn what is there, and let it be decided again.
+      if (error.isConflict) await this.#look(`${namespace}/${name}`);
+      throw error;
+    }
+  }
+
+  async #giveBack(key: string): Promise<void> {
+    const { free } = this.#decide(key, await this.#look(key));
+    for (const one of free) {
+      await this.#o.writer.free(one);
+      const fields = { reason: 'Released', service: key, address: `${one.address}` };
+      this.#o.log.info(fields, `${one.address} is free again`);
+    }
+  }
+
+  /** What the API server itself says about the Service, past every copy. */
+  async #look(key: string): Promise<ClusterService | undefined> {
+    const [namespace = '', name = ''] = key.split('/');
+    try {
+      const raw = await this.#o.client.get<KubeObject>(services, name, { namespace });
+      this.#o.serviceStore.put(raw);
+      return readService(raw);
+    } catch (error) {
+      if (error instanceof ApiError && error.isNotFound) return undefined;
+      throw error;
+    }
+  }
+}
