@@ -31,10 +31,15 @@ export class ServicePoolWorker {
 
   constructor(options: ServicePoolWorkerOptions) {
     this.#o = options;
-    const gauge = (what: string) =>
-      options.metrics.gauge(`cadastre_service_addresses_${what}`, `Service addresses: ${what}.`);
-    this.#free = gauge('free');
-    this.#assigned = gauge('assigned');
+    const { metrics } = options;
+    this.#free = metrics.gauge(
+      'cadastre_service_addresses_free',
+      'Service addresses of a pool that could be given now.',
+    );
+    this.#assigned = metrics.gauge(
+      'cadastre_service_addresses_assigned',
+      'Service addresses of a pool that Services hold.',
+    );
   }
 
   async reconcile(name: string): Promise<void> {
