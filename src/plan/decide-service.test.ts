@@ -227,7 +227,7 @@ test('in any life, and with leaders that hear late, a Service that has an addres
   });
   const pools = new ServicePoolSet([pool('lb', { addresses: ['10.6.0.0/30'] })]);
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
       const services = new Map<string, ClusterService>();
       let register = new Map<string, ServiceAddress>();
       const past = [register];
