@@ -1,5 +1,6 @@
 import { ApiError, outcomeOfStatus } from './api-error.ts';
 import type { Answer, BrokenExchange, Exchange } from './exchange.ts';
+import { type Decode, decodeStatus, hasMagic, openEnvelope } from './protobuf/envelope.ts';
 
 /**
  * From HTTP to words: what an answer, or the lack of one, means for a call.
@@ -11,6 +12,8 @@ export interface Call {
   /** The resource's plural, for metrics. */
   label: string;
   exchange: Exchange;
+  /** For an answer in protobuf. */
+  decode?: Decode<unknown> | undefined;
   retries: number;
   signal: AbortSignal | undefined;
 }
@@ -23,6 +26,7 @@ export function requestOf(call: Call): string {
 
 export function parseAnswer<T>(call: Call, answer: Answer): T {
   if (call.exchange.onData !== undefined) return undefined as T;
+  if (hasMagic(answer.body)) return decodeAnswer<T>(call, answer);
   const text = answer.body.toString('utf8');
   const type = String(answer.headers['content-type'] ?? '');
   if (call.label === 'raw' && !type.includes('json')) return text as T;
@@ -38,11 +42,28 @@ export function parseAnswer<T>(call: Call, answer: Answer): T {
   }
 }
 
+function decodeAnswer<T>(call: Call, answer: Answer): T {
+  try {
+    const { kind, fields } = openEnvelope(answer.body);
+    if (kind === 'Status' || call.decode === undefined) return decodeStatus(fields) as T;
+    return call.decode(fields) as T;
+  } catch (error) {
+    throw new ApiError({
+      request: requestOf(call),
+      status: answer.status,
+      detail: `the answer cannot be read: ${error instanceof Error ? error.message : error}`,
+      outcome: call.exchange.method === 'GET' ? undefined : 'unknown',
+    });
+  }
+}
+
 export function errorOfAnswer(call: Call, answer: Answer): ApiError {
   const text = answer.body.toString('utf8');
   let status: { reason?: unknown; message?: unknown; details?: { retryAfterSeconds?: unknown } };
   try {
-    status = JSON.parse(text) ?? {};
+    status = hasMagic(answer.body)
+      ? decodeStatus(openEnvelope(answer.body).fields)
+      : (JSON.parse(text) ?? {});
   } catch {
     // A proxy's or the API server's plain text, such as "404 page not found".
     status = { message: text.slice(0, 200).trim() };

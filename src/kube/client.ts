@@ -2,6 +2,8 @@ import type { KubeAccess } from './access.ts';
 import type { Call, Verb } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import { defaultLimit, type ListReader, readList } from './list-pages.ts';
+import { acceptProtobuf, type Decode, isProtobuf } from './protobuf/envelope.ts';
+import { WatchFrames } from './protobuf/watch-frames.ts';
 import { Requests, type RequestsOptions } from './requests.ts';
 import { type Resource, resourcePath, type StoredObject } from './resource.ts';
 import { type WatchEvent, WatchLines } from './watch-lines.ts';
@@ -35,6 +37,8 @@ export interface KubeClientOptions extends RequestsOptions {
 }
 
 export interface RequestOptions {
+  /** Ask for protobuf, which this reads; servers and kinds without it answer in JSON. */
+  decode?: Decode<StoredObject> | undefined;
   namespace?: string | undefined;
   signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
@@ -80,6 +84,7 @@ export interface PageMeta {
 }
 
 export interface WatchOptions extends Selection {
+  decode?: Decode<StoredObject> | undefined;
   resourceVersion: string;
   timeoutSeconds?: number | undefined;
   /** Give the connection up when not a byte came for this long. */
@@ -173,13 +178,13 @@ export class KubeClient {
   ): Promise<{ resourceVersion: string }> {
     const path = resourcePath(resource, { namespace: options.namespace });
     return readList<Raw>(
-      (page, onData) => {
+      (page, sink) => {
         const query = selectionQuery(options);
         for (const [name, value] of Object.entries(page)) query.set(name, value);
-        const exchange = { method: 'GET', path: withQuery(path, query), onData } as const;
+        const exchange = { method: 'GET', path: withQuery(path, query), ...sink } as const;
         return this.#requests.perform(this.#call('list', resource, options, exchange));
       },
-      options,
+      { ...options, decode: options.decode as Decode<Raw> | undefined },
       reader,
     );
   }
@@ -202,7 +207,8 @@ export class KubeClient {
       query.set('timeoutSeconds', String(options.timeoutSeconds));
     }
     const path = withQuery(resourcePath(resource, { namespace: options.namespace }), query);
-    const lines = new WatchLines(`WATCH ${path}`, onEvent);
+    const { decode } = options;
+    let events: WatchLines | WatchFrames<StoredObject> = new WatchLines(`WATCH ${path}`, onEvent);
     await this.#requests.perform({
       verb: 'watch',
       label: resource.plural,
@@ -212,12 +218,17 @@ export class KubeClient {
         method: 'GET',
         path,
         isLong: true,
+        accept: decode && acceptProtobuf,
+        onStart: (contentType) => {
+          if (decode === undefined || !isProtobuf(contentType)) return;
+          events = new WatchFrames(`WATCH ${path}`, decode, onEvent);
+        },
         timeoutMs: 0,
         silenceMs: options.silenceMs,
         signal: options.signal,
         onData: (piece) => {
           options.onHeard?.();
-          lines.push(piece);
+          events.push(piece);
         },
       },
     });
@@ -332,7 +343,9 @@ export class KubeClient {
       label: resource.plural,
       retries: options.retries ?? defaultRetries,
       signal: options.signal,
+      decode: options.decode,
       exchange: {
+        accept: options.decode && acceptProtobuf,
         ...exchange,
         timeoutMs: options.timeoutMs ?? this.#timeoutMs,
         signal: options.signal,

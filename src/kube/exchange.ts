@@ -13,11 +13,15 @@ export interface Exchange {
   path: string;
   body?: string | Buffer | undefined;
   contentType?: string | undefined;
+  /** What the answer may be written in; JSON unless told. */
+  accept?: string | undefined;
   /** From hand-over to the last byte of the answer; 0 for none. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
   /** Lasts for minutes (a watch), so it gets a connection of its own. */
   isLong?: boolean | undefined;
+  /** Told before the first piece of a 200's body. */
+  onStart?: ((contentType: string) => void) | undefined;
   /** Takes the pieces of a 200's body as they come; else they are collected. */
   onData?: ((piece: Buffer) => void) | undefined;
   /** Abort when nothing came for this long (a watch). */
@@ -109,6 +113,7 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.#headers = headers;
     this.#silence?.refresh();
+    if (status === 200) this.#request.onStart?.(String(headers['content-type'] ?? ''));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {

@@ -1,5 +1,7 @@
 import { ApiError } from './api-error.ts';
-import { ListScanner } from './list-scanner.ts';
+import { type ListHead, ListScanner } from './list-scanner.ts';
+import { type Decode, isProtobuf } from './protobuf/envelope.ts';
+import { ProtobufListScanner } from './protobuf/list-scanner.ts';
 
 export interface ListReader<Raw> {
   /** The list begins, or begins again: forget what came before. */
@@ -8,10 +10,19 @@ export interface ListReader<Raw> {
 }
 
 /** Reads one page: the query it needs, and where its bytes go. */
-export type PageSource = (
-  query: Record<string, string>,
-  onData: (piece: Buffer) => void,
-) => Promise<void>;
+export type PageSource = (query: Record<string, string>, sink: PageSink) => Promise<void>;
+
+export interface PageSink {
+  onStart(contentType: string): void;
+  onData(piece: Buffer): void;
+}
+
+export interface ReadListOptions<Raw> {
+  limit?: number | undefined;
+  resourceVersion?: string | undefined;
+  /** For answers in protobuf. */
+  decode?: Decode<Raw> | undefined;
+}
 
 export const defaultLimit = 500;
 const restartsBeforeWhole = 3;
@@ -24,12 +35,12 @@ const restartsBeforeWhole = 3;
  */
 export async function readList<Raw>(
   readPage: PageSource,
-  options: { limit?: number | undefined; resourceVersion?: string | undefined },
+  options: ReadListOptions<Raw>,
   reader: ListReader<Raw>,
 ): Promise<{ resourceVersion: string }> {
   for (let restarts = 0; ; restarts += 1) {
     const limit = restarts < restartsBeforeWhole ? (options.limit ?? defaultLimit) : 0;
-    const resourceVersion = await readPages(readPage, limit, options.resourceVersion, reader);
+    const resourceVersion = await readPages(readPage, limit, options, reader);
     if (resourceVersion !== undefined) return { resourceVersion };
   }
 }
@@ -38,7 +49,7 @@ export async function readList<Raw>(
 async function readPages<Raw>(
   readPage: PageSource,
   limit: number,
-  wanted: string | undefined,
+  { resourceVersion: wanted, decode }: ReadListOptions<Raw>,
   reader: ListReader<Raw>,
 ): Promise<string | undefined> {
   let version: string | undefined;
@@ -46,22 +57,27 @@ async function readPages<Raw>(
   for (;;) {
     const isFirst = version === undefined;
     let isForeign = false;
-    const scanner = new ListScanner<Raw>(
-      (head) => {
-        if (isFirst) reader.onStart(head.resourceVersion);
-        version ??= head.resourceVersion;
-        isForeign = version !== head.resourceVersion;
-      },
-      (item) => {
-        if (!isForeign) reader.onItem(item);
-      },
-    );
+    const onHead = (head: ListHead) => {
+      if (isFirst) reader.onStart(head.resourceVersion);
+      version ??= head.resourceVersion;
+      isForeign = version !== head.resourceVersion;
+    };
+    const onItem = (item: Raw) => {
+      if (!isForeign) reader.onItem(item);
+    };
+    let scanner: ListScanner<Raw> | ProtobufListScanner<Raw> = new ListScanner(onHead, onItem);
     const query: Record<string, string> = {};
     if (limit > 0) query.limit = String(limit);
     if (token !== '') query.continue = token;
     else if (wanted !== undefined) query.resourceVersion = wanted;
     try {
-      await readPage(query, (piece) => scanner.push(piece));
+      await readPage(query, {
+        onStart: (contentType) => {
+          if (decode === undefined || !isProtobuf(contentType)) return;
+          scanner = new ProtobufListScanner(decode, onHead, onItem);
+        },
+        onData: (piece) => scanner.push(piece),
+      });
     } catch (error) {
       if (error instanceof ApiError && error.isGone && !isFirst) return undefined;
       throw error;

@@ -8,6 +8,7 @@ import { Backoff, pause } from './backoff.ts';
 import type { KubeClient } from './client.ts';
 import { type CacheHandler, type Kept, ObjectCache } from './object-cache.ts';
 import { onAbort } from './on-abort.ts';
+import type { Decode } from './protobuf/envelope.ts';
 import { type Resource, resourceName, type StoredObject } from './resource.ts';
 import type { WatchEvent } from './watch-lines.ts';
 
@@ -39,6 +40,8 @@ export interface ListWatchOptions<T extends Kept> {
   /** With a selector `onDelete` also means: it does not match any more. */
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
+  /** Reads objects from protobuf, where the server has it for them. */
+  decode?: Decode<StoredObject> | undefined;
   /** Keeps only the fields that are needed; the raw object is dropped. */
   keep: (raw: unknown) => T;
   /** Called in order, synchronously, after the copy has changed. */
@@ -212,12 +215,12 @@ export class ListWatch<T extends Kept> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, resource, namespace, labelSelector, fieldSelector } = this.#options;
+    const { client, resource, namespace, labelSelector, fieldSelector, decode } = this.#options;
     const waiters = this.#waiters.splice(0);
     try {
       await client.listEach(
         resource,
-        { namespace, labelSelector, fieldSelector, limit: this.#options.pageSize, signal },
+        { namespace, labelSelector, fieldSelector, decode, limit: this.#options.pageSize, signal },
         {
           onStart: (version) => {
             this.#heardMs = this.#clock.monotonicMs();
@@ -240,7 +243,7 @@ export class ListWatch<T extends Kept> {
   }
 
   async #watch(interrupt: AbortSignal): Promise<void> {
-    const { client, resource, namespace, labelSelector, fieldSelector } = this.#options;
+    const { client, resource, namespace, labelSelector, fieldSelector, decode } = this.#options;
     const seconds = (this.#options.watchSeconds ?? 240) * (0.75 + 0.5 * this.#random());
     const timeoutSeconds = Math.max(1, Math.round(seconds));
     // Only a watch that works ends the back-off: a server whose lists work and
@@ -259,6 +262,7 @@ export class ListWatch<T extends Kept> {
           namespace,
           labelSelector,
           fieldSelector,
+          decode,
           resourceVersion: this.#cache.completeTo,
           timeoutSeconds,
           silenceMs: timeoutSeconds * 1_000 + (this.#options.silenceGraceMs ?? 10_000),

@@ -70,6 +70,7 @@ export class Transport {
       const { short, long } = this.#poolsFor(credential);
       const headers: Record<string, string> = { ...this.#headers };
       if (credential.authorization !== undefined) headers.authorization = credential.authorization;
+      if (request.accept !== undefined) headers.accept = request.accept;
       if (request.contentType !== undefined) headers['content-type'] = request.contentType;
       const pool = request.isLong ? long : short;
       pool.dispatch(

@@ -4,7 +4,9 @@ import type { Metrics } from '../base/metrics.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { ListWatch } from '../kube/list-watch.ts';
 import type { CacheHandler, Kept } from '../kube/object-cache.ts';
-import type { Resource } from '../kube/resource.ts';
+import type { Decode } from '../kube/protobuf/envelope.ts';
+import { decodeNode } from '../kube/protobuf/node.ts';
+import type { Resource, StoredObject } from '../kube/resource.ts';
 import { type CiliumNode, readCiliumNode } from '../model/cilium-node.ts';
 import { type ReadPool, readPool } from '../model/ip-pool.ts';
 import { type ClusterNode, readNode } from '../model/node.ts';
@@ -43,10 +45,18 @@ export function makeCopies(
     resource: Resource,
     read: (object: KubeObject) => T,
     handler: CacheHandler<T>,
-  ) => new ListWatch<T>({ ...base, resource, handler, keep: (raw) => read(raw as KubeObject) });
+    decode?: Decode<StoredObject>,
+  ) =>
+    new ListWatch<T>({
+      ...base,
+      resource,
+      handler,
+      decode,
+      keep: (raw) => read(raw as KubeObject),
+    });
   return {
     pools: copy(ipPools, keepPool, handlers.pools),
-    nodes: copy(nodes, readNode, handlers.nodes),
+    nodes: copy(nodes, readNode, handlers.nodes, decodeNode),
     blocks: copy(nodeBlocks, keepBlock, handlers.blocks),
     reports: copy(nodeReports, readNodeReport, handlers.reports),
     ciliumNodes: copy(ciliumNodes, readCiliumNode, handlers.ciliumNodes),

@@ -335,8 +335,10 @@ export class Operator {
       if (term !== this.#term) return;
       const order = this.#nodesInOrder();
       let adopting = 0;
+      const waiting = new Set<string>();
       for (const node of order) {
-        const { adopt, rebind } = decideNode(this.register, node, this.#o.settings.rules);
+        const { adopt, rebind, assign } = decideNode(this.register, node, this.#o.settings.rules);
+        if (assign.length > 0) waiting.add(node.name);
         if (adopt.length + rebind.length === 0) continue;
         adopting += 1;
         this.#nodeQueue.add(node.name);
@@ -346,6 +348,8 @@ export class Operator {
       if (term !== this.#term) return;
       this.#nodeWorker.mayAssign = true;
       log.info({ nodes: order.length, adopted: adopting }, 'this replica leads and allocates');
+      // Who waits for a block comes before those that only need a look.
+      for (const name of waiting) this.#nodeQueue.add(name);
       for (const node of this.#nodesInOrder()) this.#nodeQueue.add(node.name);
       for (const name of this.register.blocks.keys()) this.#blockQueue.add(name);
       for (const pool of this.register.poolSet.pools) this.#poolQueue.add(pool.name);

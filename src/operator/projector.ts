@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts';
 import type { Counter, Metrics } from '../base/metrics.ts';
 import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { decodeNode } from '../kube/protobuf/node.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { Reason } from '../model/reasons.ts';
 import { ciliumNodes, nodes } from '../model/resources.ts';
@@ -116,7 +117,11 @@ export class Projector {
       const answer =
         projection.kind === 'create'
           ? await client.create(resource, projection.body)
-          : await client.patch(resource, name, { type: 'json', body: projection.operations });
+          : await client.patch(resource, name, {
+              type: 'json',
+              body: projection.operations,
+              decode: target === 'node' ? decodeNode : undefined,
+            });
       store.put(answer);
       this.#remember(decision, target);
       this.#counter.inc({ target, result: 'written' });

@@ -1,0 +1,52 @@
+import type { ObjectMeta } from '../resource.ts';
+import { addEntry, type Fields } from './fields.ts';
+
+/** metav1.ObjectMeta, without the managed fields and owners, which nobody here reads. */
+export function decodeMeta(fields: Fields): ObjectMeta {
+  const meta: ObjectMeta = { name: '' };
+  while (fields.next()) {
+    switch (fields.number) {
+      case 1:
+        meta.name = fields.text();
+        break;
+      case 3:
+        if (fields.end > fields.start) meta.namespace = fields.text();
+        break;
+      case 5:
+        meta.uid = fields.text();
+        break;
+      case 6:
+        meta.resourceVersion = fields.text();
+        break;
+      case 7:
+        meta.generation = fields.value;
+        break;
+      case 8:
+        meta.creationTimestamp = decodeTime(fields.inside());
+        break;
+      case 9:
+        meta.deletionTimestamp = decodeTime(fields.inside());
+        break;
+      case 11:
+        meta.labels ??= {};
+        addEntry(fields, meta.labels);
+        break;
+      case 12:
+        meta.annotations ??= {};
+        addEntry(fields, meta.annotations);
+        break;
+      case 14:
+        meta.finalizers ??= [];
+        meta.finalizers.push(fields.text());
+        break;
+    }
+  }
+  return meta;
+}
+
+/** metav1.Time as JSON shows it: UTC, whole seconds. */
+export function decodeTime(fields: Fields): string {
+  let seconds = 0;
+  while (fields.next()) if (fields.number === 1) seconds = fields.value;
+  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
+}
