@@ -26,3 +26,42 @@ export function readReport(text) {
   }
   return counts;
 }
+
+/** The files of a report in which something failed. @param {string} text @returns {string[]} */
+export function failedFiles(text) {
+  return JSON.parse(text)
+    .testResults.filter((/** @type {{ status: string }} */ file) => file.status === 'failed')
+    .map((/** @type {{ name: string }} */ file) => file.name);
+}
+
+/**
+ * A report in which the files that were run again stand with their second
+ * result, and the names of the tests that failed only the first time.
+ * @param {string} first
+ * @param {string} second
+ * @returns {{ text: string; unsteady: string[] }}
+ */
+export function mergeSecondTry(first, second) {
+  const report = JSON.parse(first);
+  /** @type {Map<string, { assertionResults: { fullName: string; status: string }[] }>} */
+  const again = new Map();
+  for (const file of JSON.parse(second).testResults) again.set(file.name, file);
+  /** @type {string[]} */
+  const unsteady = [];
+  report.testResults = report.testResults.map(
+    (
+      /** @type {{ name: string; assertionResults: { fullName: string; status: string }[] }} */ file,
+    ) => {
+      const retried = again.get(file.name);
+      if (retried === undefined) return file;
+      const passed = new Set(
+        retried.assertionResults.filter((test) => test.status === 'passed').map((t) => t.fullName),
+      );
+      for (const test of file.assertionResults) {
+        if (test.status === 'failed' && passed.has(test.fullName)) unsteady.push(test.fullName);
+      }
+      return retried;
+    },
+  );
+  return { text: JSON.stringify(report), unsteady };
+}

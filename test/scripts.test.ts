@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { withLock } from '../scripts/lock.mjs';
-import { readReport } from '../scripts/report.mjs';
+import { failedFiles, mergeSecondTry, readReport } from '../scripts/report.mjs';
 import { suites, testFiles } from '../scripts/suites.mjs';
 
 const root = join(import.meta.dirname, '..');
@@ -78,6 +78,29 @@ describe('a vitest report', () => {
   test('a file that could not be loaded is a failure', () => {
     const broken = { name: 'b', status: 'failed', message: 'no x\nat y', assertionResults: [] };
     expect(report([broken])).toMatchObject({ failed: 1, notes: ['failed: b: no x'] });
+  });
+
+  test('of a second try replaces the files that were run again, and names what was unsteady', () => {
+    const file = (name: string, tests: Record<string, string>) => ({
+      name,
+      status: Object.values(tests).includes('failed') ? 'failed' : 'passed',
+      assertionResults: Object.entries(tests).map(([fullName, status]) => ({ fullName, status })),
+    });
+    const text = (...files: object[]) => JSON.stringify({ testResults: files });
+    const first = text(
+      file('a', { steady: 'passed', shaky: 'failed', broken: 'failed' }),
+      file('b', { other: 'passed' }),
+    );
+    expect(failedFiles(first)).toEqual(['a']);
+    const second = text(file('a', { steady: 'passed', shaky: 'passed', broken: 'failed' }));
+    const merged = mergeSecondTry(first, second);
+    expect(merged.unsteady).toEqual(['shaky']);
+    expect(readReport(merged.text)).toEqual({
+      passed: 3,
+      failed: 1,
+      skipped: 0,
+      notes: ['failed: broken'],
+    });
   });
 });
 
