@@ -15,6 +15,7 @@ export default defineConfig({
         test: {
           name: suite.name,
           include: suite.include ?? [],
+          ...(suite.exclude === undefined ? {} : { exclude: [`**/*${suite.exclude}`] }),
           ...(suite.usesRealParts ? withRealParts : {}),
         },
       })),

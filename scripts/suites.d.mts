@@ -16,6 +16,8 @@ export interface Suite {
   command?: string[];
   /** test files, as patterns that testFiles() can read */
   include?: string[];
+  /** files that end so belong to another suite */
+  exclude?: string;
   /** one file at a time, long timeouts */
   usesRealParts?: boolean;
   needs?: Needs;

@@ -16,6 +16,12 @@ export const suites = [
     what: 'each file by itself, and the arrows between the rooms',
     isQuick: true,
     include: ['src/**/*.test.ts', 'test/*.test.ts'],
+    exclude: '.long.test.ts',
+  },
+  {
+    name: 'long',
+    what: 'what needs time: long random lives, silence on a wire, leases that run out',
+    include: ['src/**/*.long.test.ts'],
   },
   {
     name: 'register',
@@ -71,12 +77,13 @@ export const suites = [
 /** The test files a suite would run. @param {import('./suites.mjs').Suite} suite */
 export function testFiles(suite) {
   return (suite.include ?? []).flatMap((pattern) => {
-    const match = /^([\w/-]+?)\/(\*\*\/)?\*\.test\.ts$/.exec(pattern);
+    const match = /^([\w/-]+?)\/(\*\*\/)?\*((?:\.long)?\.test\.ts)$/.exec(pattern);
     if (!match) throw new Error(`suites: a pattern this script cannot read: ${pattern}`);
     const dir = join(checkoutDir, /** @type {string} */ (match[1]));
     if (!existsSync(dir)) return [];
     return readdirSync(dir, { recursive: match[2] !== undefined, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.test.ts'))
+      .filter((path) => path.endsWith(/** @type {string} */ (match[3])))
+      .filter((path) => suite.exclude === undefined || !path.endsWith(suite.exclude))
       .map((path) => join(dir, path));
   });
 }
