@@ -1,0 +1,32 @@
+/** What every verb works with. Time and chance are passed in. */
+import type { Registry } from './registry.ts';
+import { collectionNameOf, type ResourceType } from './resource.ts';
+import type { Collection } from './store/collection.ts';
+import type { Store } from './store/store.ts';
+
+export interface Api {
+  store: Store;
+  registry: Registry;
+  nowMs: () => number;
+  random: () => number;
+  newUid: () => string;
+}
+
+/** A resource within a namespace, or in all of them. */
+export interface Place {
+  type: ResourceType;
+  namespace: string | undefined;
+}
+
+export interface Target extends Place {
+  name: string;
+  subresource: string | undefined;
+}
+
+export function collectionOf(api: Api, type: ResourceType): Collection {
+  return api.store.collection(collectionNameOf(type));
+}
+
+export function keyIn({ namespace }: Place, name: string): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}

@@ -1,0 +1,174 @@
+/**
+ * The room's essay. `apiserver` is a small Kubernetes API server for laptops
+ * and tests: the same requests, the same answers, the same refusals as the
+ * real one for the kinds it serves, in one process, kept in a folder. It knows
+ * Kubernetes and nothing of Cadastre. Production uses the cluster's own.
+ *
+ *   http/         paths, forms of answers, discovery, OpenAPI
+ *   verbs/        what each request does, from body to stored object
+ *   schema/       pruning, defaults, validation: one walk for built-in and custom kinds
+ *   patch/        JSON, merge and strategic merge patches
+ *   fields/       who owns which field: managedFields, server-side apply
+ *   builtin/      the built-in kinds: a table, their schemas, their own rules
+ *   custom/       CustomResourceDefinitions, and CEL
+ *   controllers/  what must follow a delete when no controller manager runs
+ *   store/        objects in memory, every change on disk before anybody hears of it
+ *
+ * A write is judged and takes effect in one turn of the event loop: nothing is
+ * awaited between reading an object and storing its successor. That is all the
+ * locking there is, and all that is needed.
+ *
+ * Not to be "optimised" away: readers and watchers wait for the disk as well
+ * as writers; an entry's text is made once and used for log, lists and watches.
+ */
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { CadastreError } from '../base/errors.ts';
+import { type Log, silentLog } from '../base/log.ts';
+import type { Api } from './api.ts';
+import { bootstrap } from './bootstrap.ts';
+import { builtinTypes } from './builtin/kinds.ts';
+import { builtinRules } from './builtin/rules.ts';
+import { Cleaner } from './controllers/cleaner.ts';
+import { crdRules } from './custom/definition.ts';
+import { Registrar } from './custom/registrar.ts';
+import { identityIn, lockFolder, writeKubeconfig } from './folder.ts';
+import { requestHandler } from './http/handler.ts';
+import { Registry } from './registry.ts';
+import { Store } from './store/store.ts';
+
+export interface ApiServerOptions {
+  /** Made if it is not there. Holds everything: objects, token, certificates, kubeconfig. */
+  dataDir: string;
+  /** Loopback unless told; whoever has the token may do everything. */
+  host?: string | undefined;
+  /** Any free one unless told. */
+  port?: number | undefined;
+  /** Where Services get their addresses; the first one serves. */
+  serviceNetworks?: string[] | undefined;
+  log?: Log | undefined;
+  /** False: answers do not wait for the disk. For tests that do not pull plugs. */
+  waitsForDisk?: boolean | undefined;
+  /** A log smaller than this is never compacted. */
+  compactAboveBytes?: number | undefined;
+  /** Changes of a resource that can still be watched from, at least. */
+  historyLimit?: number | undefined;
+}
+
+export interface ApiServer {
+  readonly url: string;
+  readonly port: number;
+  readonly token: string;
+  /** The certificate authority, as PEM. */
+  readonly ca: string;
+  readonly kubeconfigPath: string;
+  /** Finishes what is under way and ends all watches. Twice is fine. */
+  stop(): Promise<void>;
+}
+
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const { dataDir, host = '127.0.0.1', log = silentLog } = options;
+  const unlock = await lockFolder(dataDir);
+  try {
+    return await startLocked({ ...options, host, log }, unlock);
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+async function startLocked(
+  options: ApiServerOptions & { host: string; log: Log },
+  unlock: () => Promise<void>,
+): Promise<ApiServer> {
+  const { dataDir, host, log } = options;
+  const identity = identityIn(dataDir, host);
+  const store = await Store.open({
+    dir: join(dataDir, 'objects'),
+    waitsForDisk: options.waitsForDisk,
+    compactAboveBytes: options.compactAboveBytes,
+    historyLimit: options.historyLimit,
+    onFailure: (error) => log.error({ error: String(error) }, 'could not write a snapshot'),
+  });
+  const serviceNetworks = options.serviceNetworks ?? ['10.96.0.0/16'];
+  const registry = new Registry(
+    builtinTypes(
+      builtinRules({
+        services: () => store.collection('services'),
+        serviceNetworks: () => serviceNetworks,
+        crdRules,
+      }),
+    ),
+  );
+  const api: Api = {
+    store,
+    registry,
+    nowMs: () => Date.now(),
+    random: Math.random,
+    newUid: () => randomUUID(),
+  };
+  const registrar = new Registrar(store, registry, api.nowMs);
+  registrar.start();
+  const cleaner = new Cleaner(api, registrar, log);
+  cleaner.start();
+  await bootstrap(api, serviceNetworks);
+
+  const watches = new Set<() => void>();
+  let isReady = true;
+  const server: Server = createServer(
+    { key: identity.key, cert: identity.cert, ALPNProtocols: ['http/1.1'] },
+    requestHandler({
+      api,
+      token: identity.token,
+      log,
+      address: () => `${host}:${(server.address() as AddressInfo).port}`,
+      isReady: () => isReady,
+      watches,
+    }),
+  );
+  // Clients keep connections for minutes; ours must outlive theirs.
+  server.keepAliveTimeout = 300_000;
+  server.headersTimeout = 310_000;
+  server.requestTimeout = 0;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => {
+      reject(
+        new CadastreError('BAD_FLAG', `cannot listen on ${host}:${options.port ?? 0}`, { cause }),
+      );
+    });
+    server.listen(options.port ?? 0, host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const kubeconfigPath = join(dataDir, 'kubeconfig');
+  writeKubeconfig(kubeconfigPath, url, identity);
+  log.info({ url, dataDir }, 'the embedded API server is ready');
+
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    isReady = false;
+    cleaner.stop();
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const end of [...watches]) end();
+    server.closeIdleConnections();
+    // Whoever does not read its last answer is not waited for.
+    const late = setTimeout(() => server.closeAllConnections(), 2_000);
+    await closed;
+    clearTimeout(late);
+    await store.close();
+    await unlock();
+  };
+  return {
+    url,
+    port,
+    token: identity.token,
+    ca: identity.ca,
+    kubeconfigPath,
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}

@@ -1,0 +1,196 @@
+/** What the built-in kinds do beyond their schemas, kind by kind. */
+import { labelFaults, pathSegmentFaults } from '../names.ts';
+import { type Fields, isEqual, type KubeObject } from '../object.ts';
+import type { KindRules } from '../resource.ts';
+import { type Fault, faults } from '../status.ts';
+import type { Collection } from '../store/collection.ts';
+import { hasHostBits, parseNetwork } from './address.ts';
+import { nodeRules } from './node.ts';
+import { fillPodSpec, podRules, podSpecFaults } from './pod.ts';
+import { serviceRules } from './service.ts';
+
+export interface RulesContext {
+  services: () => Collection;
+  serviceNetworks: () => string[];
+  crdRules: KindRules;
+}
+
+export function builtinRules(context: RulesContext): (kind: string) => KindRules {
+  const rules: Record<string, KindRules> = {
+    ClusterRole: { nameFaults: pathSegmentFaults },
+    ClusterRoleBinding: { nameFaults: pathSegmentFaults, validate: roleRefFaults },
+    CustomResourceDefinition: context.crdRules,
+    DaemonSet: workloadRules('daemonset'),
+    Deployment: workloadRules('deployment'),
+    Event: { validate: eventFaults },
+    Lease: { validate: leaseFaults },
+    Namespace: namespaceRules,
+    Node: nodeRules,
+    Pod: podRules,
+    Role: { nameFaults: pathSegmentFaults },
+    RoleBinding: { nameFaults: pathSegmentFaults, validate: roleRefFaults },
+    Secret: { prepareCreate: fillSecret, prepareUpdate: fillSecret },
+    Service: serviceRules(context.services, context.serviceNetworks),
+    ServiceCIDR: serviceCidrRules,
+  };
+  return (kind) => rules[kind] ?? {};
+}
+
+const namespaceRules: KindRules = {
+  nameFaults: (name) => labelFaults(name),
+  prepareCreate: (namespace) => {
+    namespace.spec = { finalizers: ['kubernetes'] };
+    namespace.status = { phase: 'Active' };
+    labelByName(namespace);
+  },
+  prepareUpdate: (namespace, old) => {
+    namespace.spec = old.spec;
+    labelByName(namespace);
+  },
+  refuseDelete: ({ metadata: { name } }) =>
+    ['default', 'kube-system', 'kube-public'].includes(name)
+      ? 'this namespace may not be deleted'
+      : undefined,
+};
+
+function labelByName(namespace: KubeObject): void {
+  const { name, labels } = namespace.metadata;
+  namespace.metadata.labels = { ...labels, 'kubernetes.io/metadata.name': name };
+}
+
+function fillSecret(secret: KubeObject): void {
+  secret.type ??= 'Opaque';
+  const plain = (secret.stringData ?? {}) as Record<string, string>;
+  if (Object.keys(plain).length > 0) {
+    const data = { ...(secret.data as Fields) };
+    for (const [key, value] of Object.entries(plain))
+      data[key] = Buffer.from(value).toString('base64');
+    secret.data = data;
+  }
+  delete secret.stringData;
+}
+
+function leaseFaults(lease: KubeObject): Fault[] {
+  const spec = (lease.spec ?? {}) as Fields;
+  const found: Fault[] = [];
+  if (spec.leaseDurationSeconds !== undefined && Number(spec.leaseDurationSeconds) <= 0) {
+    found.push(
+      faults.invalid(
+        'spec.leaseDurationSeconds',
+        spec.leaseDurationSeconds,
+        'must be greater than 0',
+      ),
+    );
+  }
+  if (spec.leaseTransitions !== undefined && Number(spec.leaseTransitions) < 0) {
+    found.push(
+      faults.invalid(
+        'spec.leaseTransitions',
+        spec.leaseTransitions,
+        'must be greater than or equal to 0',
+      ),
+    );
+  }
+  return found;
+}
+
+/** An event lies beside what it is about; what has no namespace is told of in `default`. */
+function eventFaults(event: KubeObject): Fault[] {
+  const about = ((event.involvedObject as Fields | undefined)?.namespace ?? '') as string;
+  const { namespace = '' } = event.metadata;
+  const isRight =
+    about === '' ? ['default', 'kube-system'].includes(namespace) : about === namespace;
+  return isRight
+    ? []
+    : [faults.invalid('involvedObject.namespace', about, 'does not match event.namespace')];
+}
+
+function roleRefFaults(binding: KubeObject, old: KubeObject | undefined): Fault[] {
+  if (old === undefined || isEqual(binding.roleRef, old.roleRef)) return [];
+  return [faults.invalid('roleRef', binding.roleRef, 'cannot change roleRef')];
+}
+
+const serviceCidrRules: KindRules = {
+  prepareStatus: (object, old) => {
+    object.spec = old.spec;
+  },
+  validate: (object, old) => {
+    const cidrs = ((object.spec as Fields | undefined)?.cidrs ?? []) as string[];
+    if (old !== undefined && !isEqual(cidrs, (old.spec as Fields).cidrs)) {
+      return [faults.invalid('spec.cidrs', cidrs, 'field is immutable')];
+    }
+    if (cidrs.length === 0) return [faults.required('spec.cidrs', 'at least one CIDR required')];
+    return cidrs.flatMap((cidr, at) =>
+      parseNetwork(cidr) === undefined || hasHostBits(cidr)
+        ? [
+            faults.invalid(
+              `spec.cidrs[${at}]`,
+              cidr,
+              'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+            ),
+          ]
+        : [],
+    );
+  },
+};
+
+/** DaemonSets and Deployments: kept and shown, run by nobody. */
+function workloadRules(of: 'daemonset' | 'deployment'): KindRules {
+  const fill = (object: KubeObject) => {
+    const spec = (object.spec ?? {}) as Fields;
+    const template = (spec.template ?? {}) as Fields;
+    fillPodSpec((template.spec ?? {}) as Fields);
+    spec.revisionHistoryLimit ??= 10;
+    if (of === 'daemonset') {
+      spec.updateStrategy ??= {
+        type: 'RollingUpdate',
+        rollingUpdate: { maxSurge: 0, maxUnavailable: 1 },
+      };
+    } else {
+      spec.replicas ??= 1;
+      spec.progressDeadlineSeconds ??= 600;
+      spec.strategy ??= {
+        type: 'RollingUpdate',
+        rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' },
+      };
+    }
+  };
+  return {
+    prepareCreate: (object) => {
+      fill(object);
+      object.status =
+        of === 'daemonset'
+          ? {
+              currentNumberScheduled: 0,
+              desiredNumberScheduled: 0,
+              numberMisscheduled: 0,
+              numberReady: 0,
+            }
+          : {};
+    },
+    prepareUpdate: fill,
+    prepareStatus: (object, old) => {
+      object.spec = old.spec;
+    },
+    validate: (object, old) => {
+      const spec = (object.spec ?? {}) as Fields;
+      const template = (spec.template ?? {}) as Fields;
+      const wanted = ((spec.selector as Fields | undefined)?.matchLabels ?? {}) as Fields;
+      const labels = ((template.metadata as Fields | undefined)?.labels ?? {}) as Fields;
+      const found = podSpecFaults((template.spec ?? {}) as Fields, 'spec.template.spec');
+      if (!Object.entries(wanted).every(([key, value]) => labels[key] === value)) {
+        found.push(
+          faults.invalid(
+            'spec.template.metadata.labels',
+            labels,
+            '`selector` does not match template `labels`',
+          ),
+        );
+      }
+      if (old !== undefined && !isEqual(spec.selector, (old.spec as Fields).selector)) {
+        found.push(faults.invalid('spec.selector', spec.selector, 'field is immutable'));
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,158 @@
+/** Services: their addresses come out of the Service networks, their node ports out of a range. */
+import type { Fields, KubeObject } from '../object.ts';
+import type { KindRules } from '../resource.ts';
+import { type Fault, faults } from '../status.ts';
+import type { Collection } from '../store/collection.ts';
+import {
+  contains,
+  firstOf,
+  formatAddress,
+  type Network,
+  parseAddress,
+  parseNetwork,
+  widthOf,
+} from './address.ts';
+
+const nodePorts = { first: 30_000, last: 32_767 };
+
+export function serviceRules(services: () => Collection, networks: () => string[]): KindRules {
+  const taken = (field: (spec: Fields) => unknown[]) => {
+    const found = new Set<unknown>();
+    for (const { object } of services().entries()) {
+      for (const value of field((object.spec ?? {}) as Fields)) found.add(value);
+    }
+    return found;
+  };
+  const addresses = () => taken((spec) => (spec.clusterIPs ?? []) as string[]);
+
+  const fill = (service: KubeObject, old?: KubeObject) => {
+    service.spec ??= {};
+    const spec = service.spec as Fields;
+    const before = (old?.spec ?? {}) as Fields;
+    spec.type ??= 'ClusterIP';
+    spec.sessionAffinity ??= 'None';
+    for (const port of (spec.ports ?? []) as Fields[]) {
+      port.protocol ??= 'TCP';
+      port.targetPort ??= port.port;
+    }
+    if (spec.type === 'ExternalName') return;
+    spec.internalTrafficPolicy ??= 'Cluster';
+    spec.ipFamilyPolicy ??= 'SingleStack';
+    // What was given once stays, also when a client leaves it out.
+    spec.clusterIP ??= before.clusterIP;
+    spec.clusterIPs ??= before.clusterIPs;
+    if (!spec.clusterIP && Array.isArray(spec.clusterIPs)) spec.clusterIP = spec.clusterIPs[0];
+    if (!spec.clusterIP) {
+      const free = freeAddress(networks(), addresses());
+      if (free !== undefined) spec.clusterIP = free;
+    }
+    if (spec.clusterIP) spec.clusterIPs ??= [spec.clusterIP];
+    spec.ipFamilies ??=
+      before.ipFamilies ??
+      (spec.clusterIP === 'None'
+        ? ['IPv4']
+        : ((spec.clusterIPs ?? []) as string[]).map((ip) => (ip.includes(':') ? 'IPv6' : 'IPv4')));
+    if (spec.type === 'LoadBalancer') {
+      if (spec.allocateLoadBalancerNodePorts === undefined)
+        spec.allocateLoadBalancerNodePorts = true;
+    }
+    if (spec.type === 'LoadBalancer' || spec.type === 'NodePort') {
+      spec.externalTrafficPolicy ??= 'Cluster';
+      if (spec.allocateLoadBalancerNodePorts !== false) givePorts(spec, before);
+    }
+  };
+
+  const givePorts = (spec: Fields, before: Fields) => {
+    const used = taken((each) => ((each.ports ?? []) as Fields[]).map(({ nodePort }) => nodePort));
+    for (const port of (spec.ports ?? []) as Fields[]) {
+      const same = ((before.ports ?? []) as Fields[]).find(
+        (each) => each.port === port.port && each.protocol === port.protocol,
+      );
+      port.nodePort ??= same?.nodePort;
+      for (let at = nodePorts.first; port.nodePort === undefined && at <= nodePorts.last; at++) {
+        if (!used.has(at)) port.nodePort = at;
+      }
+      used.add(port.nodePort);
+    }
+  };
+
+  return {
+    prepareCreate: (service) => {
+      fill(service);
+      service.status = { loadBalancer: {} };
+    },
+    prepareUpdate: fill,
+    prepareStatus: (service, old) => {
+      service.spec = old.spec;
+    },
+    validate: (service, old) => {
+      const spec = (service.spec ?? {}) as Fields;
+      const found: Fault[] = [];
+      if (
+        spec.type !== 'ExternalName' &&
+        !(spec.ports as unknown[])?.length &&
+        spec.clusterIP !== 'None'
+      ) {
+        found.push(faults.required('spec.ports'));
+      }
+      const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
+      if (!types.includes(String(spec.type))) {
+        found.push(faults.unsupported('spec.type', spec.type, types));
+      }
+      const before = (old?.spec ?? {}) as Fields;
+      if (
+        before.clusterIP &&
+        before.type !== 'ExternalName' &&
+        spec.type !== 'ExternalName' &&
+        spec.clusterIP !== before.clusterIP
+      ) {
+        found.push(
+          faults.invalid('spec.clusterIPs[0]', spec.clusterIPs, 'may not change once set'),
+        );
+      } else if (
+        old === undefined &&
+        typeof spec.clusterIP === 'string' &&
+        spec.clusterIP !== 'None'
+      ) {
+        found.push(...addressFaults(spec.clusterIP, networks(), addresses()));
+      }
+      return found;
+    },
+  };
+}
+
+function addressFaults(text: string, networks: string[], taken: Set<unknown>): Fault[] {
+  const field = 'spec.clusterIPs';
+  const parsed = parseAddress(text);
+  const refused = (why: string) => [
+    faults.invalid(field, [text], `failed to allocate IP ${text}: ${why}`),
+  ];
+  if (parsed === undefined) {
+    return [
+      faults.invalid(
+        `${field}[0]`,
+        text,
+        'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+      ),
+    ];
+  }
+  const single = { family: parsed.family, address: parsed.value, length: widthOf(parsed.family) };
+  if (!networks.some((cidr) => contains(parseNetwork(cidr) as Network, single))) {
+    return refused(
+      `the provided IP (${text}) is not in the valid range. The range of valid IPs is ${networks.join(',')}`,
+    );
+  }
+  return taken.has(text) ? refused('provided IP is already allocated') : [];
+}
+
+/** The lowest that nobody has; the network's own address is nobody's. */
+function freeAddress(networks: string[], taken: Set<unknown>): string | undefined {
+  const network = parseNetwork(networks[0] ?? '');
+  if (network === undefined) return undefined;
+  const size = 1n << BigInt(widthOf(network.family) - network.length);
+  for (let at = 1n; at < size - 1n; at++) {
+    const text = formatAddress(network.family, firstOf(network) + at);
+    if (!taken.has(text)) return text;
+  }
+  return undefined;
+}

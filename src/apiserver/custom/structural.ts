@@ -1,0 +1,70 @@
+/**
+ * A schema must be structural: every field has a type of its own, and nothing
+ * that adds fields hides inside allOf and the like. Otherwise pruning,
+ * defaults and ownership of fields would mean nothing.
+ */
+import type { Schema } from '../schema/schema.ts';
+import { type Fault, faults } from '../status.ts';
+
+export function structuralFaults(schema: Schema, path: string, isRoot = true): Fault[] {
+  const found: Fault[] = [];
+  const isTyped = schema.type !== undefined && schema.type !== '';
+  if (isRoot && schema.type !== 'object') {
+    found.push(faults.invalid(`${path}.type`, schema.type ?? '', 'must be object at the root'));
+  } else if (
+    !isTyped &&
+    schema['x-kubernetes-int-or-string'] !== true &&
+    schema['x-kubernetes-preserve-unknown-fields'] !== true
+  ) {
+    found.push(faults.required(`${path}.type`, 'must not be empty for specified object fields'));
+  }
+  if (schema.type === 'array' && schema.items === undefined) {
+    found.push(faults.required(`${path}.items`, 'must be specified'));
+  }
+  if (schema['x-kubernetes-list-type'] === 'map') {
+    if (!schema['x-kubernetes-list-map-keys']?.length) {
+      found.push(
+        faults.required(
+          `${path}.x-kubernetes-list-map-keys`,
+          'must not be empty if x-kubernetes-list-type is map',
+        ),
+      );
+    }
+    for (const key of schema['x-kubernetes-list-map-keys'] ?? []) {
+      const isSure =
+        schema.items?.required?.includes(key) ||
+        schema.items?.properties?.[key]?.default !== undefined;
+      if (!isSure) {
+        found.push(
+          faults.required(
+            `${path}.items.properties[${key}].default`,
+            'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property',
+          ),
+        );
+      }
+    }
+  }
+  if (schema.properties !== undefined && isObject(schema.additionalProperties)) {
+    found.push(
+      faults.forbidden(`${path}.additionalProperties`, 'must not be set together with properties'),
+    );
+  }
+  for (const [name, child] of Object.entries(schema.properties ?? {})) {
+    // The object's own metadata is the server's: said or not said, it is the same.
+    if (isRoot && (name === 'metadata' || name === 'apiVersion' || name === 'kind')) continue;
+    found.push(...structuralFaults(child, `${path}.properties[${name}]`, false));
+  }
+  if (schema.items !== undefined) {
+    found.push(...structuralFaults(schema.items, `${path}.items`, false));
+  }
+  if (isObject(schema.additionalProperties)) {
+    found.push(
+      ...structuralFaults(schema.additionalProperties, `${path}.additionalProperties`, false),
+    );
+  }
+  return found;
+}
+
+function isObject(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null;
+}

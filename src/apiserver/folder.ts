@@ -1,0 +1,108 @@
+/**
+ * The data folder's other contents: one process at a time, the token and the
+ * certificates that stay the same over restarts, the kubeconfig.
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { CadastreError } from '../base/errors.ts';
+import { createAuthority, issueCertificate } from './certificate.ts';
+
+export interface Identity {
+  token: string;
+  ca: string;
+  cert: string;
+  key: string;
+}
+
+/**
+ * A name in the kernel where there are such names: taken in one step, and gone
+ * with its process. Elsewhere the second one to open the log would be the
+ * user's own doing.
+ */
+export async function lockFolder(dir: string): Promise<() => Promise<void>> {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  if (process.platform !== 'linux') return async () => {};
+  const { dev, ino } = statSync(dir);
+  const lock = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    lock.once('error', (cause: NodeJS.ErrnoException) => {
+      reject(
+        cause.code === 'EADDRINUSE'
+          ? new CadastreError('STATE_LOCKED', `${dir} is in use by another API server`, {
+              remedy: 'stop that one first, or give each its own folder',
+            })
+          : cause,
+      );
+    });
+    lock.listen(`\0embedded-apiserver-${dev}-${ino}`, resolve);
+  });
+  lock.unref();
+  return () => new Promise((resolve) => lock.close(() => resolve()));
+}
+
+/** Made on the first start. */
+export function identityIn(dir: string, host: string): Identity {
+  const path = join(dir, 'identity.json');
+  if (existsSync(path)) {
+    const known = JSON.parse(readFileSync(path, 'utf8')) as Identity & { host: string };
+    if (known.host === host) return known;
+  }
+  const authority = createAuthority('embedded-apiserver-ca');
+  const server = issueCertificate(authority, {
+    commonName: 'embedded-apiserver',
+    use: 'server',
+    hosts: [...new Set(['127.0.0.1', 'localhost', host, 'kubernetes.default.svc'])],
+  });
+  const identity: Identity = {
+    token: randomBytes(24).toString('hex'),
+    ca: authority.certPem,
+    cert: server.certPem,
+    key: server.keyPem,
+  };
+  writeWhole(path, JSON.stringify({ host, ...identity }));
+  return identity;
+}
+
+export function writeKubeconfig(path: string, url: string, { ca, token }: Identity): void {
+  // JSON is YAML: nothing to quote, nothing to get wrong.
+  writeWhole(
+    path,
+    `${JSON.stringify(
+      {
+        apiVersion: 'v1',
+        kind: 'Config',
+        'current-context': 'embedded',
+        clusters: [
+          {
+            name: 'embedded',
+            cluster: {
+              server: url,
+              'certificate-authority-data': Buffer.from(ca).toString('base64'),
+            },
+          },
+        ],
+        contexts: [{ name: 'embedded', context: { cluster: 'embedded', user: 'admin' } }],
+        users: [{ name: 'admin', user: { token } }],
+      },
+      null,
+      2,
+    )}\n`,
+  );
+}
+
+/** The whole file or the one before, and for our eyes only. */
+function writeWhole(path: string, text: string): void {
+  writeFileSync(`${path}.tmp`, text, { mode: 0o600 });
+  chmodSync(`${path}.tmp`, 0o600);
+  renameSync(`${path}.tmp`, path);
+}

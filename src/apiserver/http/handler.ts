@@ -1,0 +1,185 @@
+/** One request, one answer: who asks, for what, in which form. */
+import { timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { describeError } from '../../base/errors.ts';
+import type { Log } from '../../base/log.ts';
+import type { Api } from '../api.ts';
+import { noSuchPath, Refusal } from '../status.ts';
+import { mediaTypeOf, readBody } from './body.ts';
+import {
+  aggregated,
+  apiGroup,
+  apiGroups,
+  apiResources,
+  apiVersions,
+  reviews,
+} from './discovery.ts';
+import { negotiate } from './negotiate.ts';
+import { openApi, openApiPaths } from './openapi.ts';
+import { serveResource } from './resources.ts';
+import { review } from './review.ts';
+import { route } from './route.ts';
+
+export interface HandlerOptions {
+  api: Api;
+  token: string;
+  log: Log;
+  /** host:port, for clients that ask. */
+  address: () => string;
+  isReady: () => boolean;
+  /** Watches under way, so that a stop can end them. */
+  watches: Set<() => void>;
+}
+
+export interface Exchange {
+  incoming: IncomingMessage;
+  outgoing: ServerResponse;
+  method: string;
+  path: string;
+  query: URLSearchParams;
+}
+
+/** As a cluster of the version our schemas are from would say. */
+const version = {
+  major: '1',
+  minor: '36',
+  gitVersion: 'v1.36.0+embedded',
+  gitCommit: '',
+  gitTreeState: 'clean',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: 'none',
+  compiler: 'none',
+  platform: `${process.platform}/${process.arch}`,
+};
+
+export function requestHandler(options: HandlerOptions) {
+  return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    serve(options, incoming, outgoing).catch((error: unknown) => {
+      if (outgoing.headersSent) {
+        outgoing.destroy();
+        return;
+      }
+      const refusal = error instanceof Refusal ? error : failure(options, incoming, error);
+      const isUnread = !incoming.complete && incoming.method !== 'GET';
+      if (isUnread) outgoing.setHeader('connection', 'close');
+      sendJson(outgoing, refusal.code, refusal.status);
+    });
+  };
+}
+
+function failure({ log }: HandlerOptions, incoming: IncomingMessage, error: unknown): Refusal {
+  const message = describeError(error);
+  log.error({ method: incoming.method, path: incoming.url, error: message }, 'answer failed');
+  return new Refusal(500, 'InternalError', `Internal error occurred: ${message}`);
+}
+
+async function serve(
+  options: HandlerOptions,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const { api } = options;
+  const [path = '/', search = ''] = (incoming.url ?? '/').split('?', 2);
+  const method = incoming.method ?? 'GET';
+  const exchange: Exchange = {
+    incoming,
+    outgoing,
+    method,
+    path,
+    query: new URLSearchParams(search),
+  };
+  const isGet = method === 'GET' || method === 'HEAD';
+  if (isGet && /^\/(healthz|livez|readyz)(\/|$)/.test(path)) {
+    return sendText(
+      outgoing,
+      options.isReady() ? 200 : 500,
+      options.isReady() ? 'ok' : 'not ready',
+    );
+  }
+  if (isGet && path === '/version') return sendJson(outgoing, 200, version);
+  if (!isKnown(incoming, options.token)) {
+    throw new Refusal(401, 'Unauthorized', 'Unauthorized');
+  }
+  const found = route(api.registry, path);
+  if (found !== undefined) return serveResource(options, exchange, found);
+  const reviewed = reviews.find(
+    ({ group, plural }) => method === 'POST' && path === `/apis/${group}/v1/${plural}`,
+  );
+  if (reviewed !== undefined) {
+    const media = mediaTypeOf(incoming);
+    // Whatever is asked, the answer is yes: kubectl's protobuf need not be read for that.
+    const body = media.includes('protobuf') ? undefined : await readBody(incoming, media);
+    return sendJson(outgoing, 201, review(reviewed, body));
+  }
+  if (!isGet) throw noSuchPath();
+  const document = discover(options, exchange);
+  if (document === undefined) {
+    if (path.startsWith('/api')) return sendText(outgoing, 404, '404 page not found\n');
+    throw noSuchPath();
+  }
+  outgoing.setHeader('vary', 'Accept');
+  sendJson(outgoing, 200, document.body, document.contentType);
+}
+
+function discover(
+  { api, address }: HandlerOptions,
+  { path, incoming }: Exchange,
+): { body: object; contentType?: string } | undefined {
+  const parts = path.split('/').filter((part) => part !== '');
+  const [root, group, ...rest] = parts;
+  const { registry } = api;
+  const wants = () => negotiate(incoming.headers.accept, '');
+  if (root === 'openapi' && group === 'v3') {
+    const body = rest.length === 0 ? openApiPaths(registry) : openApi(registry, rest.join('/'));
+    return body === undefined ? undefined : { body };
+  }
+  if (parts.length === 1 && (root === 'api' || root === 'apis')) {
+    const { isAggregated, contentType } = wants();
+    if (isAggregated) return { body: aggregated(registry, root === 'api'), contentType };
+    return { body: root === 'api' ? apiVersions(address()) : apiGroups(registry) };
+  }
+  const body =
+    root === 'api' && parts.length === 2
+      ? apiResources(registry, '', group as string)
+      : root === 'apis' && parts.length === 2
+        ? apiGroup(registry, group as string)
+        : root === 'apis' && parts.length === 3
+          ? apiResources(registry, group as string, rest[0] as string)
+          : parts.length === 0
+            ? {
+                paths: [
+                  '/api',
+                  '/apis',
+                  '/healthz',
+                  '/livez',
+                  '/openapi/v3',
+                  '/readyz',
+                  '/version',
+                ],
+              }
+            : undefined;
+  return body === undefined ? undefined : { body };
+}
+
+function isKnown(incoming: IncomingMessage, token: string): boolean {
+  const given = /^bearer\s+(\S+)$/i.exec(incoming.headers.authorization ?? '')?.[1] ?? '';
+  const [left, right] = [Buffer.from(given), Buffer.from(token)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+export function sendJson(
+  outgoing: ServerResponse,
+  code: number,
+  body: object | string,
+  contentType = 'application/json',
+): void {
+  const text = typeof body === 'string' ? body : `${JSON.stringify(body)}\n`;
+  const payload = Buffer.from(text);
+  outgoing.writeHead(code, { 'content-type': contentType, 'content-length': payload.byteLength });
+  outgoing.end(payload);
+}
+
+function sendText(outgoing: ServerResponse, code: number, text: string): void {
+  outgoing.writeHead(code, { 'content-type': 'text/plain; charset=utf-8' });
+  outgoing.end(text);
+}

@@ -1,0 +1,128 @@
+/**
+ * Strategic merge patch: like a merge patch, but lists whose schema names a
+ * merge key are merged item by item. With the directives that kubectl writes:
+ * $patch (replace, delete), $retainKeys, $deleteFromPrimitiveList,
+ * $setElementOrder.
+ */
+import { copyOf, type Fields, isEqual, isFields, put } from '../object.ts';
+import { fieldSchema, type Resolve, type Schema } from '../schema/schema.ts';
+import { badRequest } from '../status.ts';
+
+const deleteFrom = '$deleteFromPrimitiveList/';
+const setOrder = '$setElementOrder/';
+
+export function applyStrategicPatch(
+  target: unknown,
+  patch: unknown,
+  schema: Schema,
+  resolve: Resolve,
+): unknown {
+  if (!isFields(patch)) throw badRequest('a strategic merge patch is an object');
+  return mergeObject(isFields(target) ? target : {}, patch, schema, resolve);
+}
+
+function mergeObject(target: Fields, patch: Fields, schema: Schema, resolve: Resolve): Fields {
+  const here = resolve(schema);
+  if (patch.$patch === 'replace') return without(patch, '$patch');
+  if (patch.$patch === 'delete') return {};
+  const result: Fields = { ...target };
+  if (Array.isArray(patch.$retainKeys)) {
+    for (const key of Object.keys(result)) if (!patch.$retainKeys.includes(key)) delete result[key];
+  }
+  for (const [key, value] of Object.entries(patch)) {
+    if (key.startsWith(deleteFrom)) {
+      const name = key.slice(deleteFrom.length);
+      const gone = value as unknown[];
+      const have = (result[name] ?? []) as unknown[];
+      result[name] = have.filter((each) => !gone.some((other) => isEqual(each, other)));
+    }
+  }
+  for (const [key, value] of Object.entries(patch)) {
+    if (key.startsWith('$')) continue;
+    if (value === null) delete result[key];
+    else put(result, key, mergeField(result[key], value, resolve(fieldSchema(here, key)), resolve));
+  }
+  for (const [key, order] of Object.entries(patch)) {
+    if (!key.startsWith(setOrder)) continue;
+    const name = key.slice(setOrder.length);
+    const mergeKey = resolve(fieldSchema(here, name))['x-kubernetes-patch-merge-key'];
+    if (Array.isArray(result[name])) {
+      result[name] = inOrder(result[name], order as unknown[], mergeKey);
+    }
+  }
+  return result;
+}
+
+function mergeField(have: unknown, value: unknown, schema: Schema, resolve: Resolve): unknown {
+  if (Array.isArray(value)) return mergeList(have, value, schema, resolve);
+  if (!isFields(value)) return value;
+  const strategies = (schema['x-kubernetes-patch-strategy'] ?? '').split(',');
+  if (strategies.includes('replace')) return copyOf(value);
+  return mergeObject(isFields(have) ? have : {}, value, schema, resolve);
+}
+
+function mergeList(have: unknown, patch: unknown[], schema: Schema, resolve: Resolve): unknown[] {
+  const isReplaced = patch.some((each) => isFields(each) && each.$patch === 'replace');
+  const isMerged = (schema['x-kubernetes-patch-strategy'] ?? '').split(',').includes('merge');
+  if (isReplaced) {
+    return patch.filter((each) => !(isFields(each) && each.$patch === 'replace')).map(copyOf);
+  }
+  if (!isMerged || !Array.isArray(have)) return patch.filter(isNoDeletion).map(clean);
+  const key = schema['x-kubernetes-patch-merge-key'];
+  if (key === undefined) {
+    const more = patch.filter((each) => !have.some((other) => isEqual(each, other)));
+    return [...have, ...copyOf(more)];
+  }
+  let result = [...have];
+  for (const item of patch as Fields[]) {
+    if (item[key] === undefined) {
+      throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`);
+    }
+    const isIt = (other: unknown) => isFields(other) && isEqual(other[key], item[key]);
+    if (item.$patch === 'delete') {
+      result = result.filter((other) => !isIt(other));
+      continue;
+    }
+    const at = result.findIndex(isIt);
+    const merged = mergeObject(
+      (result[at] as Fields | undefined) ?? {},
+      item,
+      schema.items ?? {},
+      resolve,
+    );
+    if (at < 0) result.push(merged);
+    else result[at] = merged;
+  }
+  return result;
+}
+
+const isNoDeletion = (each: unknown) => !(isFields(each) && each.$patch === 'delete');
+
+/** The patch's own directives, in a part that is new to the target. */
+function clean(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(clean);
+  if (!isFields(value)) return value;
+  const result: Fields = {};
+  for (const [key, each] of Object.entries(value)) {
+    if (!key.startsWith('$') && each !== null) put(result, key, clean(each));
+  }
+  return result;
+}
+
+function without(fields: Fields, key: string): Fields {
+  const result = copyOf(fields);
+  delete result[key];
+  return result;
+}
+
+/** Items named in `order` in that order; the others keep their place relative to what they followed. */
+function inOrder(list: unknown[], order: unknown[], mergeKey: string | undefined): unknown[] {
+  const keyOf = (each: unknown) =>
+    JSON.stringify(mergeKey !== undefined && isFields(each) ? each[mergeKey] : each);
+  const rank = new Map(order.map((each, at) => [keyOf(each), at]));
+  const ordered = list
+    .filter((each) => rank.has(keyOf(each)))
+    .sort((a, b) => (rank.get(keyOf(a)) ?? 0) - (rank.get(keyOf(b)) ?? 0));
+  let next = 0;
+  return list.map((each) => (rank.has(keyOf(each)) ? ordered[next++] : each));
+}

@@ -1,0 +1,70 @@
+/** What the server knows about one resource in one version: a built-in kind or a custom one. */
+import type { KubeObject } from './object.ts';
+import type { Resolve, Schema } from './schema/schema.ts';
+import type { Fault, Named } from './status.ts';
+
+export interface Column {
+  name: string;
+  type: string;
+  format?: string;
+  description?: string;
+  priority?: number;
+}
+
+/** Cells of one object, in the order of the columns. */
+export type Cells = (object: KubeObject, nowMs: number) => unknown[];
+
+export interface ResourceType extends Named {
+  version: string;
+  singular: string;
+  listKind: string;
+  namespaced: boolean;
+  shortNames: string[];
+  categories: string[];
+  isCustom: boolean;
+  /** Objects are kept in this version; others differ in `apiVersion` alone. */
+  storageVersion: string;
+  /** A `/status` of its own: a write to one leaves the other alone. */
+  hasStatus: boolean;
+  hasGeneration: boolean;
+  /** PUT may create (leases, events). */
+  createsOnUpdate: boolean;
+  /** PUT without a resourceVersion overwrites. */
+  updatesUnconditionally: boolean;
+  /** DELETE answers with the object instead of a Status. */
+  returnsDeleted: boolean;
+  /** Paths a field selector may name. */
+  selectableFields: string[];
+  schema: Schema;
+  resolve: Resolve;
+  hasRules: boolean;
+  columns: Column[];
+  cells: Cells;
+  kindRules: KindRules;
+}
+
+/** What a kind does beyond its schema. All may change the object they are given. */
+export interface KindRules {
+  /** Fills in what creation decides. */
+  prepareCreate?: (object: KubeObject) => void;
+  prepareUpdate?: (object: KubeObject, old: KubeObject) => void;
+  prepareStatus?: (object: KubeObject, old: KubeObject) => void;
+  /** `old` is undefined at creation. */
+  validate?: (object: KubeObject, old: KubeObject | undefined) => Fault[];
+  nameFaults?: (name: string, isPrefix: boolean) => string[];
+  /** Why it may not be deleted. */
+  refuseDelete?: (object: KubeObject) => string | undefined;
+  /** How long a delete waits for whoever runs it. */
+  graceSeconds?: (object: KubeObject, asked: number | undefined) => number;
+  /** Finalizers that a delete puts on before anything else. */
+  deleteFinalizers?: string[];
+  warnings?: (object: KubeObject) => string[];
+}
+
+export function apiVersionOf({ group, version }: { group: string; version: string }): string {
+  return group === '' ? version : `${group}/${version}`;
+}
+
+export function collectionNameOf({ group, plural }: { group: string; plural: string }): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}

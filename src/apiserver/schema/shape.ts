@@ -1,0 +1,75 @@
+/**
+ * What happens to an object before it is judged: fields nobody declared go,
+ * defaults come. Both walk the object along its schema and change it in place.
+ */
+import { copyOf, type Fields, isFields, put } from '../object.ts';
+import { fieldSchema, type Resolve, type Schema } from './schema.ts';
+
+/** Drops undeclared fields; returns their paths, for strict clients. */
+export function prune(value: unknown, schema: Schema, resolve: Resolve, path = ''): string[] {
+  const here = resolve(schema);
+  if (Array.isArray(value)) {
+    if (here.items === undefined) return [];
+    const items = here.items;
+    return value.flatMap((each, at) => prune(each, items, resolve, `${path}[${at}]`));
+  }
+  if (!isFields(value)) return [];
+  const isOpen =
+    here['x-kubernetes-preserve-unknown-fields'] === true ||
+    here.additionalProperties === true ||
+    // Without a type anything goes: a Quantity, a piece of JSON.
+    (here.type === undefined &&
+      here.properties === undefined &&
+      here.additionalProperties === undefined);
+  const dropped: string[] = [];
+  for (const key of Object.keys(value)) {
+    const at = path === '' ? key : `${path}.${key}`;
+    if (here['x-kubernetes-embedded-resource'] && isEmbeddedField(key)) continue;
+    const child = fieldSchema(here, key);
+    if (child !== undefined) dropped.push(...prune(value[key], child, resolve, at));
+    else if (!isOpen) {
+      delete value[key];
+      dropped.push(at);
+    }
+  }
+  return dropped;
+}
+
+function isEmbeddedField(key: string): boolean {
+  return key === 'apiVersion' || key === 'kind' || key === 'metadata';
+}
+
+/** Puts defaults where nothing is given; a null where null is not allowed counts as nothing. */
+export function fillDefaults(value: unknown, schema: Schema, resolve: Resolve): void {
+  const here = resolve(schema);
+  if (Array.isArray(value)) {
+    if (here.items !== undefined) for (const each of value) fillDefaults(each, here.items, resolve);
+    return;
+  }
+  if (!isFields(value)) return;
+  for (const [name, child] of Object.entries(here.properties ?? {})) {
+    const field = resolve(child);
+    if (value[name] === null && field.nullable !== true && field.default !== undefined)
+      delete value[name];
+    if (value[name] === undefined && field.default !== undefined)
+      put(value, name, copyOf(field.default));
+    if (value[name] !== undefined) fillDefaults(value[name], field, resolve);
+  }
+  if (isFields(here.additionalProperties)) {
+    for (const [name, each] of Object.entries(value)) {
+      if (here.properties?.[name] === undefined)
+        fillDefaults(each, here.additionalProperties, resolve);
+    }
+  }
+}
+
+/** Built-in kinds read null as absence, and drop what is empty by their types' own rule. */
+export function dropNulls(value: unknown): void {
+  if (Array.isArray(value)) for (const each of value) dropNulls(each);
+  else if (isFields(value)) {
+    for (const [key, each] of Object.entries(value as Fields)) {
+      if (each === null) delete value[key];
+      else dropNulls(each);
+    }
+  }
+}

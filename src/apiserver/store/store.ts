@@ -1,0 +1,187 @@
+/**
+ * All objects, in memory and on disk.
+ *
+ * A change takes effect in memory at once, so that the next request is judged
+ * by it, and is written behind. Nobody outside hears of it before it is on
+ * disk: not the client that made it, no reader, no watcher. Otherwise a crash
+ * could take back what somebody has already seen, and versions would run
+ * backwards.
+ */
+import type { KubeObject } from '../object.ts';
+import { type Change, Collection, type Entry } from './collection.ts';
+import { Journal } from './journal.ts';
+
+export interface StoreOptions {
+  dir: string;
+  waitsForDisk?: boolean | undefined;
+  compactAboveBytes?: number | undefined;
+  /** Changes a collection remembers, at least. */
+  historyLimit?: number | undefined;
+  /** The disk failed. */
+  onFailure?: ((error: unknown) => void) | undefined;
+}
+
+/** A line of the log: an object, or the deletion of one. */
+type Line =
+  | { c: string; k: string; o: KubeObject }
+  | { c: string; k: string; d: number }
+  | { version: number };
+
+export class Store {
+  readonly #collections = new Map<string, Collection>();
+  readonly #historyLimit: number;
+  readonly #listeners = new Set<(collection: Collection, change: Change) => void>();
+  #journal!: Journal;
+  #version = 1;
+  #safeVersion = 1;
+  #lastWrite: Promise<void> = Promise.resolve();
+  #snapshotVersion = 1;
+
+  private constructor(historyLimit: number) {
+    this.#historyLimit = historyLimit;
+  }
+
+  static async open(options: StoreOptions): Promise<Store> {
+    const store = new Store(options.historyLimit ?? 2_000);
+    store.#journal = await Journal.open(
+      {
+        dir: options.dir,
+        waitsForDisk: options.waitsForDisk ?? true,
+        compactAboveBytes: options.compactAboveBytes ?? 16 * 1024 * 1024,
+      },
+      {
+        onSnapshot: (json) => store.#restore(json),
+        onSnapshotEnd: () => {
+          store.#snapshotVersion = store.#version;
+        },
+        onChange: (json) => store.#replay(json),
+      },
+    );
+    store.#safeVersion = store.#version;
+    store.#journal.onFailure((error) => options.onFailure?.(error));
+    return store;
+  }
+
+  /** The version of the last change, safe on disk or not. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The version of the last change that anybody may have heard of. */
+  get safeVersion(): number {
+    return this.#safeVersion;
+  }
+
+  collection(name: string): Collection {
+    let collection = this.#collections.get(name);
+    if (collection === undefined) {
+      collection = new Collection(name, this.#snapshotVersion, this.#historyLimit);
+      this.#collections.set(name, collection);
+    }
+    return collection;
+  }
+
+  /** Called for every change of any collection, once it is safe. */
+  onChange(listener: (collection: Collection, change: Change) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Resolves when everything that has taken effect so far is on disk. */
+  settled(): Promise<void> {
+    return this.#lastWrite;
+  }
+
+  /** Creates or replaces; the object gets its version here. Resolves when it is on disk. */
+  put(
+    collection: Collection,
+    key: string,
+    object: KubeObject,
+  ): { entry: Entry; safe: Promise<void> } {
+    const version = this.#version + 1;
+    const entry = entryOf(key, version, object);
+    const line = `{"c":${JSON.stringify(collection.name)},"k":${JSON.stringify(key)},"o":${entry.json}}`;
+    const before = collection.get(key);
+    return { entry, safe: this.#make(collection, { before, after: entry, told: entry }, line) };
+  }
+
+  remove(collection: Collection, key: string): { entry: Entry; safe: Promise<void> } {
+    const before = collection.get(key) as Entry;
+    const version = this.#version + 1;
+    const told = entryOf(key, version, before.object);
+    const line = JSON.stringify({ c: collection.name, k: key, d: version });
+    return { entry: told, safe: this.#make(collection, { before, after: undefined, told }, line) };
+  }
+
+  /** A snapshot now, however small the log is. */
+  compact(): Promise<void> {
+    return this.#journal.compact(() => {
+      const lines = [JSON.stringify({ version: this.#version })];
+      for (const [name, collection] of this.#collections) {
+        for (const { key, json } of collection.entries()) {
+          lines.push(`{"c":${JSON.stringify(name)},"k":${JSON.stringify(key)},"o":${json}}`);
+        }
+      }
+      return lines;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#lastWrite.catch(() => {});
+    await this.#journal.close();
+  }
+
+  #make(
+    collection: Collection,
+    states: Pick<Change, 'before' | 'after' | 'told'>,
+    line: string,
+  ): Promise<void> {
+    this.#version += 1;
+    const change = { ...states, version: this.#version, key: states.told.key, lines: new Map() };
+    collection.apply(change);
+    const safe = this.#journal.append(line).then(() => {
+      this.#safeVersion = change.version;
+      for (const watcher of collection.watchers) watcher(change);
+      for (const listener of this.#listeners) listener(collection, change);
+      if (this.#journal.wantsSnapshot) void this.compact();
+    });
+    this.#lastWrite = safe;
+    // Whoever waits for it hears of a failure; nobody else needs to.
+    safe.catch(() => {});
+    return safe;
+  }
+
+  #restore(json: string): void {
+    const line = JSON.parse(json) as Line;
+    if ('version' in line) {
+      this.#version = line.version;
+      this.#snapshotVersion = line.version;
+    } else if ('o' in line) {
+      this.collection(line.c).restore(storedEntry(line.k, line.o));
+    }
+  }
+
+  #replay(json: string): void {
+    const line = JSON.parse(json) as Line;
+    if ('version' in line) return;
+    const collection = this.collection(line.c);
+    const before = collection.get(line.k);
+    const after = 'o' in line ? storedEntry(line.k, line.o) : undefined;
+    const version = 'o' in line ? (after as Entry).version : line.d;
+    // Written into both a snapshot and the log that it closes: known already.
+    if (version <= this.#version || (before === undefined && after === undefined)) return;
+    const told = after ?? entryOf(line.k, version, (before as Entry).object);
+    collection.apply({ version, key: line.k, before, after, told, lines: new Map() });
+    this.#version = version;
+  }
+}
+
+function entryOf(key: string, version: number, object: KubeObject): Entry {
+  const metadata = { ...object.metadata, resourceVersion: String(version) };
+  const stored = { ...object, metadata };
+  return { key, version, object: stored, json: JSON.stringify(stored) };
+}
+
+function storedEntry(key: string, object: KubeObject): Entry {
+  const version = Number(object.metadata.resourceVersion);
+  return { key, version, object, json: JSON.stringify(object) };
+}

@@ -1,0 +1,53 @@
+/** The two forms of an object beside itself: a row of a Table, and its metadata alone. */
+import type { KubeObject } from './object.ts';
+import type { ResourceType } from './resource.ts';
+
+/** How an answer is to look. */
+export interface Form {
+  as: 'object' | 'table' | 'metadata';
+  /** What a Table row carries beside its cells. */
+  includeObject: 'None' | 'Metadata' | 'Object';
+  version: string;
+}
+
+export const plainForm: Form = { as: 'object', includeObject: 'Metadata', version: 'v1' };
+
+export function partialMetadata(object: KubeObject): object {
+  return {
+    kind: 'PartialObjectMetadata',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata: object.metadata,
+  };
+}
+
+export function table(
+  type: ResourceType,
+  objects: KubeObject[],
+  metadata: object,
+  form: Form,
+  nowMs: number,
+  hasColumns = true,
+): object {
+  const carried = (object: KubeObject) => {
+    if (form.includeObject === 'None') return undefined;
+    return form.includeObject === 'Object' ? object : partialMetadata(object);
+  };
+  return {
+    kind: 'Table',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata,
+    columnDefinitions: hasColumns
+      ? type.columns.map(({ name, type: kind, format, description, priority }) => ({
+          name,
+          type: kind,
+          format: format ?? '',
+          description: description ?? '',
+          priority: priority ?? 0,
+        }))
+      : null,
+    rows: objects.map((object) => ({
+      cells: type.cells(object, nowMs),
+      object: carried(object),
+    })),
+  };
+}

@@ -1,0 +1,75 @@
+/** From a body to an object of the right kind: what it says of itself, and fields nobody knows. */
+import { type Fields, isFields, type KubeObject } from '../object.ts';
+import { apiVersionOf, type ResourceType } from '../resource.ts';
+import { dropNulls, prune } from '../schema/shape.ts';
+import { validate } from '../schema/validate.ts';
+import { badRequest, faults, invalid } from '../status.ts';
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+
+export interface WriteOptions {
+  dryRun: boolean;
+  fieldManager: string;
+  fieldValidation: FieldValidation;
+  /** Server-side apply: take fields over. */
+  force: boolean;
+  /** Filled by the verbs; sent as Warning headers. */
+  warnings: string[];
+}
+
+export function decode(type: ResourceType, body: unknown, options: WriteOptions): KubeObject {
+  if (!isFields(body)) throw badRequest(`the body is no ${type.kind}`);
+  const object = body as Fields;
+  const wanted = apiVersionOf(type);
+  if (object.kind === undefined || object.kind === '') {
+    throw badRequest(`Object 'Kind' is missing in '${JSON.stringify(body).slice(0, 200)}'`);
+  }
+  if (object.apiVersion !== wanted) {
+    throw badRequest(
+      `the API version in the data (${object.apiVersion ?? ''}) does not match the expected API version (${wanted})`,
+    );
+  }
+  if (object.kind !== type.kind) refuseKind(type, object);
+  if (object.metadata !== undefined && !isFields(object.metadata)) {
+    throw badRequest(`metadata is no object`);
+  }
+  object.metadata ??= {};
+  return shapeUp(type, object as KubeObject, options);
+}
+
+function refuseKind(type: ResourceType, object: Fields): never {
+  const kind = String(object.kind);
+  if (!type.isCustom) {
+    throw badRequest(
+      `${kind} in version "${type.version}" cannot be handled as a ${type.kind}: no kind "${kind}" is registered for version "${apiVersionOf(type)}"`,
+    );
+  }
+  const name = String((object.metadata as Fields | undefined)?.name ?? '');
+  throw invalid({ ...type, kind }, name, [faults.invalid('kind', kind, `must be ${type.kind}`)]);
+}
+
+/** Drops what is not declared, and says so as loudly as the client asked. */
+export function shapeUp(type: ResourceType, object: KubeObject, options: WriteOptions): KubeObject {
+  if (!type.isCustom) dropNulls(object);
+  const unknown = prune(object, type.schema, type.resolve).map((path) => `unknown field "${path}"`);
+  if (unknown.length > 0 && options.fieldValidation === 'Strict') {
+    throw badRequest(
+      `${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: strict decoding error: ${unknown.join(', ')}`,
+    );
+  }
+  if (options.fieldValidation === 'Warn') options.warnings.push(...unknown);
+  // A built-in kind that cannot even be read is a bad request, not an invalid object.
+  if (!type.isCustom) mustRead(type, object);
+  return object;
+}
+
+function mustRead(type: ResourceType, object: KubeObject): void {
+  const wrong = validate(object, type.schema, type.resolve).find(
+    ({ reason }) => reason === 'FieldValueTypeInvalid',
+  );
+  if (wrong === undefined) return;
+  const words = wrong.message.replace(/^Invalid value: /, '');
+  throw badRequest(
+    `${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: json: cannot unmarshal ${words} into field ${wrong.field}`,
+  );
+}

@@ -1,0 +1,68 @@
+/** Whether an object may be stored: names, schema, the kind's own rules, CEL. */
+import { judgeByRules } from '../custom/rules.ts';
+import { metaFaults, subdomainFaults } from '../names.ts';
+import type { KubeObject } from '../object.ts';
+import type { ResourceType } from '../resource.ts';
+import { validate } from '../schema/validate.ts';
+import { type Fault, faults, invalid } from '../status.ts';
+
+const unchecked: Fault = {
+  reason: 'FieldValueInvalid',
+  message:
+    'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+  field: '<nil>',
+};
+
+/** After one of these a rule could not be evaluated sensibly. */
+const blocking = [
+  'FieldValueRequired',
+  'FieldValueTypeInvalid',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueNotSupported',
+];
+
+export function mustBeValid(
+  type: ResourceType,
+  object: KubeObject,
+  old: KubeObject | undefined,
+): void {
+  const found = [
+    ...nameFaults(type, object),
+    ...metaFaults(object.metadata),
+    ...finalizerFaults(object, old),
+    ...validate(object, type.schema, type.resolve),
+  ];
+  const isBlocked = found.some(({ reason }) => blocking.includes(reason));
+  // A kind's own rules may rely on the schema having held.
+  if (!isBlocked) found.push(...(type.kindRules.validate?.(object, old) ?? []));
+  if (type.hasRules) {
+    if (isBlocked) found.push(unchecked);
+    else found.push(...judgeByRules(type.schema, object, old));
+  }
+  if (found.length > 0) throw invalid(type, object.metadata.name ?? '', found);
+}
+
+function nameFaults(type: ResourceType, { metadata }: KubeObject): Fault[] {
+  const { name, generateName } = metadata;
+  const judge = type.kindRules.nameFaults ?? subdomainFaults;
+  if (!name) {
+    if (generateName) return [];
+    return [faults.required('metadata.name', 'name or generateName is required')];
+  }
+  return judge(name, false).map((why) => faults.invalid('metadata.name', name, why));
+}
+
+function finalizerFaults(object: KubeObject, old: KubeObject | undefined): Fault[] {
+  if (old?.metadata.deletionTimestamp === undefined) return [];
+  const before = old.metadata.finalizers ?? [];
+  const more = (object.metadata.finalizers ?? []).filter((each) => !before.includes(each));
+  if (more.length === 0) return [];
+  const list = more.map((each) => JSON.stringify(each)).join(', ');
+  return [
+    faults.forbidden(
+      'metadata.finalizers',
+      `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`,
+    ),
+  ];
+}

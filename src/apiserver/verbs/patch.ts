@@ -1,0 +1,86 @@
+import { type Api, collectionOf, keyIn, type Target } from '../api.ts';
+import { copyOf, type Fields, isFields, type KubeObject } from '../object.ts';
+import { applyJsonPatch } from '../patch/json-patch.ts';
+import { applyMergePatch } from '../patch/merge-patch.ts';
+import { applyStrategicPatch } from '../patch/strategic-patch.ts';
+import { apiVersionOf, type ResourceType } from '../resource.ts';
+import { badRequest, notFound, Refusal } from '../status.ts';
+import { applyConfiguration } from './apply.ts';
+import type { Written } from './create.ts';
+import { decode, type WriteOptions } from './decode.ts';
+import { store } from './update.ts';
+
+export const patchTypes = {
+  'application/json-patch+json': 'json',
+  'application/merge-patch+json': 'merge',
+  'application/strategic-merge-patch+json': 'strategic',
+  'application/apply-patch+yaml': 'apply',
+} as const;
+
+export type PatchType = (typeof patchTypes)[keyof typeof patchTypes];
+
+export function patchTypeOf(type: ResourceType, mediaType: string): PatchType {
+  const found = (patchTypes as Record<string, PatchType>)[mediaType];
+  if (found !== undefined && !(type.isCustom && found === 'strategic')) return found;
+  const accepted = Object.keys(patchTypes).filter(
+    (name) => !(type.isCustom && name.includes('strategic')),
+  );
+  throw unsupportedMedia(accepted);
+}
+
+export const unsupportedMedia = (accepted: string[]) =>
+  new Refusal(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );
+
+export function patch(
+  api: Api,
+  target: Target,
+  how: PatchType,
+  body: unknown,
+  options: WriteOptions,
+): Written {
+  if (how === 'apply') return applyConfiguration(api, target, body, options);
+  const { type, name } = target;
+  const current = collectionOf(api, type).get(keyIn(target, name));
+  if (current === undefined) throw notFound(type, name);
+  // Clients see, and patch, the version they asked for.
+  const seen = { ...current.object, apiVersion: apiVersionOf(type) };
+  const patched = patchedBy(how, seen, body, type);
+  if (!isFields(patched)) throw badRequest('the patch leaves no object');
+  const object = decode(type, copyOf(patched), options);
+  mustStay(target, object);
+  return store(api, target, current, object, options);
+}
+
+function patchedBy(
+  how: Exclude<PatchType, 'apply'>,
+  object: KubeObject,
+  body: unknown,
+  type: ResourceType,
+): unknown {
+  switch (how) {
+    case 'json':
+      return applyJsonPatch(object, body);
+    case 'merge':
+      if (!isFields(body)) throw badRequest('a merge patch is an object');
+      return applyMergePatch(object, body);
+    default:
+      return applyStrategicPatch(object, body, type.schema, type.resolve);
+  }
+}
+
+/** A patch may not make another object of it. */
+function mustStay({ name, namespace }: Target, { metadata }: KubeObject): void {
+  const said = metadata as Fields;
+  if (said.name !== undefined && said.name !== name) {
+    throw badRequest(
+      `the name of the object (${said.name}) does not match the name on the URL (${name})`,
+    );
+  }
+  if (namespace !== undefined && said.namespace !== undefined && said.namespace !== namespace) {
+    throw badRequest('the namespace of the object does not match the namespace on the request');
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * WATCH: everything that happened since a version, then everything that
+ * happens. Each change is encoded once for all watchers that want it in the
+ * same form; a watcher with a selector hears an object come and go as it
+ * begins and ceases to match.
+ */
+import type { ServerResponse } from 'node:http';
+import { type Api, collectionOf, type Place } from '../api.ts';
+import type { KubeObject } from '../object.ts';
+import { apiVersionOf, type ResourceType } from '../resource.ts';
+import type { Matches } from '../selectors.ts';
+import type { Status } from '../status.ts';
+import { expired } from '../status.ts';
+import type { Change, Entry } from '../store/collection.ts';
+import { type Form, partialMetadata, table } from '../table.ts';
+import { parseVersion, seenAs } from './list.ts';
+
+export interface WatchOptions {
+  labels: Matches | undefined;
+  fields: Matches | undefined;
+  resourceVersion: string;
+  timeoutMs: number;
+  wantsBookmarks: boolean;
+  sendsInitialEvents: boolean;
+}
+
+type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
+/** A bookmark when nothing else was said for so long. */
+const bookmarkEveryMs = 60_000;
+/** A watcher that does not read must not fill our memory. */
+const maxBacklogBytes = 64 * 1024 * 1024;
+
+export function watch(
+  api: Api,
+  place: Place,
+  options: WatchOptions,
+  form: Form,
+  response: ServerResponse,
+): () => void {
+  const { type, namespace } = place;
+  const collection = collectionOf(api, type);
+  const isIn = (key: string) => namespace === undefined || key.startsWith(`${namespace}/`);
+  const isSelected = (entry: Entry | undefined) =>
+    entry !== undefined &&
+    (options.labels?.(entry.object) ?? true) &&
+    (options.fields?.(entry.object) ?? true);
+  let isFirst = true;
+  let toldVersion = 0;
+
+  const send = (line: Buffer | string) => {
+    response.write(line);
+    if (response.writableLength > maxBacklogBytes) response.destroy();
+  };
+  const tell = (change: Change) => {
+    if (change.version <= toldVersion || !isIn(change.key)) return;
+    toldVersion = change.version;
+    const event = eventFor(isSelected(change.before), isSelected(change.after));
+    if (event !== undefined) send(encode(api, type, event, change, form, isFirst));
+    if (event !== undefined) isFirst = false;
+  };
+  const bookmark = (extra: object = {}) => {
+    const version = Math.max(api.store.safeVersion, toldVersion);
+    send(encodeBookmark(type, form, { resourceVersion: String(version), ...extra }));
+  };
+
+  const { resourceVersion } = options;
+  const startsFromNow = resourceVersion === '' || resourceVersion === '0';
+  response.flushHeaders();
+  if (startsFromNow || options.sendsInitialEvents) {
+    const version = api.store.safeVersion;
+    for (const entry of collection.listAt(version, namespace) ?? []) {
+      if (!isSelected(entry)) continue;
+      send(encodeObject(api, type, 'ADDED', entry.object, form, isFirst));
+      isFirst = false;
+    }
+    toldVersion = version;
+    if (options.sendsInitialEvents) {
+      bookmark({ annotations: { 'k8s.io/initial-events-end': 'true' } });
+    }
+  } else {
+    const from = parseVersion(resourceVersion);
+    const missed = collection.since(from);
+    if (missed === undefined) {
+      const { status } = expired(`too old resource version: ${from} (${collection.forgottenTo})`);
+      response.end(`${JSON.stringify({ type: 'ERROR', object: status satisfies Status })}\n`);
+      return () => {};
+    }
+    toldVersion = from;
+    for (const change of missed) if (change.version <= api.store.safeVersion) tell(change);
+  }
+
+  collection.watchers.add(tell);
+  const timers: NodeJS.Timeout[] = [];
+  let isStopped = false;
+  const stop = () => {
+    if (isStopped) return;
+    isStopped = true;
+    collection.watchers.delete(tell);
+    for (const timer of timers) clearTimeout(timer);
+    response.end();
+  };
+  if (options.wantsBookmarks) {
+    timers.push(setInterval(() => bookmark(), bookmarkEveryMs));
+    // Just before the end, so that the next watch starts from here.
+    timers.push(setTimeout(() => bookmark(), Math.max(0, options.timeoutMs - 500)));
+  }
+  timers.push(setTimeout(stop, options.timeoutMs));
+  response.on('close', stop);
+  return stop;
+}
+
+function eventFor(did: boolean, does: boolean): EventType | undefined {
+  if (did && does) return 'MODIFIED';
+  if (does) return 'ADDED';
+  return did ? 'DELETED' : undefined;
+}
+
+/** Rows of a table carry ages, and the first one the columns: those are not shared. */
+function encode(
+  api: Api,
+  type: ResourceType,
+  event: EventType,
+  change: Change,
+  form: Form,
+  isFirst: boolean,
+): Buffer {
+  // What leaves a selection is told as it was, with the version of the change.
+  const told = event === 'DELETED' ? leaving(change) : change.told.object;
+  if (form.as === 'table') return encodeObject(api, type, event, told, form, isFirst);
+  const id = `${event} ${form.as} ${type.version}`;
+  let line = change.lines.get(id);
+  if (line === undefined) {
+    line = encodeObject(api, type, event, told, form, isFirst);
+    change.lines.set(id, line);
+  }
+  return line;
+}
+
+function leaving(change: Change): KubeObject {
+  const last = (change.before as Entry).object;
+  return { ...last, metadata: { ...last.metadata, resourceVersion: String(change.version) } };
+}
+
+function encodeObject(
+  api: Api,
+  type: ResourceType,
+  event: EventType,
+  object: KubeObject,
+  form: Form,
+  isFirst: boolean,
+): Buffer {
+  const seen = seenAs(type, object);
+  const { resourceVersion } = object.metadata;
+  const sent =
+    form.as === 'table'
+      ? table(type, [seen], { resourceVersion }, form, api.nowMs(), isFirst)
+      : form.as === 'metadata'
+        ? partialMetadata(seen)
+        : seen;
+  return Buffer.from(`${JSON.stringify({ type: event, object: sent })}\n`);
+}
+
+function encodeBookmark(type: ResourceType, form: Form, metadata: object): string {
+  const isMetadata = form.as === 'metadata';
+  const object =
+    form.as === 'table'
+      ? { kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata, columnDefinitions: null, rows: [] }
+      : {
+          kind: isMetadata ? 'PartialObjectMetadata' : type.kind,
+          apiVersion: isMetadata ? 'meta.k8s.io/v1' : apiVersionOf(type),
+          metadata: { ...metadata, creationTimestamp: null },
+        };
+  return `${JSON.stringify({ type: 'BOOKMARK', object })}\n`;
+}
