@@ -48,6 +48,9 @@ export class ClaimIndex<Owner> {
    * from further up, and what is free in a node is free.
    */
   #mayOverlap = false;
+  /** What was found last, and the node it ends in; as long as nothing changes it is free. */
+  #found: Prefix | undefined;
+  #foundIn = 0;
 
   /** How many (prefix, owner) pairs are recorded. */
   get size(): number {
@@ -60,7 +63,7 @@ export class ClaimIndex<Owner> {
    * what one has already is fine, so that a restart can be a replay.
    */
   claim(prefix: Prefix, owner: Owner): ClaimAnswer<Owner> {
-    const node = this.#lastNodeIfFree(prefix);
+    const node = prefix === this.#found ? this.#foundIn : this.#lastNodeIfFree(prefix);
     if (node < 0) return this.#answerForHeld(prefix, owner);
     this.#put(node, prefix, owner);
     return CLAIMED;
@@ -68,13 +71,14 @@ export class ClaimIndex<Owner> {
 
   /** Writes down what is the case, overlaps and all: evidence of trouble is evidence. */
   record(prefix: Prefix, owner: Owner): void {
-    const isHeld = !this.isFree(prefix);
-    if (this.#put(this.#nodes.root(prefix.family), prefix, owner) && isHeld)
-      this.#mayOverlap = true;
+    const last = prefix === this.#found ? this.#foundIn : this.#lastNodeIfFree(prefix);
+    const start = last < 0 ? this.#nodes.root(prefix.family) : last;
+    if (this.#put(start, prefix, owner) && last < 0) this.#mayOverlap = true;
   }
 
   /** Gives the block up. False if this very (prefix, owner) was not recorded, and nothing changes. */
   release(prefix: Prefix, owner: Owner): boolean {
+    this.#found = undefined;
     const node = this.#nodeOf(prefix);
     if (node < 0) return false;
     const nodes = this.#nodes;
@@ -134,7 +138,13 @@ export class ClaimIndex<Owner> {
     const depth = nodes.depth(node);
     if (depth > within.length) return lowestAround(nodes, within, node, length);
     const slots = depth === within.length ? 0xffff : slotsOf(heapAt(within, depth));
-    return lowestIn(nodes, family, node, slots, length);
+    nodes.foundIn = 0;
+    const found = lowestIn(nodes, family, node, slots, length);
+    if (nodes.foundIn !== 0) {
+      this.#found = found;
+      this.#foundIn = nodes.foundIn;
+    }
+    return found;
   }
 
   /** How many such blocks there are, at most Number.MAX_SAFE_INTEGER. */
@@ -163,6 +173,7 @@ export class ClaimIndex<Owner> {
   }
 
   clear(): void {
+    this.#found = undefined;
     this.#nodes = new ClaimNodes();
     this.#owners = new ClaimOwners(this.#nodes);
     this.#size = 0;
@@ -176,6 +187,7 @@ export class ClaimIndex<Owner> {
 
   /** Records below `start`, a node on the way to where the prefix ends; false if it was so already. */
   #put(start: number, prefix: Prefix, owner: Owner): boolean {
+    this.#found = undefined;
     const nodes = this.#nodes;
     const node = nodeFor(nodes, start, prefix);
     const heap = heapAt(prefix, depthOf(prefix.length));

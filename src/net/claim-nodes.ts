@@ -33,6 +33,8 @@ import { maskWord, type Words } from './words.ts';
 export class ClaimNodes {
   /** Moves when it grows: read it anew after `add`. */
   mem = new Int32Array(32 * 32);
+  /** The node in which the last search found a block that ends in it; 0 for none. */
+  foundIn = 0;
   #end = 0;
   readonly #free: number[] = [];
   /**

@@ -25,7 +25,9 @@ export function lowestIn(
     const free = mem[node + 5]!;
     if (length <= depth + 4) {
       const runs = runsOf((free >>> 16) & slots, length - depth);
-      return runs === 0 ? undefined : nodes.blockAt(family, node, lowestBit(runs), length);
+      if (runs === 0) return undefined;
+      nodes.foundIn = node;
+      return nodes.blockAt(family, node, lowestBit(runs), length);
     }
     for (let rest = free & slots; rest !== 0; rest &= rest - 1) {
       const slot = lowestBit(rest);
