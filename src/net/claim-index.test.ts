@@ -87,6 +87,24 @@ describe('the next free block', () => {
     expect(index.nextFree(at('10.128.0.0/9'), 25)?.toString()).toBe('10.200.7.0/25');
   });
 
+  it('that was found is not free for ever: whatever happens in between counts', () => {
+    const pool = at('10.0.0.0/20');
+    const afterFinding = (meanwhile: (index: ClaimIndex<string>, found: Prefix) => void) => {
+      const index = new ClaimIndex<string>();
+      for (let n = 0; n < 3; n++) index.claim(index.nextFree(pool, 24)!, 'others');
+      const found = index.nextFree(pool, 24)!;
+      meanwhile(index, found);
+      return index.claim(found, 'node-a').kind;
+    };
+    expect(afterFinding(() => {})).toBe('claimed');
+    expect(afterFinding((index, found) => index.claim(found, 'node-b'))).toBe('held');
+    expect(afterFinding((index) => index.record(at('10.0.0.0/16'), 'node-b'))).toBe('held');
+    expect(afterFinding((index) => index.record(at('10.0.3.128/25'), 'node-b'))).toBe('held');
+    expect(afterFinding((index) => index.release(at('10.0.0.0/24'), 'others'))).toBe('claimed');
+    expect(afterFinding((index) => index.clear())).toBe('claimed');
+    expect(afterFinding((index) => index.nextFree(at('fd00::/32'), 64))).toBe('claimed');
+  });
+
   it('is not looked for block by block where smaller claims leave no room', () => {
     const index = new ClaimIndex<number>();
     const pool = at('10.0.0.0/12');
