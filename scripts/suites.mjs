@@ -63,6 +63,13 @@ export const suites = [
     },
   },
   {
+    name: 'doctor',
+    what: "the doctor: the incident, every reason, and real routers' dumps",
+    include: ['test/doctor/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { root: true, debian: ['iproute2', 'frr', 'bird2', 'gobgpd', 'openbgpd'] },
+  },
+  {
     name: 'interop',
     what: 'sessions with real routers',
     include: ['test/interop/**/*.test.ts'],

@@ -16,6 +16,8 @@ export interface Door {
   readonly columns: number;
   /** 0 fine, 1 failed, 2 wrong usage. */
   exitCode: number;
+  /** What a failure exits with; 1 unless a command uses 1 for an answer. */
+  failureCode?: number;
 }
 
 /** Wide enough for an IPv6 block and a reason, narrow enough for a mail. */

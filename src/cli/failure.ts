@@ -14,7 +14,7 @@ export function tellFailure(error: unknown, door: Door, isDebug: boolean): numbe
   }
   if (!(error instanceof CadastreError)) {
     door.say(`cadastre: this is a bug: ${error instanceof Error ? error.stack : String(error)}`);
-    return 1;
+    return door.failureCode ?? 1;
   }
   for (const line of error.message.split('\n')) door.say(`cadastre: ${line}`);
   if (error.remedy !== undefined) door.say(error.remedy);
@@ -22,5 +22,5 @@ export function tellFailure(error: unknown, door: Door, isDebug: boolean): numbe
     door.say(error.stack);
     if (error.cause instanceof Error) door.say(`caused by ${error.cause.stack}`);
   }
-  return error.code === 'BAD_USAGE' || error.code === 'BAD_FLAG' ? 2 : 1;
+  return error.code === 'BAD_USAGE' || error.code === 'BAD_FLAG' ? 2 : (door.failureCode ?? 1);
 }

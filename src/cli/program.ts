@@ -20,6 +20,8 @@ const commands: Record<string, () => Promise<Register>> = {
   pools: async () => (await import('./pools-command.ts')).registerPools,
   blocks: async () => (await import('./blocks-command.ts')).registerBlocks,
   plan: async () => (await import('./plan-command.ts')).registerPlan,
+  doctor: async () => (await import('./doctor-command.ts')).registerDoctor,
+  whatif: async () => (await import('./whatif-command.ts')).registerWhatIf,
   explain: async () => (await import('./explain-command.ts')).registerExplain,
   bgp: async () => (await import('./bgp-command.ts')).registerBgp,
   lab: async () => (await import('./lab-command.ts')).registerLab,

@@ -21,6 +21,21 @@ export async function viewFromFiles(
   door: Door,
   isVerbose: boolean,
 ): Promise<ClusterView> {
+  const { files, objects, problems } = await readPlacedObjects(paths, door);
+  return viewOfObjects(paths, files, objects, problems, door, isVerbose);
+}
+
+export interface PlacedObjects {
+  files: string[];
+  objects: PlacedObject[];
+  problems: Array<() => string>;
+}
+
+/** Every object of the files, with its place; what cannot be read is in `problems`. */
+export async function readPlacedObjects(
+  paths: readonly string[],
+  door: Door,
+): Promise<PlacedObjects> {
   const files = await findFiles(paths);
   const problems: Array<() => string> = [];
   const objects: PlacedObject[] = [];
@@ -32,9 +47,20 @@ export async function viewFromFiles(
       continue;
     }
     const manifest = readManifest(name, text);
-    objects.push(...manifest.objects);
+    for (const one of manifest.objects) objects.push(one);
     problems.push(...manifest.problems);
   }
+  return { files, objects, problems };
+}
+
+export function viewOfObjects(
+  paths: readonly string[],
+  files: readonly string[],
+  objects: readonly PlacedObject[],
+  problems: Array<() => string>,
+  door: Door,
+  isVerbose: boolean,
+): ClusterView {
   const view = emptyView(files.length === 1 ? '1 file' : `${files.length} files`);
   const ignored = putAll(view, objects, problems);
   refuse(problems);

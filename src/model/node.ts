@@ -22,6 +22,8 @@ export interface ClusterNode extends Identity {
   addresses: readonly string[];
   /** Somebody has asked for its routes to be taken back. */
   isLeaving?: true;
+  /** The kubelet is not heard of, or says that it cannot run pods. */
+  isNotReady?: true;
   /** Our condition on the node, if there is one. */
   condition: Condition | undefined;
 }
@@ -51,6 +53,12 @@ export function readNode(object: KubeObject): ClusterNode {
       .filter((a) => a.type === 'InternalIP' && a.address)
       .map((a) => a.address as string),
     ...((all?.[drainAnnotation] ?? 'false') === 'false' ? {} : { isLeaving: true as const }),
+    ...(isNotReady(status.conditions) ? { isNotReady: true as const } : {}),
     condition: status.conditions?.find((c) => c.type === nodeConditionType),
   };
+}
+
+function isNotReady(conditions: readonly Condition[] | undefined): boolean {
+  const ready = conditions?.find(({ type }) => type === 'Ready');
+  return ready !== undefined && ready.status !== 'True';
 }

@@ -40,6 +40,8 @@ export interface Evidence {
   routers: readonly RouterTable[];
   /** The kernel of the machine the doctor runs on. */
   kernel?: KernelTable | undefined;
+  /** kube-controller-manager's --allocate-node-cidrs; undefined: its Pod was not to be seen. */
+  controllerManagerAllocates?: boolean | undefined;
   /** Addresses of pods by node; undefined: pods were not looked at. */
   pods?: readonly SeenPod[] | undefined;
 }
@@ -75,6 +77,8 @@ export interface HeldRoute {
   nextHop: string;
   /** Traffic takes it: the best path, or one of several equal ones. */
   isUsed: boolean;
+  /** Who told the router, by address or router id; helps where the next hop is a link-local one. */
+  from?: string;
 }
 
 export interface KernelTable {

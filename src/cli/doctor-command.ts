@@ -1,0 +1,51 @@
+import type { Command } from 'commander';
+import { renderReport } from '../doctor/render.ts';
+import { judgeSurvey, reportOf } from '../plan/doctor/judge.ts';
+import { survey } from '../plan/doctor/survey.ts';
+import { addDoctorFlags, type DoctorFlagValues, gather } from './doctor-flags.ts';
+import type { Door } from './door.ts';
+import { printAnswer } from './output.ts';
+
+const examples = `
+Examples:
+  A cluster as it runs, against two routers' own dumps:
+    $ vtysh -c 'show bgp ipv4 unicast json' > tor1.json     # on tor1
+    $ birdc show route all > tor2.txt                       # on tor2
+    $ cadastre doctor --rib tor1=tor1.json --rib tor2=tor2.txt
+
+  Files that somebody sent:
+    $ cadastre doctor --from cluster.json --rib tor1=tor1.json
+
+  For a script; exit 0 clean, 1 findings, above 1 could not tell:
+    $ cadastre doctor -o json | jq '.findings[] | select(.severity == "critical")'`;
+
+/** Everything that fails on the way means that there is no answer: above 1. */
+export const couldNotTell = 2;
+
+export function registerDoctor(program: Command, door: Door): void {
+  const command = program
+    .command('doctor')
+    .summary('is every route true: records, announcements and routers compared')
+    .description(
+      'Compares what the register, Node and CiliumNode, agents and routers say about every block, and says who is hurt, now or when a node goes. Only looks. Works on any Cilium cluster, or on files.',
+    );
+  addDoctorFlags(command)
+    .addHelpText('after', examples)
+    .action(async (flags: DoctorFlagValues) => {
+      door.failureCode = couldNotTell;
+      const seen = survey(await gather(flags, door));
+      const findings = judgeSurvey(seen);
+      const report = reportOf(seen, findings);
+      await printAnswer(door, flags.output, {
+        data: report,
+        names: findings.map(({ reason, prefix, node }) => `${reason}/${prefix ?? node ?? ''}`),
+        table: (columns, isWide) => renderReport(report, Math.min(columns, 1e6), isWide),
+      });
+      door.exitCode = findings.length > 0 ? 1 : isBlind(report.sources) ? 3 : 0;
+    });
+}
+
+/** Something that was asked for could not be read whole: then "no finding" is no answer. */
+function isBlind(sources: readonly { state: string; note?: string }[]): boolean {
+  return sources.some(({ state, note }) => state === 'partly' || note?.includes('forbidden'));
+}

@@ -1,0 +1,23 @@
+import { isMap, type ReadRib, RouteCollector, refusedRib, textOf } from './rib-dump.ts';
+
+/**
+ * OpenBGPD's `bgpctl -j show rib [detail|best|…]`: a list of paths of both
+ * families. A path marked `ecmp` is as good as the best one, but not used:
+ * OpenBGPD installs one.
+ */
+export function looksLikeOpenbgpd(value: Record<string, unknown>): boolean {
+  return Array.isArray(value.rib);
+}
+
+export function readOpenbgpd(value: Record<string, unknown>): ReadRib {
+  const collector = new RouteCollector();
+  for (const path of value.rib as unknown[]) {
+    if (!isMap(path)) return refusedRib('an entry of "rib" is no path');
+    const { best, valid, neighbor } = path;
+    const isUsed = best === true && valid !== false;
+    const from = isMap(neighbor) ? textOf(neighbor.bgp_id) || textOf(neighbor.remote_addr) : '';
+    const nextHop = path.source === 'static' ? '' : textOf(path.exit_nexthop);
+    collector.add(textOf(path.prefix), nextHop, isUsed, from === '' ? undefined : from);
+  }
+  return { kind: 'rib', rib: collector.dump('OpenBGPD') };
+}

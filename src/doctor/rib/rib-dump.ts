@@ -1,0 +1,74 @@
+import { parseAddress } from '../../net/address.ts';
+import { type Family, families } from '../../net/family.ts';
+import { parsePrefix } from '../../net/prefix.ts';
+import type { HeldRoute } from '../../plan/doctor/evidence.ts';
+
+/**
+ * A router's own dump, read into one form. Readers are strict about what they
+ * do not understand: a file that ends in the middle, or that holds an error
+ * message instead of a table, must not look like a router that holds nothing.
+ */
+export interface RibDump {
+  format: RibFormat;
+  routes: HeldRoute[];
+  /** Families the table was asked for, as far as the dump shows it. */
+  families: Set<Family>;
+  /** The router's own addresses that the dump names. */
+  addresses: string[];
+  /** Entries that are no unicast routes (EVPN, flowspec), passed over. */
+  skipped: number;
+}
+
+export type RibFormat = 'FRR' | 'GoBGP' | 'BIRD' | 'OpenBGPD' | 'empty';
+
+export type ReadRib = { kind: 'rib'; rib: RibDump } | { kind: 'refused'; problem: string };
+
+export const refusedRib = (problem: string): ReadRib => ({ kind: 'refused', problem });
+
+/** Collects routes; next hops repeat by the thousand, so each is understood once. */
+export class RouteCollector {
+  readonly routes: HeldRoute[] = [];
+  readonly families = new Set<Family>();
+  skipped = 0;
+  readonly #addresses = new Map<string, string>();
+
+  /** False if that is no prefix. */
+  add(prefixText: string, nextHop: string, isUsed: boolean, from?: string): boolean {
+    const prefix = parsePrefix(prefixText);
+    if (prefix === undefined) {
+      this.skipped++;
+      return false;
+    }
+    this.families.add(prefix.family);
+    const teller = from === undefined ? {} : { from: this.canonical(from) };
+    this.routes.push({ prefix, nextHop: this.canonical(nextHop), isUsed, ...teller });
+    return true;
+  }
+
+  /** 0.0.0.0 and :: are how routers write "myself". */
+  canonical(text: string): string {
+    const known = this.#addresses.get(text);
+    if (known !== undefined) return known;
+    const bare = text.replace(/%.*$/, '');
+    const address = parseAddress(bare)?.toString() ?? bare;
+    const canonical = address === '0.0.0.0' || address === '::' ? '' : address;
+    this.#addresses.set(text, canonical);
+    return canonical;
+  }
+
+  dump(
+    format: RibFormat,
+    addresses: readonly string[] = [],
+    asked: readonly Family[] = [],
+  ): RibDump {
+    const { routes, skipped } = this;
+    const all = new Set(families.filter((one) => this.families.has(one) || asked.includes(one)));
+    return { format, routes, families: all, addresses: [...addresses], skipped };
+  }
+}
+
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

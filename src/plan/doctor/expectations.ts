@@ -1,0 +1,87 @@
+import { selects } from '../../model/label-selector.ts';
+import { canonicalAddress } from './next-hops.ts';
+import type { RouteView } from './route-view.ts';
+import type { OwnedBlock, Survey } from './survey.ts';
+
+/**
+ * Which router is to hold which block. Who is configured to speak with it
+ * decides, where the configuration was seen. Otherwise the tables themselves
+ * do: routers that share nodes stand in one place and should share them all;
+ * routers with different nodes are in different racks; a router that learns our
+ * blocks only from other routers is not asked to know each of them; and one that
+ * holds nothing of ours at all was given to us for a reason.
+ */
+export class Expectations {
+  readonly #survey: Survey;
+  /** Pairs of router names that share a node. */
+  readonly #neighbours = new Map<string, Set<string>>();
+  readonly #peerNames = new Map<string, Set<string>>();
+
+  constructor(survey: Survey) {
+    this.#survey = survey;
+    const routers = survey.views.filter(({ isRouter }) => isRouter);
+    for (const one of routers) {
+      const near = new Set<string>();
+      for (const other of routers) {
+        if (other !== one && [...one.via.keys()].some((node) => other.via.has(node))) {
+          near.add(other.name);
+        }
+      }
+      this.#neighbours.set(one.name, near);
+    }
+    this.#matchPeers();
+  }
+
+  expects(view: RouteView, block: OwnedBlock): boolean {
+    if (!view.isRouter) return true;
+    const peers = this.#peerNames.get(view.name);
+    if (peers !== undefined) return this.#isPeer(peers, block.node);
+    if (view.via.size === 0) return !learnsFromRouters(view);
+    return this.#survey.views.some(
+      (other) =>
+        other.routes.has(block.key) && this.#neighbours.get(view.name)?.has(other.name) === true,
+    );
+  }
+
+  /** The owner's own agent says that it announces the block to somebody. */
+  isAnnounced(block: OwnedBlock): boolean {
+    const known = this.#survey.nodes.get(block.node);
+    const sessions = known?.report?.status?.sessions ?? [];
+    return (
+      sessions.length > 0 &&
+      known?.announces?.some(({ prefix }) => prefix.equals(block.prefix)) === true
+    );
+  }
+
+  #matchPeers(): void {
+    const { peers, routers } = this.#survey.evidence;
+    for (const { name, address } of peers ?? []) {
+      for (const { router, addresses } of routers) {
+        const isIt =
+          router === name ||
+          router === address ||
+          addresses.some((own) => canonicalAddress(own) === canonicalAddress(address));
+        if (!isIt) continue;
+        const known = this.#peerNames.get(router);
+        if (known === undefined) this.#peerNames.set(router, new Set([name]));
+        else known.add(name);
+      }
+    }
+  }
+
+  #isPeer(names: ReadonlySet<string>, node: string): boolean {
+    const labels = this.#survey.nodes.get(node)?.node.labels ?? {};
+    return (this.#survey.evidence.peers ?? []).some(
+      ({ name, nodeSelectors }) =>
+        names.has(name) &&
+        (nodeSelectors.length === 0 || nodeSelectors.some((one) => selects(one, labels))),
+    );
+  }
+}
+
+function learnsFromRouters(view: RouteView): boolean {
+  for (const { paths } of view.routes.values()) {
+    if (paths.some(({ hop }) => hop.kind === 'router')) return true;
+  }
+  return false;
+}

@@ -1,0 +1,62 @@
+import { selects } from '../../model/label-selector.ts';
+import type { DoctorFinding } from './finding.ts';
+import { routeFix } from './fixes.ts';
+import { type Claimants, saysAbout } from './records.ts';
+import type { Survey, SurveyedNode } from './survey.ts';
+
+/**
+ * What agents say themselves about their sessions: a block that a node owns and
+ * does not announce to one of its routers. Nodes that say nothing about BGP are
+ * not judged, unless a peer is configured for them.
+ */
+export function judgeAnnouncing(survey: Survey, claimants: Claimants): DoctorFinding[] {
+  const found: DoctorFinding[] = [];
+  for (const [name, surveyed] of survey.nodes) {
+    const { node, report, blocks } = surveyed;
+    const sessions = report?.status?.sessions;
+    if (sessions === undefined || node.isLeaving === true) continue;
+    if (sessions.length === 0 && !hasPeer(survey, surveyed)) continue;
+    for (const { prefix, key } of blocks) {
+      const missing = sessions.filter(
+        ({ state, announced }) =>
+          state !== 'Established' || !announced.some((one) => one.prefix === key),
+      );
+      if (sessions.length > 0 && missing.length === 0) continue;
+      const isNowhere = missing.length === sessions.length;
+      const others = sessions.filter((session) => !missing.includes(session));
+      found.push({
+        reason: 'NotAnnounced',
+        severity: isNowhere ? 'critical' : 'warning',
+        node: name,
+        prefix: key,
+        owner: name,
+        says: {
+          ...saysAbout(claimants, prefix.toString()),
+          ...(sessions.length === 0 ? { sessions: 'none' } : {}),
+          ...Object.fromEntries(
+            missing.map(({ peer, state, lastError }) => [
+              `session ${peer}`,
+              `${state}${lastError === undefined ? '' : `: ${lastError}`}, not announced`,
+            ]),
+          ),
+        },
+        hurts: {
+          now: isNowhere ? [name] : [],
+          if:
+            others.length === 1
+              ? [{ event: `lose-router ${others[0]?.peer}`, nodes: [name], prefixes: [key] }]
+              : [],
+        },
+        fix: routeFix(survey, 'NotAnnounced', { prefix: key, owner: name, node: name }),
+      });
+    }
+  }
+  return found;
+}
+
+function hasPeer({ evidence }: Survey, { node }: SurveyedNode): boolean {
+  return (evidence.peers ?? []).some(
+    ({ nodeSelectors }) =>
+      nodeSelectors.length === 0 || nodeSelectors.some((one) => selects(one, node.labels)),
+  );
+}

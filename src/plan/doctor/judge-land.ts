@@ -1,0 +1,237 @@
+import { parseAddress } from '../../net/address.ts';
+import { familyBits } from '../../net/family.ts';
+import { Prefix, parsePrefix } from '../../net/prefix.ts';
+import { overlapsNetwork } from '../pool-set.ts';
+import { listNames, plural } from './facts.ts';
+import type { DoctorFinding, DoctorReason, Severity } from './finding.ts';
+import { type Claimants, saysAbout } from './records.ts';
+import type { OwnedBlock, Survey } from './survey.ts';
+import { isHolder } from './truth.ts';
+
+/** What is wrong with the blocks themselves, whatever routers say. */
+export function judgeLand(survey: Survey, claimants: Claimants): DoctorFinding[] {
+  return [
+    ...clashes(survey, claimants),
+    ...outsidePools(survey, claimants),
+    ...onNetworks(survey, claimants),
+    ...stranded(survey, claimants),
+    ...leaked(survey),
+  ];
+}
+
+interface Case {
+  node: string | null;
+  prefix: string;
+  owner: string | null;
+  hurt?: string[];
+  fix: string;
+}
+
+function finding(
+  reason: DoctorReason,
+  severity: Severity,
+  { node, prefix, owner, hurt = [], fix }: Case,
+  says: Record<string, string>,
+): DoctorFinding {
+  return { reason, severity, node, prefix, owner, says, hurts: { now: hurt, if: [] }, fix };
+}
+
+function clashes(survey: Survey, claimants: Claimants): DoctorFinding[] {
+  const found: DoctorFinding[] = [];
+  for (const [key, owners] of survey.owners) {
+    const names = owners.map(({ node }) => node);
+    if (owners.length > 1) {
+      const fix = `move all but one of ${names.join(', ')} to another block`;
+      const [owner = ''] = names;
+      found.push(
+        finding(
+          'DuplicateBlock',
+          'critical',
+          { node: names[1] ?? '', prefix: key, owner, hurt: names, fix },
+          saysAbout(claimants, key),
+        ),
+      );
+    }
+    const [block] = owners as [OwnedBlock];
+    for (const { owner: at } of survey.claims.overlapping(block.prefix)) {
+      const inner = survey.blocks[at]!;
+      // Told once, of the smaller one; within a node it is untidy, but hurts nobody.
+      if (inner.key === key || !block.prefix.contains(inner.prefix)) continue;
+      if (inner.node === block.node) continue;
+      found.push(
+        finding(
+          'OverlappingBlocks',
+          'critical',
+          {
+            node: inner.node,
+            prefix: inner.key,
+            owner: inner.node,
+            hurt: [inner.node, block.node].sort(),
+            fix: `move ${inner.node} or ${block.node} to another block`,
+          },
+          { ...saysAbout(claimants, inner.key), overlaps: `${key} of ${block.node}` },
+        ),
+      );
+    }
+  }
+  return found;
+}
+
+function outsidePools(survey: Survey, claimants: Claimants): DoctorFinding[] {
+  const { land, pools } = survey;
+  if (land === undefined) return [];
+  const names = listNames(pools.map((pool) => `${pool.name} ${pool.cidrs.join(', ')}`));
+  return survey.blocks
+    .filter(({ prefix }) => pools.some((pool) => pool.blockSize[prefix.family] !== undefined))
+    .filter(({ prefix }) => !land.covers(prefix))
+    .map(({ key, node }) =>
+      finding(
+        'OutsidePools',
+        'warning',
+        {
+          node,
+          prefix: key,
+          owner: node,
+          fix: `add a CIDR around ${key} to a pool, or move ${node} to a block of one`,
+        },
+        { ...saysAbout(claimants, key), pools: names },
+      ),
+    );
+}
+
+function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
+  const { nodes, evidence, claims, blocks, pools } = survey;
+  const networks: Array<{ name: string; prefix: Prefix; node?: string }> = [
+    ...evidence.serviceNetworks,
+  ];
+  for (const [name, { node }] of nodes) {
+    for (const text of node.addresses) {
+      const address = parseAddress(text);
+      if (address === undefined) continue;
+      const prefix = Prefix.of(address, familyBits(address.family));
+      networks.push({ name: `node ${name}`, prefix, node: name });
+    }
+  }
+  const found: DoctorFinding[] = [];
+  const told = new Set<string>();
+  for (const { name, prefix, node } of networks) {
+    for (const { owner: at } of claims.overlapping(prefix)) {
+      const block = blocks[at]!;
+      const id = `${block.key} ${node === undefined ? name : 'nodes'}`;
+      if (told.has(id)) continue;
+      told.add(id);
+      const hurt = [...new Set([block.node, ...(node === undefined ? [] : [node])])].sort();
+      found.push(
+        finding(
+          'OverlapsNetwork',
+          'critical',
+          {
+            node: block.node,
+            prefix: block.key,
+            owner: block.node,
+            hurt,
+            fix: `reserve ${prefix} in the pool, and move ${block.node} to another block`,
+          },
+          { ...saysAbout(claimants, block.key), network: `${prefix} of ${name}` },
+        ),
+      );
+    }
+  }
+  // A pool that lies over a network serves nothing, even before it has cut a block there.
+  for (const pool of pools) {
+    const problem = overlapsNetwork(
+      pool,
+      networks.map(({ name, prefix, node }) => ({ name, prefix, isNode: node !== undefined })),
+    );
+    if (problem === undefined) continue;
+    found.push(
+      finding(
+        'OverlapsNetwork',
+        'warning',
+        {
+          node: null,
+          prefix: pool.cidrs.join(', '),
+          owner: null,
+          fix: `change the pool's cidrs, or name the part in its reserved`,
+        },
+        { pool: pool.name, network: problem.detail },
+      ),
+    );
+  }
+  return found;
+}
+
+/** Land that is kept for a node that does not exist. What merely cools is in order. */
+function stranded(survey: Survey, claimants: Claimants): DoctorFinding[] {
+  const found: DoctorFinding[] = [];
+  const { nodes, evidence } = survey;
+  const tell = (prefix: string, name: string, fix: string) =>
+    found.push(
+      finding(
+        'StrandedBlock',
+        'info',
+        { node: name, prefix, owner: null, fix },
+        saysAbout(claimants, prefix),
+      ),
+    );
+  for (const block of evidence.blocks) {
+    const { phase, nodeName, prefix, coolingSinceMs } = block;
+    if (phase === 'Guard') continue;
+    if (phase === 'Cooling') {
+      const pool = survey.pools.find(({ name }) => name === block.pool);
+      const restMs = (pool?.cooldownSeconds ?? Number.POSITIVE_INFINITY) * 1000;
+      const isOver = coolingSinceMs > 0 && evidence.nowMs > coolingSinceMs + restMs + graceMs;
+      if (isOver) tell(`${prefix}`, nodeName, `its cool-down is over: see that an operator runs`);
+      continue;
+    }
+    const node = nodes.get(nodeName)?.node;
+    if (survey.down.has(nodeName) || (node !== undefined && isHolder(node, block))) continue;
+    tell(`${prefix}`, nodeName, `the operator frees it after a cool-down: see that one runs`);
+  }
+  for (const { name, podCidrs } of evidence.ciliumNodes) {
+    if (nodes.has(name) || survey.down.has(name)) continue;
+    for (const text of podCidrs) {
+      const prefix = parsePrefix(text);
+      if (prefix !== undefined) tell(`${prefix}`, name, `kubectl delete ciliumnode ${name}`);
+    }
+  }
+  return found;
+}
+
+/** An operator that was away may be late by this much. */
+const graceMs = 600_000;
+
+function leaked(survey: Survey): DoctorFinding[] {
+  const { pods } = survey.evidence;
+  if (pods === undefined) return [];
+  const found: DoctorFinding[] = [];
+  const byNode = new Map<string, string[]>();
+  for (const pod of pods) {
+    const known = byNode.get(pod.node);
+    if (known === undefined) byNode.set(pod.node, [...pod.addresses]);
+    else known.push(...pod.addresses);
+  }
+  for (const [name, { report }] of survey.nodes) {
+    const live = (byNode.get(name) ?? []).flatMap((text) => parseAddress(text) ?? []);
+    for (const { cidr, pods: held } of report?.status?.blocks ?? []) {
+      const prefix = parsePrefix(cidr);
+      if (prefix === undefined) continue;
+      const seen = live.filter((address) => prefix.contains(address)).length;
+      if (held <= seen) continue;
+      found.push(
+        finding(
+          'LeakedAddress',
+          'info',
+          {
+            node: name,
+            prefix: prefix.toString(),
+            owner: name,
+            fix: `on ${name}: cadastre ipam show lists the owners; release those that are gone`,
+          },
+          { agent: plural(held, 'address').replace('addresss', 'addresses'), Pods: `${seen}` },
+        ),
+      );
+    }
+  }
+  return found;
+}

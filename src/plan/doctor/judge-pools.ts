@@ -1,0 +1,147 @@
+import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
+import type { LabelSelector, Labels } from '../../model/label-selector.ts';
+import type { Family } from '../../net/family.ts';
+import { compareText } from '../pool-set.ts';
+import { familyUsage, poolUsage } from '../pool-status.ts';
+import type { Register } from '../register.ts';
+import { listNames, plural } from './facts.ts';
+import type { DoctorFinding } from './finding.ts';
+import type { Survey } from './survey.ts';
+
+/** Pools that run out, and nodes that no pool is for. */
+export function judgePools(survey: Survey, register: Register): DoctorFinding[] {
+  return [
+    ...survey.pools.flatMap((pool) =>
+      poolFamilies(pool).flatMap((family) => nearlyFull(survey, register, pool, family)),
+    ),
+    ...unselected(survey, register),
+  ];
+}
+
+/** A tenth is left, or it will be gone in a fortnight: both leave time for a change request. */
+const fewestShare = 0.1;
+const soonDays = 14;
+
+function nearlyFull(
+  survey: Survey,
+  register: Register,
+  pool: Pool,
+  family: Family,
+): DoctorFinding[] {
+  const { capacity, free } = familyUsage(pool, poolUsage(register, pool), family);
+  const forecast = forecastOf(survey, pool, family, free);
+  const isFew = free <= capacity * fewestShare;
+  if (!isFew && (forecast === undefined || forecast.days > soonDays)) return [];
+  const waiting = [...survey.nodes.values()]
+    .filter(({ blocks, node }) => {
+      const isServed = blocks.some(({ prefix }) => prefix.family === family);
+      return !isServed && register.poolSet.selecting(node.labels).includes(pool);
+    })
+    .map(({ node }) => node.name);
+  const isFull = free === 0;
+  return [
+    {
+      reason: 'PoolNearlyFull',
+      severity: waiting.length > 0 && isFull ? 'critical' : 'warning',
+      node: null,
+      prefix: pool.cidrs.filter((cidr) => cidr.family === family).join(', '),
+      owner: null,
+      says: {
+        pool: pool.name,
+        free: `${free} of ${capacity} ${family} blocks of /${pool.blockSize[family]}`,
+        ...(forecast === undefined ? {} : { forecast: forecast.text }),
+        ...(waiting.length > 0 ? { waiting: listNames(waiting) } : {}),
+      },
+      hurts: {
+        now: isFull ? waiting : [],
+        if: [{ event: `add-nodes ${free + 1}`, nodes: [], prefixes: [] }],
+      },
+      fix: `add a CIDR to pool ${pool.name} while it still has room`,
+    },
+  ];
+}
+
+const dayMs = 86_400_000;
+const windowDays = 30;
+/** A cluster that is being built grows as it never will again: nothing is foretold from that. */
+const youngDays = 7;
+
+/** By the nodes that joined in the last thirty days, at the same pace. */
+function forecastOf(
+  survey: Survey,
+  pool: Pool,
+  family: Family,
+  free: number,
+): { days: number; text: string } | undefined {
+  const { nowMs } = survey.evidence;
+  const since = [...survey.nodes.values()]
+    .filter(({ blocks, node }) => {
+      if (node.createdMs <= 0) return false;
+      return blocks.some(
+        ({ prefix }) =>
+          prefix.family === family && pool.cidrs.some((cidr) => cidr.contains(prefix)),
+      );
+    })
+    .map(({ node }) => node.createdMs);
+  if (since.length === 0) return undefined;
+  const ageDays = (nowMs - since.reduce((a, b) => Math.min(a, b))) / dayMs;
+  if (ageDays < youngDays) return undefined;
+  // The cluster's first day is its building, not its growth.
+  const firstDayMs = since.reduce((a, b) => Math.min(a, b)) + dayMs;
+  const days = Math.min(windowDays, ageDays - 1);
+  const fromMs = Math.max(nowMs - days * dayMs, firstDayMs);
+  const joined = since.filter((ms) => ms >= fromMs).length;
+  if (joined === 0) return undefined;
+  const perDay = joined / days;
+  const left = Math.floor(free / perDay);
+  return {
+    days: left,
+    text: `full in ${plural(left, 'day')}, as ${plural(joined, 'node')} joined in ${Math.round(days)} days`,
+  };
+}
+
+/** One finding for all nodes that look the same to the selectors. */
+function unselected(survey: Survey, register: Register): DoctorFinding[] {
+  if (survey.truth.mode !== 'ip-pool' || survey.pools.length === 0) return [];
+  const keys = [...new Set(survey.pools.flatMap((pool) => selectorKeys(pool.selector)))].sort();
+  const groups = new Map<string, string[]>();
+  for (const [name, { node }] of survey.nodes) {
+    if (register.poolSet.selecting(node.labels).length > 0) continue;
+    const group = labelsText(node.labels, keys);
+    groups.set(group, [...(groups.get(group) ?? []), name]);
+  }
+  return [...groups]
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([labels, names]) => {
+      const without = names.filter((name) => survey.nodes.get(name)?.blocks.length === 0);
+      return {
+        reason: 'NoPoolForGroup' as const,
+        severity: without.length > 0 ? ('critical' as const) : ('warning' as const),
+        node: names[0] ?? null,
+        prefix: null,
+        owner: null,
+        says: {
+          labels,
+          nodes: listNames(names),
+          pools: listNames(survey.pools.map(({ name }) => name).sort()),
+        },
+        hurts: { now: without, if: [] },
+        fix: `make a pool whose nodeSelector matches ${labels}, or label the nodes for one that exists`,
+      };
+    });
+}
+
+function selectorKeys(selector: LabelSelector | undefined): string[] {
+  return [
+    ...Object.keys(selector?.matchLabels ?? {}),
+    ...(selector?.matchExpressions ?? []).map(({ key }) => key),
+  ];
+}
+
+function labelsText(labels: Labels, keys: readonly string[]): string {
+  const said = keys.map((key) => {
+    const value = labels[key];
+    return value === undefined ? `no ${key}` : `${key}=${value}`;
+  });
+  return said.join(', ');
+}

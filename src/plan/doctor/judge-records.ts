@@ -1,0 +1,171 @@
+import { families } from '../../net/family.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import { plural } from './facts.ts';
+import type { DoctorFinding } from './finding.ts';
+import { wrongRecord } from './fixes.ts';
+import { type RecordName, recordsOf } from './records.ts';
+import type { Survey, SurveyedNode } from './survey.ts';
+import type { TruthRecord } from './truth.ts';
+
+const truthName: Readonly<Record<TruthRecord, RecordName>> = {
+  register: 'NodeBlock',
+  ciliumnode: 'CiliumNode',
+  node: 'Node.spec',
+};
+
+/**
+ * The records of each node side by side. One that says nothing does not
+ * disagree; nor does one that can hold a single block, where the node has more.
+ */
+export function judgeRecords(survey: Survey): DoctorFinding[] {
+  const found: DoctorFinding[] = [];
+  const seconds = new Map<RecordName, { nodes: string[]; differ: number }>();
+  for (const [name, surveyed] of survey.nodes) {
+    const records = recordsOf(survey, surveyed);
+    for (const family of families) {
+      const ours = surveyed.blocks
+        .map(({ prefix }) => prefix)
+        .filter((prefix) => prefix.family === family);
+      if (ours.length === 0) continue;
+      const others = [...records]
+        .map(([record, all]) => [record, all.filter((one) => one.family === family)] as const)
+        .filter(([, prefixes]) => prefixes.length > 0);
+      const differing = others.filter(([record, theirs]) => !agrees(record, theirs, ours));
+      for (const [record] of others) {
+        const known = seconds.get(record) ?? { nodes: [], differ: 0 };
+        seconds.set(record, known);
+        if (known.nodes.at(-1) !== name) known.nodes.push(name);
+        if (differing.some(([one]) => one === record)) known.differ++;
+      }
+      if (differing.length === 0) continue;
+      found.push(
+        disagreement(
+          survey,
+          surveyed,
+          ours,
+          others,
+          differing.map(([one]) => one),
+        ),
+      );
+    }
+  }
+  return [...secondAllocators(survey, seconds), ...found];
+}
+
+function agrees(record: RecordName, theirs: readonly Prefix[], ours: readonly Prefix[]): boolean {
+  const isKnown = theirs.every((one) => ours.some((own) => own.equals(one)));
+  if (!isKnown) return false;
+  // Node.spec and the annotation have room for one block of a family.
+  return record === 'Node.spec' || record === 'annotation' || theirs.length === ours.length;
+}
+
+function disagreement(
+  survey: Survey,
+  { node }: SurveyedNode,
+  ours: readonly Prefix[],
+  others: ReadonlyArray<readonly [RecordName, readonly Prefix[]]>,
+  differing: readonly RecordName[],
+): DoctorFinding {
+  const { announcedBy, truth } = survey;
+  const says: Record<string, string> = {};
+  for (const [record, prefixes] of others) says[record] = [...prefixes].sort(byPlace).join(', ');
+  const truthIs = truthName[truth.record];
+  // By fallback: the record of the mode is silent, and another one is believed.
+  if (says[truthIs] === undefined) says.used = ours.join(', ');
+  const isUsed = differing.some(
+    (record) =>
+      record === 'agent' ||
+      record === 'kernel' ||
+      record === 'NodeBlock' ||
+      (announcedBy.kind === 'record' && announcedBy.record === record),
+  );
+  return {
+    reason: 'SourcesDisagree',
+    severity: isUsed ? 'warning' : 'info',
+    node: node.name,
+    prefix: ours.join(', '),
+    owner: node.name,
+    says,
+    hurts: { now: [], if: [] },
+    fix: disagreementFix(survey, node.name, truthIs, differing),
+  };
+}
+
+const byPlace = (a: Prefix, b: Prefix) => a.compare(b);
+
+function disagreementFix(
+  survey: Survey,
+  node: string,
+  truthIs: RecordName,
+  differing: readonly RecordName[],
+): string {
+  const wrong = wrongRecord(survey);
+  if (differing.includes('agent') || differing.includes('kernel')) {
+    return `see what the agent of ${node} waits for: kubectl describe nodereport ${node}`;
+  }
+  if (differing.includes('Node.spec')) {
+    const never = 'Node.spec.podCIDRs never changes: delete and re-create the Node to clear it';
+    return wrong === undefined
+      ? `${truthIs} is what counts; ${never}`
+      : `pods use ${truthIs}, but ${wrong}; ${never}, or upgrade Cilium`;
+  }
+  if (differing.includes('annotation')) {
+    return `correct the annotation of ${node}: it must say what ${truthIs} says`;
+  }
+  return `${truthIs} is what counts; correct ${differing.join(' and ')} of ${node}`;
+}
+
+/**
+ * Two allocators: a record that only an allocator fills in says something else
+ * than the truth. Left-overs look the same on old nodes, so that it needs the
+ * record on every node that has blocks, or the allocator's own flag.
+ */
+function secondAllocators(
+  survey: Survey,
+  records: ReadonlyMap<RecordName, { nodes: string[]; differ: number }>,
+): DoctorFinding[] {
+  const { truth, evidence } = survey;
+  const served = [...survey.nodes.values()].filter(({ blocks }) => blocks.length > 0).length;
+  const found: DoctorFinding[] = [];
+  const tell = (record: RecordName, who: string, fix: string) => {
+    const { nodes, differ } = records.get(record) ?? { nodes: [], differ: 0 };
+    found.push({
+      reason: 'SecondAllocator',
+      severity: 'warning',
+      node: null,
+      prefix: null,
+      owner: null,
+      says: {
+        [truthName[truth.record]]: `the truth in mode ${truth.mode} (${truth.why})`,
+        [record]: `set on ${nodes.length} of ${plural(survey.nodes.size, 'node')} by ${who}, otherwise on ${differ}`,
+      },
+      hurts: { now: [], if: [] },
+      fix,
+    });
+  };
+  const spec = records.get('Node.spec');
+  const isEverywhere = (record: { nodes: string[]; differ: number } | undefined) =>
+    record !== undefined && record.differ > 0 && record.nodes.length === served;
+  if (truth.record !== 'node' && evidence.controllerManagerAllocates !== false) {
+    const isKnown = evidence.controllerManagerAllocates === true && (spec?.differ ?? 0) > 0;
+    if (isKnown || isEverywhere(spec)) {
+      tell(
+        'Node.spec',
+        'kube-controller-manager',
+        'run kube-controller-manager with --allocate-node-cidrs=false',
+      );
+    }
+  }
+  const ciliumAllocates = evidence.cilium?.ipam.startsWith('cluster-pool') === true;
+  if (truth.record === 'register' && ciliumAllocates && isEverywhere(records.get('CiliumNode'))) {
+    tell('CiliumNode', "Cilium's operator", 'set ipam: kubernetes in cilium-config');
+  }
+  if (truth.record === 'node' && isEverywhere(records.get('NodeBlock'))) {
+    tell(
+      'NodeBlock',
+      "Cadastre's operator",
+      'run one of them: stop the operator, or change --ipam',
+    );
+  }
+  return found;
+}

@@ -1,0 +1,160 @@
+import type { Prefix } from '../../net/prefix.ts';
+import { Expectations } from './expectations.ts';
+import { none } from './facts.ts';
+import type { DoctorFinding, DoctorReason } from './finding.ts';
+import { routeFix } from './fixes.ts';
+import { judgeStrays } from './judge-strays.ts';
+import { type Claimants, saysAbout } from './records.ts';
+import { type RoutePath, type RouteView, usedPaths } from './route-view.ts';
+import type { OwnedBlock, Survey } from './survey.ts';
+
+/** How one router stands to one block. */
+interface Standing {
+  view: RouteView;
+  /** Nodes other than the owner at which traffic enters. */
+  entries: string[];
+  isRight: boolean;
+  /** Next hops that lead to no node and no router. */
+  nowhere: string[];
+  /** No path that traffic takes. */
+  isMissing: boolean;
+}
+
+/**
+ * Every block against every router. The four faults that look alike at the
+ * router and need four different cures are told apart by two questions: who owns
+ * the prefix, and where does the next hop lead.
+ *
+ *                    owner alive           nobody owns it
+ *   the owner        true                  -
+ *   another node     Detour                Orphan
+ *   no node          WrongNextHop          Stale
+ *   no route         Blackhole             fine
+ */
+export function judgeRoutes(survey: Survey, claimants: Claimants): DoctorFinding[] {
+  if (survey.views.length === 0) return [];
+  const expectations = new Expectations(survey);
+  const findings: DoctorFinding[] = [];
+  for (const block of survey.blocks) {
+    const views = survey.views.filter((view) => view.families.has(block.prefix.family));
+    if (views.length === 0) continue;
+    const owners = survey.owners.get(block.key) ?? [block];
+    // Of a block with two owners no router can be right for both; that is a finding of its own.
+    if (owners.length > 1 && owners[0] !== block) continue;
+    const standings = views.map((view) => standingOf(view, block, owners));
+    findings.push(...judgeBlock(survey, claimants, expectations, block, standings));
+  }
+  findings.push(...judgeStrays(survey, claimants));
+  return findings;
+}
+
+function standingOf(
+  view: RouteView,
+  { prefix, key }: OwnedBlock,
+  owners: readonly OwnedBlock[],
+): Standing {
+  const standing: Standing = { view, entries: [], isRight: false, nowhere: [], isMissing: false };
+  const paths = usedPaths(view, prefix, key);
+  for (const { hop, nextHop } of paths) {
+    if (hop.kind === 'unknown') standing.nowhere.push(nextHop);
+    if (hop.kind !== 'node') continue;
+    if (owners.some(({ node }) => node === hop.node)) standing.isRight = true;
+    else if (!standing.entries.includes(hop.node)) standing.entries.push(hop.node);
+  }
+  standing.isMissing = paths.length === 0;
+  return standing;
+}
+
+function judgeBlock(
+  survey: Survey,
+  claimants: Claimants,
+  expectations: Expectations,
+  block: OwnedBlock,
+  standings: readonly Standing[],
+): DoctorFinding[] {
+  const { key, node } = block;
+  const found: DoctorFinding[] = [];
+  const says = () =>
+    sideBySide(
+      claimants,
+      standings.map(({ view }) => view),
+      block.prefix,
+      key,
+    );
+  const tell = (
+    reason: DoctorReason,
+    about: string,
+    severity: DoctorFinding['severity'],
+    hurts: DoctorFinding['hurts'],
+  ) =>
+    found.push({
+      reason,
+      severity,
+      node: about,
+      prefix: key,
+      owner: node,
+      says: says(),
+      hurts,
+      fix: routeFix(survey, reason, { prefix: key, owner: node, node: about }),
+    });
+
+  const entries = [...new Set(standings.flatMap((one) => one.entries))].sort();
+  for (const entry of entries) {
+    const event = { event: `drain ${entry}`, nodes: [node], prefixes: [key] };
+    const remains = standings.every((one) => one.isRight || !one.entries.includes(entry));
+    tell('Detour', entry, 'warning', { now: [], if: remains ? [] : [event] });
+  }
+  if (standings.some(({ nowhere }) => nowhere.length > 0)) {
+    tell('WrongNextHop', node, 'critical', { now: [node], if: [] });
+  }
+  const isLeaving = survey.nodes.get(node)?.node.isLeaving === true;
+  const missing = standings.filter(({ isMissing }) => isMissing);
+  if (missing.length === 0 || isLeaving) return found;
+  const expected = missing.filter(({ view }) => expectations.expects(view, block));
+  if (missing.length === standings.length) {
+    if (missing.some(({ view }) => view.isRouter)) {
+      tell('Blackhole', node, 'critical', { now: [node], if: [] });
+    } else tell('NotAnnounced', node, 'critical', { now: [node], if: [] });
+    if (expectations.isAnnounced(block)) tell('NotHeld', node, 'critical', { now: [node], if: [] });
+  } else if (expected.length > 0) {
+    const others = standings.filter(({ isMissing, view }) => !isMissing && view.isRouter);
+    const events = others.length === 1 ? [`lose-router ${others[0]?.view.name}`] : [];
+    tell('NotHeld', node, 'warning', {
+      now: [],
+      if: events.map((event) => ({ event, nodes: [node], prefixes: [key] })),
+    });
+  }
+  return found;
+}
+
+/** The records about a prefix, and what each router holds of it. */
+export function sideBySide(
+  claimants: Claimants,
+  views: readonly RouteView[],
+  prefix: Prefix,
+  key: string,
+): Record<string, string> {
+  const says = saysAbout(claimants, key);
+  for (const view of views) if (view.isRouter) says[view.name] = heldText(view, prefix, key);
+  return says;
+}
+
+function heldText(view: RouteView, prefix: Prefix, key: string): string {
+  const exact = view.routes.get(key)?.paths ?? [];
+  const used = exact.filter(({ isUsed }) => isUsed);
+  if (used.length > 0) return pathsText(used);
+  if (exact.length > 0) return `held, not used: ${pathsText(exact)}`;
+  const covering = usedPaths(view, prefix, key);
+  return covering.length > 0 ? `${pathsText(covering)}, by a larger route` : none;
+}
+
+function pathsText(paths: readonly RoutePath[]): string {
+  return `via ${paths.map(pathText).join(' and ')}`;
+}
+
+function pathText({ nextHop, hop }: RoutePath): string {
+  if (hop.kind === 'node') return `${nextHop} (${hop.node})`;
+  if (hop.kind === 'router') return `${nextHop} (router ${hop.router})`;
+  if (hop.kind === 'own') return 'the router itself';
+  return `${nextHop} (no node)`;
+}

@@ -1,0 +1,169 @@
+import { families, familyBits } from '../../net/family.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import { PrefixSet } from '../../net/prefix-set.ts';
+import type { DoctorFinding, DoctorReason, Severity } from './finding.ts';
+import { routeFix } from './fixes.ts';
+import { sideBySide } from './judge-routes.ts';
+import type { Claimants } from './records.ts';
+import type { RoutedPrefix } from './route-view.ts';
+import { isAddressOf, type Survey } from './survey.ts';
+
+/**
+ * Routes that are nobody's block: what a node announces without owning it
+ * (Orphan, or UnknownPrefix where it is no pod address at all), and what leads
+ * to nobody (Stale). Routes that have nothing to do with the cluster are left
+ * alone: a router holds many.
+ */
+export function judgeStrays(survey: Survey, claimants: Claimants): DoctorFinding[] {
+  const land = new Land(survey, claimants);
+  const strays = new Map<string, { stray: Stray; routed: RoutedPrefix }>();
+  for (const view of survey.views) {
+    for (const routed of view.routes.values()) {
+      if (survey.owners.has(routed.key)) continue;
+      for (const stray of straysOf(survey, land, routed)) {
+        const id = `${stray.reason} ${stray.node ?? ''} ${routed.key}`;
+        if (!strays.has(id)) strays.set(id, { stray, routed });
+      }
+    }
+  }
+  return [...strays.values()].map(({ stray, routed }) => {
+    const { prefix, key } = routed;
+    const views = survey.views.filter((view) => view.families.has(prefix.family));
+    const { reason, severity, node, owner, hurts } = stray;
+    return {
+      reason,
+      severity,
+      node,
+      prefix: key,
+      owner,
+      says: sideBySide(claimants, views, prefix, key),
+      hurts,
+      fix: routeFix(survey, reason, { prefix: key, owner, node }),
+    };
+  });
+}
+
+interface Stray {
+  reason: DoctorReason;
+  severity: Severity;
+  node: string | null;
+  owner: string | null;
+  hurts: DoctorFinding['hurts'];
+}
+
+function straysOf(survey: Survey, land: Land, routed: RoutedPrefix): Stray[] {
+  const { prefix, key, paths } = routed;
+  const found: Stray[] = [];
+  const around = survey.claims.overlapping(prefix).map(({ owner }) => survey.blocks[owner]!);
+  const holder = around.find((block) => block.prefix.contains(prefix));
+  for (const { hop, isUsed } of paths) {
+    if (hop.kind === 'router' || hop.kind === 'own') continue;
+    if (holder !== undefined) {
+      // A part of somebody's block: the more specific route takes the traffic.
+      if (hop.kind === 'node' && hop.node === holder.node) continue;
+      if (!isUsed) continue;
+      const owner = holder.node;
+      found.push(
+        hop.kind === 'node'
+          ? {
+              reason: 'Detour',
+              severity: 'warning',
+              node: hop.node,
+              owner,
+              hurts: {
+                now: [],
+                if: [{ event: `drain ${hop.node}`, nodes: [owner], prefixes: [key] }],
+              },
+            }
+          : {
+              reason: 'WrongNextHop',
+              severity: 'critical',
+              node: owner,
+              owner,
+              hurts: { now: [owner], if: [] },
+            },
+      );
+      continue;
+    }
+    const isOurs = land.isOurs(prefix, key);
+    const owner = survey.former.get(key) ?? null;
+    if (hop.kind === 'unknown') {
+      if (isOurs && around.length === 0) {
+        found.push({ reason: 'Stale', severity: 'warning', node: null, owner, hurts: later(key) });
+      }
+      continue;
+    }
+    const { node } = hop;
+    if (isOurs && around.length === 0) {
+      found.push({ reason: 'Orphan', severity: 'warning', node, owner, hurts: later(key) });
+    } else if (!isService(survey, prefix, node) && prefix.length > 0) {
+      found.push({
+        reason: 'UnknownPrefix',
+        // It draws in traffic for blocks of others as soon as their own routes are gone.
+        severity: around.some((block) => block.node !== node) ? 'warning' : 'info',
+        node,
+        owner: null,
+        hurts: { now: [], if: [] },
+      });
+    }
+  }
+  return found;
+}
+
+const later = (key: string): DoctorFinding['hurts'] => ({
+  now: [],
+  if: [{ event: `${key} is given to a node`, nodes: [], prefixes: [key] }],
+});
+
+/** Addresses of Services and of the node itself are announced by right. */
+function isService(survey: Survey, prefix: Prefix, name: string): boolean {
+  const { loadBalancerRanges, serviceNetworks } = survey.evidence;
+  if (loadBalancerRanges.some((range) => range.overlaps(prefix))) return true;
+  if (serviceNetworks.some((network) => network.prefix.overlaps(prefix))) return true;
+  const surveyed = survey.nodes.get(name);
+  if (surveyed === undefined || prefix.length < familyBits(prefix.family)) return false;
+  return isAddressOf(surveyed, prefix.first().toString());
+}
+
+/**
+ * Is a prefix the cluster's? In the pools' land, or named by some record. Where
+ * no pool is known (mode kubernetes: the range is a flag of
+ * kube-controller-manager) a prefix of the blocks' size in their neighbourhood
+ * counts as well.
+ */
+class Land {
+  readonly #land: PrefixSet;
+  readonly #claimants: Claimants;
+  readonly #lengths: ReadonlySet<string> | undefined;
+  readonly #former: Survey['former'];
+
+  constructor({ land, blocks, former }: Survey, claimants: Claimants) {
+    this.#claimants = claimants;
+    this.#former = former;
+    if (land !== undefined) {
+      this.#land = land;
+      return;
+    }
+    this.#lengths = new Set(blocks.map(({ prefix }) => `${prefix.family}/${prefix.length}`));
+    const around = families.flatMap((family) =>
+      blocks
+        .filter(({ prefix }) => prefix.family === family)
+        .map(({ prefix }) => prefix.parent(Math.max(prefix.length - neighbourhoodBits, 0))),
+    );
+    this.#land = PrefixSet.of(around);
+  }
+
+  isOurs(prefix: Prefix, key: string): boolean {
+    if (this.#former.has(key)) return true;
+    if (this.#claimants.has(key) && !isOnlyAnnounced(this.#claimants, key)) return true;
+    const isAlike = this.#lengths?.has(`${prefix.family}/${prefix.length}`) ?? true;
+    return isAlike && this.#land.covers(prefix);
+  }
+}
+
+const neighbourhoodBits = 8;
+
+function isOnlyAnnounced(claimants: Claimants, key: string): boolean {
+  const records = claimants.get(key);
+  return records?.size === 1 && records.has('announced');
+}

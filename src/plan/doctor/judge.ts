@@ -1,0 +1,91 @@
+/**
+ * The doctor's judgement, pure: evidence in, findings out. The command line, the
+ * operator and the console call the same function.
+ *
+ *   evidence        what was shown: objects, reports, router tables, the kernel
+ *   truth           which record counts in this mode
+ *   announced       which record that Cilium announces, or what agents say
+ *   survey          all of it in order, once; what-if asks it too
+ *   judge-records   SourcesDisagree, SecondAllocator
+ *   judge-routes    Detour, Blackhole, NotHeld, WrongNextHop
+ *   judge-strays    Orphan, Stale, UnknownPrefix
+ *   judge-announcing   NotAnnounced
+ *   judge-land      DuplicateBlock, OverlappingBlocks, OutsidePools, OverlapsNetwork,
+ *                   StrandedBlock, LeakedAddress
+ *   judge-pools     PoolNearlyFull, NoPoolForGroup
+ *
+ * Load-bearing: everything is sorted before it is judged, so that the order in
+ * which evidence came changes nothing; what was not seen is not judged, and the
+ * sources say so.
+ */
+import { apiVersion } from '../../model/keys.ts';
+import { parsePrefix } from '../../net/prefix.ts';
+import { compareText } from '../pool-set.ts';
+import type { Evidence } from './evidence.ts';
+import { type DoctorFinding, type DoctorReport, doctorReasons } from './finding.ts';
+import { judgeAnnouncing } from './judge-announcing.ts';
+import { judgeLand } from './judge-land.ts';
+import { judgePools } from './judge-pools.ts';
+import { judgeRecords } from './judge-records.ts';
+import { judgeRoutes } from './judge-routes.ts';
+import { claimantsOf } from './records.ts';
+import { registerOf } from './register-of.ts';
+import { type Survey, survey } from './survey.ts';
+
+/** What is wrong, worst first. */
+export function judge(evidence: Evidence): DoctorFinding[] {
+  return judgeSurvey(survey(evidence));
+}
+
+export function judgeSurvey(surveyed: Survey): DoctorFinding[] {
+  const claimants = claimantsOf(surveyed);
+  const found = [
+    ...judgeRecords(surveyed),
+    ...judgeRoutes(surveyed, claimants),
+    ...judgeAnnouncing(surveyed, claimants),
+    ...judgeLand(surveyed, claimants),
+    ...(surveyed.pools.length === 0 ? [] : judgePools(surveyed, registerOf(surveyed))),
+  ];
+  return inOrder(found);
+}
+
+export function reportOf(surveyed: Survey, findings: DoctorFinding[]): DoctorReport {
+  return {
+    apiVersion,
+    kind: 'DoctorReport',
+    sources: [...surveyed.evidence.sources],
+    checked: {
+      nodes: surveyed.nodes.size,
+      blocks: surveyed.blocks.length,
+      routes: surveyed.views.reduce(
+        (sum, { isRouter, pathCount }) => sum + (isRouter ? pathCount : 0),
+        0,
+      ),
+    },
+    findings,
+  };
+}
+
+/** By reason, then by place; the same finding is told once. */
+function inOrder(findings: readonly DoctorFinding[]): DoctorFinding[] {
+  const rank = new Map<string, number>(doctorReasons.map((reason, at) => [reason, at]));
+  const placed = findings.map((finding) => {
+    const { reason, prefix, node, owner } = finding;
+    const place = prefix === null ? undefined : parsePrefix(prefix.split(',', 1)[0]!);
+    return {
+      finding,
+      rank: rank.get(reason) ?? 0,
+      place,
+      id: [reason, prefix, node, owner].join(' '),
+    };
+  });
+  placed.sort(
+    (a, b) =>
+      a.rank - b.rank ||
+      (a.place === undefined || b.place === undefined
+        ? Number(a.place !== undefined) - Number(b.place !== undefined)
+        : a.place.compare(b.place)) ||
+      compareText(a.id, b.id),
+  );
+  return placed.filter(({ id }, at) => id !== placed[at - 1]?.id).map(({ finding }) => finding);
+}

@@ -1,0 +1,115 @@
+import { families } from '../../net/family.ts';
+import { type Prefix, parsePrefix } from '../../net/prefix.ts';
+import { readHoldings } from '../holdings.ts';
+import type { Survey, SurveyedNode } from './survey.ts';
+import { readAll } from './truth.ts';
+
+/** The records of a node's blocks, in the order in which they stand in a finding. */
+export type RecordName =
+  | 'NodeBlock'
+  | 'CiliumNode'
+  | 'Node.spec'
+  | 'annotation'
+  | 'agent'
+  | 'kernel';
+
+/** What each record says the node has; a record that says nothing is left out. */
+export function recordsOf(
+  survey: Pick<Survey, 'evidence'>,
+  { node, cilium, report, registered }: SurveyedNode,
+): Map<RecordName, Prefix[]> {
+  const records = new Map<RecordName, Prefix[]>();
+  const put = (name: RecordName, prefixes: Prefix[]) => {
+    if (prefixes.length > 0) records.set(name, prefixes);
+  };
+  put('NodeBlock', [
+    ...registered
+      .filter(({ phase }) => phase === 'Active' || phase === 'Draining')
+      .map(({ prefix }) => prefix),
+  ]);
+  put('CiliumNode', readAll(cilium?.poolCidrs ?? cilium?.podCidrs ?? []));
+  put('Node.spec', readAll(node.podCidrs));
+  put('annotation', annotated(node));
+  put('agent', readAll((report?.status?.blocks ?? []).map(({ cidr }) => cidr)));
+  const { kernel } = survey.evidence;
+  if (kernel?.node === node.name) {
+    put(
+      'kernel',
+      kernel.routes.filter(({ isLocal }) => isLocal).map(({ prefix }) => prefix),
+    );
+  } else put('kernel', readAll(report?.status?.kernel?.ownRoutes ?? []));
+  return records;
+}
+
+function annotated(node: SurveyedNode['node']): Prefix[] {
+  const found: Prefix[] = [];
+  const { bySource } = readHoldings(node, undefined, ['annotation', 'old-annotation']);
+  for (const held of bySource.values()) {
+    for (const family of families) {
+      for (const prefix of held[family]) {
+        if (!found.some((known) => known.equals(prefix))) found.push(prefix);
+      }
+    }
+  }
+  return found;
+}
+
+/** Whom each record gives a prefix to: by the prefix's text, by record, names of nodes. */
+export type Claimants = Map<string, Map<string, string[]>>;
+
+export function claimantsOf(survey: Survey): Claimants {
+  const all: Claimants = new Map();
+  const gone = (name: string) => (survey.down.has(name) ? 'is down' : 'no such Node');
+  const put = (key: string, record: string, who: string) => {
+    let records = all.get(key);
+    if (records === undefined) {
+      records = new Map();
+      all.set(key, records);
+    }
+    const known = records.get(record);
+    if (known === undefined) records.set(record, [who]);
+    else known.push(who);
+  };
+  for (const [name, surveyed] of survey.nodes) {
+    for (const [record, prefixes] of recordsOf(survey, surveyed)) {
+      for (const prefix of prefixes) put(prefix.toString(), record, name);
+    }
+    for (const { prefix } of new Set(surveyed.announces ?? [])) {
+      const key = prefix.toString();
+      if (!all.get(key)?.get('announced')?.includes(name)) put(key, 'announced', name);
+    }
+  }
+  for (const { name, podCidrs, poolCidrs } of survey.evidence.ciliumNodes) {
+    if (survey.nodes.has(name)) continue;
+    for (const text of poolCidrs ?? podCidrs) {
+      const prefix = parsePrefix(text);
+      if (prefix !== undefined) put(prefix.toString(), 'CiliumNode', `${name} (${gone(name)})`);
+    }
+  }
+  for (const { nodeName, prefix, phase } of survey.evidence.blocks) {
+    if (nodeName === '' || survey.nodes.has(nodeName)) continue;
+    put(prefix.toString(), 'NodeBlock', `${nodeName} (${gone(nodeName)}, ${phase})`);
+  }
+  return all;
+}
+
+const order: readonly string[] = [
+  'NodeBlock',
+  'CiliumNode',
+  'Node.spec',
+  'annotation',
+  'agent',
+  'kernel',
+  'announced',
+];
+
+/** What the records say about one prefix, in the fixed order. */
+export function saysAbout(claimants: Claimants, key: string): Record<string, string> {
+  const records = claimants.get(key);
+  const says: Record<string, string> = {};
+  for (const record of order) {
+    const who = records?.get(record);
+    if (who !== undefined) says[record] = [...who].sort().join(', ');
+  }
+  return says;
+}

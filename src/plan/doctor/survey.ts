@@ -1,0 +1,188 @@
+import type { CiliumNode } from '../../model/cilium-node.ts';
+import type { Pool } from '../../model/ip-pool.ts';
+import type { ClusterNode } from '../../model/node.ts';
+import type { Block } from '../../model/node-block.ts';
+import { ClaimIndex } from '../../net/claim-index.ts';
+import type { Family } from '../../net/family.ts';
+import { families } from '../../net/family.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import { PrefixSet } from '../../net/prefix-set.ts';
+import { compareText } from '../pool-set.ts';
+import {
+  type AnnouncedBy,
+  type Announcement,
+  announcedRecord,
+  announcementsOf,
+} from './announced.ts';
+import type { Evidence, WitnessReport } from './evidence.ts';
+import { canonicalAddress, NextHops } from './next-hops.ts';
+import { poolsOf } from './pools.ts';
+import { announcedTable, type RouteView, viewTable } from './route-view.ts';
+import { findTruth, isHolder, type Truth, trueBlocks } from './truth.ts';
+
+/**
+ * The evidence, put in order once: who owns what, who announces what, which
+ * router has what by whom. Findings and what-ifs only look things up in it, so
+ * asking "what if" for each of five thousand nodes is one survey and five
+ * thousand small questions. Everything is sorted by name, so that the order in
+ * which evidence came changes nothing.
+ */
+export interface Survey {
+  evidence: Evidence;
+  truth: Truth;
+  announcedBy: AnnouncedBy;
+  /** By name, sorted. */
+  nodes: ReadonlyMap<string, SurveyedNode>;
+  /** Every block of every live node, by its text; more than one owner is a finding. */
+  owners: ReadonlyMap<string, OwnedBlock[]>;
+  blocks: readonly OwnedBlock[];
+  /** The same blocks by where they lie; the owner is the index in `blocks`. */
+  claims: ClaimIndex<number>;
+  nextHops: NextHops;
+  /** What the routers hold; where none was seen, what is announced, as if it were one. */
+  views: readonly RouteView[];
+  pools: readonly Pool[];
+  /** The pools' land; undefined where nobody knows it. */
+  land: PrefixSet | undefined;
+  /** Nodes that are down: not Ready, and no router has a way to them. They own nothing now. */
+  down: ReadonlySet<string>;
+  /** Prefixes that records name without a live owner: by text, the name of who had it. */
+  former: ReadonlyMap<string, string>;
+}
+
+export interface SurveyedNode {
+  node: ClusterNode;
+  cilium: CiliumNode | undefined;
+  report: WitnessReport | undefined;
+  registered: readonly Block[];
+  blocks: readonly OwnedBlock[];
+  /** undefined: not known. */
+  announces: readonly Announcement[] | undefined;
+}
+
+export interface OwnedBlock {
+  prefix: Prefix;
+  key: string;
+  node: string;
+}
+
+export function survey(evidence: Evidence): Survey {
+  const truth = findTruth(evidence);
+  const announcedBy = announcedRecord(evidence.cilium, truth);
+  const ciliumNodes = byName(evidence.ciliumNodes);
+  const reports = byName(evidence.reports);
+  const registered = new Map<string, Block[]>();
+  for (const block of sorted(evidence.blocks)) {
+    const known = registered.get(block.nodeName);
+    if (known === undefined) registered.set(block.nodeName, [block]);
+    else known.push(block);
+  }
+  const nextHops = new NextHops(evidence);
+  const routers = routerViews(evidence, nextHops);
+  const down = new Set<string>();
+  const nodes = new Map<string, SurveyedNode>();
+  const blocks: OwnedBlock[] = [];
+  const owners = new Map<string, OwnedBlock[]>();
+  const claims = new ClaimIndex<number>();
+  for (const node of sorted(evidence.nodes)) {
+    const { name } = node;
+    if (isDown(node, routers)) {
+      down.add(name);
+      continue;
+    }
+    const cilium = ciliumNodes.get(name);
+    const report = witness(reports.get(name), node);
+    const own = trueBlocks(truth, node, cilium, registered.get(name) ?? [])
+      .sort((a, b) => a.compare(b))
+      .map((prefix): OwnedBlock => ({ prefix, key: prefix.toString(), node: name }));
+    for (const block of own) {
+      claims.record(block.prefix, blocks.push(block) - 1);
+      const known = owners.get(block.key);
+      if (known === undefined) owners.set(block.key, [block]);
+      else known.push(block);
+    }
+    nodes.set(name, {
+      node,
+      cilium,
+      report,
+      registered: registered.get(name) ?? [],
+      blocks: own,
+      announces: announcementsOf(announcedBy, node, cilium, report),
+    });
+  }
+  const pools = poolsOf(evidence, truth);
+  return {
+    evidence,
+    truth,
+    announcedBy,
+    nodes,
+    nextHops,
+    down,
+    owners,
+    blocks,
+    claims,
+    views: withAnnouncements(routers, nodes),
+    pools,
+    land: pools.length === 0 ? undefined : PrefixSet.of(pools.flatMap(({ cidrs }) => cidrs)),
+    former: formerHolders(evidence, nodes),
+  };
+}
+
+/** A report of an earlier node of the same name is no witness for this one. */
+function witness(report: WitnessReport | undefined, node: ClusterNode): WitnessReport | undefined {
+  if (report === undefined || report.nodeUid === node.uid) return report;
+  return report.nodeUid === '' || node.uid === '' ? report : undefined;
+}
+
+function routerViews(evidence: Evidence, nextHops: NextHops): RouteView[] {
+  return [...evidence.routers]
+    .sort((a, b) => compareText(a.router, b.router))
+    .map((table) => viewTable(table, nextHops));
+}
+
+/** A kubelet that is silent may well have pods that serve; a router that still has a way there knows. */
+function isDown(node: ClusterNode, routers: readonly RouteView[]): boolean {
+  if (node.isNotReady !== true || routers.length === 0) return false;
+  return !routers.some(({ via }) => via.has(node.name));
+}
+
+/** Per family: routers if any showed that family, else the announcements. */
+function withAnnouncements(
+  routers: readonly RouteView[],
+  nodes: ReadonlyMap<string, SurveyedNode>,
+): readonly RouteView[] {
+  const unseen = families.filter((family) => !routers.some((view) => view.families.has(family)));
+  const isKnown = [...nodes.values()].some(({ announces }) => (announces?.length ?? 0) > 0);
+  if (unseen.length === 0 || !isKnown) return routers;
+  return [...routers, announcedTable(nodes, new Set<Family>(unseen))];
+}
+
+function formerHolders(
+  { ciliumNodes, blocks }: Evidence,
+  nodes: ReadonlyMap<string, SurveyedNode>,
+): Map<string, string> {
+  const former = new Map<string, string>();
+  for (const { name, podCidrs, poolCidrs } of sorted(ciliumNodes)) {
+    if (nodes.has(name)) continue;
+    for (const text of [...podCidrs, ...(poolCidrs ?? [])]) former.set(text, name);
+  }
+  for (const block of sorted(blocks)) {
+    const node = nodes.get(block.nodeName)?.node;
+    if (block.nodeName === '' || (node !== undefined && isHolder(node, block))) continue;
+    former.set(block.prefix.toString(), block.nodeName);
+  }
+  return former;
+}
+
+function sorted<T extends { name: string }>(all: readonly T[]): T[] {
+  return [...all].sort((a, b) => compareText(a.name, b.name));
+}
+
+function byName<T extends { name: string }>(all: readonly T[]): Map<string, T> {
+  return new Map(all.map((one) => [one.name, one]));
+}
+
+/** Is this an address that the node itself has? */
+export function isAddressOf({ node }: SurveyedNode, address: string): boolean {
+  return node.addresses.some((own) => canonicalAddress(own) === address);
+}

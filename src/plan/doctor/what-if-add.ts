@@ -1,0 +1,53 @@
+import type { Labels } from '../../model/label-selector.ts';
+import type { ClusterNode } from '../../model/node.ts';
+import { planAllocation } from '../allocation-plan.ts';
+import type { Rules } from '../decide-node.ts';
+import type { Denial, Move } from './finding.ts';
+import { registerOf } from './register-of.ts';
+import type { Survey } from './survey.ts';
+import type { ChangesAnswer } from './what-if.ts';
+
+/** New nodes join: who gets which block, and who gets none. */
+export function addNodes(survey: Survey, count: number, labels: Labels): ChangesAnswer {
+  if (survey.pools.length === 0) return { kind: 'unknown', why: noPools(survey) };
+  const register = registerOf(survey);
+  const names = survey.evidence.nodes.map(({ name }) => name);
+  const fresh = Array.from({ length: count }, (_, at) => `new-${at + 1}`);
+  for (const name of fresh) register.putNode(newNode(name, labels, survey.evidence.nowMs));
+  const plan = planAllocation(register, [...names, ...fresh], rulesOf(survey));
+  const moves: Move[] = [];
+  const refused: Denial[] = [];
+  for (const { name, blocks, refused: denied } of plan.nodes) {
+    if (!fresh.includes(name)) continue;
+    for (const { cidr, pool } of blocks) {
+      moves.push({ node: name, prefix: cidr, from: 'free', to: `pool ${pool}`, why: 'newly cut' });
+    }
+    for (const { reason, detail } of denied) {
+      refused.push({ node: name, prefix: null, reason, detail });
+    }
+  }
+  return { kind: 'changes', loses: [], moves, refused };
+}
+
+export function noPools({ truth }: Survey): string {
+  return `no pool is known in mode ${truth.mode} (${truth.why}); in mode kubernetes the range is a flag of kube-controller-manager`;
+}
+
+export function rulesOf({ truth }: Survey): Rules {
+  return { families: 'auto', byDemand: truth.mode === 'cluster-pool-v2' };
+}
+
+function newNode(name: string, labels: Labels, createdMs: number): ClusterNode {
+  return {
+    name,
+    uid: name,
+    resourceVersion: '',
+    labels,
+    createdMs,
+    podCidrs: [],
+    annotations: {},
+    hasAnnotations: false,
+    addresses: [],
+    condition: undefined,
+  };
+}

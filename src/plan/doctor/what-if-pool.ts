@@ -1,0 +1,102 @@
+import type { Pool } from '../../model/ip-pool.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import { PrefixSet } from '../../net/prefix-set.ts';
+import { planAllocation } from '../allocation-plan.ts';
+import { plural } from './facts.ts';
+import type { Denial, Loss, Move } from './finding.ts';
+import { registerOf } from './register-of.ts';
+import type { OwnedBlock, Survey } from './survey.ts';
+import type { ChangesAnswer } from './what-if.ts';
+import { noPools, rulesOf } from './what-if-add.ts';
+
+/**
+ * A pool goes, or becomes smaller. Nobody's block is taken away by that: the
+ * operator waits until it is empty. So the answer is who stands in the way, where
+ * each of them would have to move, and for whom there is no other place.
+ */
+export function removePool(survey: Survey, name: string): ChangesAnswer {
+  return withoutLand(survey, name, undefined);
+}
+
+/** `to`: what the pool is left with. */
+export function shrinkPool(survey: Survey, name: string, to: Prefix): ChangesAnswer {
+  return withoutLand(survey, name, to);
+}
+
+function withoutLand(survey: Survey, name: string, to: Prefix | undefined): ChangesAnswer {
+  const pool = survey.pools.find((one) => one.name === name);
+  if (pool === undefined) {
+    const known = survey.pools.map((one) => one.name).join(', ');
+    const why = known === '' ? noPools(survey) : `there is no pool ${name} (${known})`;
+    return { kind: 'unknown', why };
+  }
+  const left = to === undefined ? [] : partsOf(pool, to);
+  if (to !== undefined && left.length === 0) {
+    return { kind: 'unknown', why: `${to} has nothing of pool ${name} (${pool.cidrs.join(', ')})` };
+  }
+  const rest = PrefixSet.of(left);
+  const homeless = survey.blocks.filter(
+    ({ prefix }) =>
+      pool.cidrs.some((cidr) => cidr.contains(prefix)) &&
+      !rest.covers(prefix) &&
+      !survey.pools.some((one) => one !== pool && one.cidrs.some((cidr) => cidr.contains(prefix))),
+  );
+  const { loses, moves } = rehouse(survey, pool, left, homeless);
+  const nodes = new Set(homeless.map(({ node }) => node)).size;
+  const refused: Denial[] =
+    homeless.length === 0
+      ? []
+      : [
+          {
+            node: null,
+            prefix: null,
+            reason: 'PoolInUse',
+            detail: `${plural(homeless.length, 'block')} of ${plural(nodes, 'node')} ${homeless.length === 1 ? 'is' : 'are'} held there; ${to === undefined ? 'the pool stays until they are given back' : 'they would lie in no pool'}`,
+          },
+        ];
+  return { kind: 'changes', loses, moves, refused };
+}
+
+function partsOf(pool: Pool, to: Prefix): Prefix[] {
+  return pool.cidrs
+    .filter((cidr) => cidr.overlaps(to))
+    .map((cidr) => (cidr.length > to.length ? cidr : to));
+}
+
+/** Where those who live there would go: the same choice that the operator makes for a new node. */
+function rehouse(
+  survey: Survey,
+  pool: Pool,
+  left: readonly Prefix[],
+  homeless: readonly OwnedBlock[],
+): { loses: Loss[]; moves: Move[] } {
+  if (homeless.length === 0) return { loses: [], moves: [] };
+  const names = new Set(homeless.map(({ node }) => node));
+  const register = registerOf(survey);
+  if (left.length === 0) register.removePool(pool.name);
+  else register.putPool({ ...pool, cidrs: left });
+  for (const name of names) {
+    for (const block of register.blocksOf(name)) register.removeBlock(block.name);
+    register.removeCiliumNode(name);
+    const node = register.nodes.get(name);
+    if (node !== undefined) register.putNode({ ...node, podCidrs: [], annotations: {} });
+  }
+  const order = survey.evidence.nodes.map(({ name }) => name);
+  const plan = planAllocation(register, order, rulesOf(survey));
+  const rows = new Map(plan.nodes.map((row) => [row.name, row]));
+  const loses: Loss[] = [];
+  const moves: Move[] = [];
+  for (const { node, key, prefix } of homeless) {
+    const row = rows.get(node);
+    const next = row?.blocks.find(({ cidr }) => cidr.includes(':') === (prefix.family === 'ipv6'));
+    if (next !== undefined) {
+      const to = `${next.cidr} of pool ${next.pool}`;
+      moves.push({ node, prefix: key, from: `pool ${pool.name}`, to, why: 'would have to move' });
+    } else {
+      const denied = row?.refused.find(({ family }) => family === prefix.family);
+      const why = denied === undefined ? 'no pool has room' : `${denied.reason}: ${denied.detail}`;
+      loses.push({ node, prefix: key, why, alternatives: [] });
+    }
+  }
+  return { loses, moves };
+}

@@ -1,0 +1,76 @@
+import { selects } from '../../model/label-selector.ts';
+import type { Loss, Move } from './finding.ts';
+import { registerOf } from './register-of.ts';
+import type { Survey } from './survey.ts';
+import type { ChangesAnswer } from './what-if.ts';
+
+/**
+ * Labels change: which pool is for the node then, and which routers it speaks
+ * with. A block is never taken away for a label; it is lost to the outside if
+ * the node has no router left.
+ */
+export function relabelNode(
+  survey: Survey,
+  name: string,
+  change: Readonly<Record<string, string | null>>,
+): ChangesAnswer {
+  const known = survey.nodes.get(name);
+  if (known === undefined) return { kind: 'unknown', why: `there is no node ${name}` };
+  const before = known.node.labels;
+  const after: Record<string, string> = { ...before };
+  for (const [key, value] of Object.entries(change)) {
+    if (value === null) delete after[key];
+    else after[key] = value;
+  }
+  const loses: Loss[] = [];
+  const moves: Move[] = [];
+  const peersFor = (labels: Readonly<Record<string, string>>) =>
+    (survey.evidence.peers ?? [])
+      .filter(
+        ({ nodeSelectors }) =>
+          nodeSelectors.length === 0 || nodeSelectors.some((one) => selects(one, labels)),
+      )
+      .map((peer) => peer.name)
+      .sort();
+  const [routers, routersAfter] = [peersFor(before), peersFor(after)];
+  const register = registerOf(survey);
+  const selecting = register.poolSet.selecting(after);
+  for (const { prefix, key } of known.blocks) {
+    if (routers.length > 0 && routersAfter.length === 0) {
+      const why = `no BGP peer is for ${name} then; today ${routers.join(', ')}`;
+      loses.push({ node: name, prefix: key, why, alternatives: [] });
+    } else if (routers.join() !== routersAfter.join()) {
+      const [from, to] = [routers.join(', ') || 'no router', routersAfter.join(', ')];
+      moves.push({ node: name, prefix: key, from, to, why: 'other routers are told' });
+    }
+    const home = register.poolSet.containing(prefix);
+    if (home === undefined || selecting.includes(home)) continue;
+    const next = selecting.find((pool) => pool.blockSize[prefix.family] !== undefined);
+    moves.push({
+      node: name,
+      prefix: key,
+      from: `pool ${home.name}`,
+      to: next === undefined ? 'no pool' : `pool ${next.name}`,
+      why:
+        next === undefined
+          ? 'it keeps the block, but no pool is for it: a new Node of this name would get none'
+          : 'it keeps the block; a new Node of this name would get another',
+    });
+  }
+  const isHomeless = survey.pools.length > 0 && selecting.length === 0;
+  return {
+    kind: 'changes',
+    loses,
+    moves,
+    refused: isHomeless
+      ? [
+          {
+            node: name,
+            prefix: null,
+            reason: 'NoPoolSelectsNode',
+            detail: `no pool would select ${name}`,
+          },
+        ]
+      : [],
+  };
+}
