@@ -146,16 +146,24 @@ export class AddressBook {
   }
 
   async allocate(request: AddressRequest): Promise<AllocateAnswer> {
+    const { answer, written } = this.begin(request);
+    await written;
+    return answer;
+  }
+
+  /**
+   * `allocate` for one who has something to do meanwhile. The address is taken;
+   * nobody may hear of it before `written`, which rejects if it was not to be.
+   */
+  begin(request: AddressRequest): { answer: AllocateAnswer; written: Promise<void> } {
     const nowMs = this.#clock.monotonicMs();
     this.#expire(nowMs);
     const held = this.#byOwner.get(request.owner);
     if (held !== undefined) {
-      const answer = again(held, request);
-      await this.#journal.append(undefined);
-      return answer;
+      return { answer: again(held, request), written: this.#journal.append(undefined) };
     }
     const choice = this.#space.choose(request, nowMs);
-    if (choice.kind === 'refused') return choice;
+    if (choice.kind === 'refused') return { answer: choice, written: Promise.resolve() };
     const allocation: Allocation = {
       generation: this.#nextGeneration++,
       owner: request.owner,
@@ -168,11 +176,11 @@ export class AddressBook {
       kind: 'give',
       allocation: writeAllocation(allocation, this.#agedAtMs),
     };
-    await this.#journal.append(record, () => {
+    const written = this.#journal.append(record, () => {
       this.#remove(allocation);
       for (const address of allocation.addresses) this.#space.forget(address);
     });
-    return { kind: 'allocated', allocation, isNew: true };
+    return { answer: { kind: 'allocated', allocation, isNew: true }, written };
   }
 
   /** From now on it does not expire. False if the owner holds nothing (any more). */

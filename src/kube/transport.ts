@@ -1,4 +1,6 @@
-import { Pool } from 'undici';
+import type { Pool as PoolOptions } from 'undici';
+// Not the package's front door: behind it is all of fetch, ten megabytes of memory that nobody here uses.
+import Pool from 'undici/lib/dispatcher/pool.js';
 import type { Credential, KubeAccess } from './access.ts';
 import { type Answer, BrokenExchange, type Exchange, ExchangeHandler } from './exchange.ts';
 
@@ -94,7 +96,7 @@ export class Transport {
     const old = this.#pools;
     if (old !== undefined && sameCertificate(old.credential, credential)) return old;
     const { tls } = this.#access;
-    const options: Pool.Options = {
+    const options: PoolOptions.Options = {
       pipelining: 1,
       // The deadlines are ours (ExchangeHandler); undici's would count differently.
       headersTimeout: 0,

@@ -2,11 +2,14 @@
  * The CNI plugin's work, all of it in the agent; the plugin on the host only
  * carries the call here and the answer back.
  *
- *   ADD   allocate (expires unless claimed) ─▶ wire ─▶ claim ─▶ result
+ *   ADD   allocate (expires unless claimed) ─┬▶ disk ─┬▶ claim ─▶ disk ─▶ result
+ *                                            └▶ wire ─┘
  *   DEL   unwire ─▶ free
  *
  * Every arrow is a place to die. Before the claim the allocation expires by
- * itself, and the sweep removes the interface before it frees the address.
+ * itself, and the sweep removes the interface before it frees the address. If
+ * not even the allocation came to the disk, an interface may be there that the
+ * book knows nothing of: `strays` sees to it that nobody else gets its address.
  * An address is freed only after its interface is gone, never before: else the
  * next pod could have it while the old one still answers.
  *
@@ -132,40 +135,48 @@ export class CniServer {
     }
     // The first ADD was cut off half way: as if it had never been.
     if (before !== undefined) await this.#delete(pod, config.isIpam);
-    const { addresses } = await this.#allocate(config, pod);
+    const { allocation, written } = this.#allocate(config, pod);
+    const { addresses } = allocation;
     if (config.isIpam) {
       return this.#orRelease(pod, async () => {
+        await written;
         await this.#claim(pod);
         return ipamResult(config, addresses, book);
       });
     }
     return this.#orRelease(pod, async () => {
-      const wired = await this.#wire(config, pod, addresses);
+      // Neither waits for the other. Whichever fails, the other one has ended before it is undone.
+      const [wiring, writing] = await Promise.allSettled([
+        this.#wire(config, pod, addresses),
+        written,
+      ]);
+      if (wiring.status === 'rejected') throw wiring.reason;
       try {
+        if (writing.status === 'rejected') throw writing.reason;
         await this.#claim(pod);
       } catch (error) {
         await hands.unwirePod(pod);
         throw error;
       }
-      return addResult(config, { ...pod, addresses }, wired);
+      return addResult(config, { ...pod, addresses }, wiring.value);
     });
   }
 
-  async #allocate(config: CniConfig, pod: Pod): Promise<Allocation> {
+  #allocate(config: CniConfig, pod: Pod): { allocation: Allocation; written: Promise<void> } {
     const { book } = this.#options;
     const served = book.families;
     if (served.length === 0) {
       throw new CniError('TryAgainLater', 'this node has no block of pod addresses yet');
     }
     const { owner, containerId, ifname, netns } = pod;
-    const answer = await book.allocate({
+    const { answer, written } = book.begin({
       owner,
       families: config.families ?? served,
       requested: config.requested,
       expiryMs: claimWithinMs,
       attachment: { network: config.network, containerId, ifname, netns },
     });
-    if (answer.kind === 'allocated') return answer.allocation;
+    if (answer.kind === 'allocated') return { allocation: answer.allocation, written };
     throw refusal(answer);
   }
 

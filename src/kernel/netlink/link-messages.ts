@@ -36,6 +36,7 @@ const IFF_LOWER_UP = 0x10000;
 const IFLA_ADDRESS = 1;
 const IFLA_IFNAME = 3;
 const IFLA_MTU = 4;
+const IFLA_LINK = 5;
 const IFLA_LINKINFO = 18;
 const IFLA_AF_SPEC = 26;
 const IFLA_GROUP = 27;
@@ -173,6 +174,11 @@ export function deleteGroup(group: number): Request {
   return request(RTM_DELLINK, 0, `delete the interfaces of group ${group}`, (writer) => {
     linkHeader(writer, 0).attrU32(IFLA_GROUP, group);
   });
+}
+
+/** Of a veth: the index of its other end, in whichever namespace that is; 0 if it is not told. */
+export function readPeerIndex({ body }: Message): number {
+  return body.attrs(infoHeaderLength).get(IFLA_LINK)?.u32(0) ?? 0;
 }
 
 /** The interface in an RTM_NEWLINK or RTM_DELLINK. */

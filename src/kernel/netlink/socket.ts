@@ -41,8 +41,12 @@ const readBytes = 64 << 10;
 /** Far below the default send buffer of 208 KB. */
 const batchBytes = 48 << 10;
 const dumpAttempts = 10;
-/** koffi queues 256 calls and throws at the next. Some callers hold one socket and ask for a second. */
-const maxLent = 64;
+/**
+ * Twice the threads there are to work on them; the kernel has one lock for all of it anyway, and
+ * every call under way costs memory. A deletion holds one socket and asks for a second (at most
+ * two deletions at a time, see LinkRemover), so it must be more than two.
+ */
+const maxLent = 8;
 const maxIdle = 4;
 
 /** For reads that do not wait: whatever is in it is used up before the next one. */
@@ -91,20 +95,24 @@ export class NetlinkSocket {
     return failures;
   }
 
-  /** The one object a request asks for. */
-  async get(request: Request): Promise<Message> {
-    const first = await this.#send([request]);
+  /** The one object a request asks for; what is to be done before travels in the same buffer. */
+  async get(request: Request, before: readonly Request[] = []): Promise<Message> {
+    const batch = [...before, request];
+    const first = await this.#send(batch);
     let found: Message | undefined;
-    this.#readUntil([request], first, (message) => {
+    let failure: Failure | undefined;
+    this.#readUntil(batch, first, (message) => {
       if (message.type !== NLMSG_ERROR) {
         // The buffer is shared by all sockets, and used again.
         found = { ...message, body: new NetlinkReader(message.body.bytes.slice()) };
         return false;
       }
+      const index = message.sequence - first;
       const refusal = refusalOf(message);
-      if (refusal) throw refused({ ...refusal, request });
-      return true;
+      if (refusal) failure ??= { ...refusal, request: batch[index] as Request };
+      return index === batch.length - 1;
     });
+    if (failure) throw refused(failure);
     if (!found) throw new KernelError(request.what, 'no answer');
     return found;
   }

@@ -1,17 +1,27 @@
 /**
- * Pod wiring over netlink: five exchanges, most of them several requests in
- * one buffer. The pair is created with EXCL, so what it creates is ours; from
+ * Pod wiring over netlink: three exchanges, the last two at the same time, each
+ * of several requests in one buffer. An exchange costs two changes of thread,
+ * which is more than most of what the kernel does in it (creating the pair
+ * apart). The pair is created with EXCL, so what it creates is ours; from
  * then on any failure deletes the host's end, and with it the other end and
  * everything that hangs on either.
  */
 import { CadastreError } from '../../base/errors.ts';
 import { errnoName, isErrno } from '../kernel-error.ts';
-import { assertOurLink } from '../link.ts';
-import { type PodWiring, podFurniture, type WiredPod } from '../pod.ts';
+import { assertOurLink, type Link } from '../link.ts';
+import { type PodFurniture, type PodWiring, podFurniture, type WiredPod } from '../pod.ts';
 import { podRouteProtocol, settle } from '../route.ts';
 import { addAddress } from './address-messages.ts';
 import { findLink, needLink } from './find-link.ts';
-import { deleteLink, newVeth, setLink, withoutOwnLinkLocal } from './link-messages.ts';
+import {
+  deleteLink,
+  getLink,
+  newVeth,
+  readLink,
+  readPeerIndex,
+  setLink,
+  withoutOwnLinkLocal,
+} from './link-messages.ts';
 import { closeNamespace, openNamespace } from './namespace.ts';
 import { addRoute } from './route-messages.ts';
 import { writeSetting } from './settings.ts';
@@ -22,9 +32,9 @@ export async function wirePod(sockets: SocketPool, wiring: PodWiring): Promise<W
   const podNamespace = openNamespace(wiring.netnsPath);
   try {
     return await sockets.use(async (host) => {
-      await createPair(host, wiring, podNamespace);
+      const pair = await createPair(host, wiring, podNamespace);
       try {
-        return await furnish(host, wiring, podNamespace);
+        return await furnish(host, pair, wiring, podNamespace);
       } catch (error) {
         const leftover = await findLink(host, wiring.hostIfName);
         if (leftover) await host.exchange([deleteLink(leftover)]);
@@ -36,7 +46,16 @@ export async function wirePod(sockets: SocketPool, wiring: PodWiring): Promise<W
   }
 }
 
-async function createPair(host: NetlinkSocket, wiring: PodWiring, podNamespace: number) {
+interface Pair {
+  hostLink: Link;
+  podIndex: number;
+}
+
+async function createPair(
+  host: NetlinkSocket,
+  wiring: PodWiring,
+  podNamespace: number,
+): Promise<Pair> {
   const { hostIfName, ifName, netnsPath, mtu, mac } = wiring;
   const spec = {
     name: hostIfName,
@@ -45,7 +64,8 @@ async function createPair(host: NetlinkSocket, wiring: PodWiring, podNamespace: 
     ...(mac === undefined ? {} : { peerMac: mac }),
   };
   try {
-    await host.run([newVeth(spec, podNamespace)]);
+    const message = await host.get(getLink(hostIfName), [newVeth(spec, podNamespace)]);
+    return { hostLink: readLink(message), podIndex: readPeerIndex(message) };
   } catch (cause) {
     if (!isErrno(cause, 'EEXIST')) throw cause;
     // One errno for either end; the one on the host can be asked for.
@@ -57,45 +77,70 @@ async function createPair(host: NetlinkSocket, wiring: PodWiring, podNamespace: 
 
 async function furnish(
   host: NetlinkSocket,
+  { hostLink, podIndex }: Pair,
   wiring: PodWiring,
   podNamespace: number,
 ): Promise<WiredPod> {
-  const hostLink = await needLink(host, wiring.hostIfName);
   const furniture = podFurniture(wiring);
   const pod = new NetlinkSocket(podNamespace);
   try {
-    const podLink = await needLink(pod, wiring.ifName);
-    const inPod = [
-      setLink(podLink, { isUp: true }),
-      ...furniture.podAddresses.map((address) => addAddress(podLink, address)),
-      ...furniture.podRoutes.map((route) =>
-        addRoute(settle(route), podRouteProtocol, new Map([[podLink.name, podLink.index]])),
-      ),
-    ];
-    try {
-      await pod.run(inPod);
-    } catch (error) {
-      // EACCES is how the kernel says that IPv6 is switched off on the interface, as some
-      // runtimes do for every new namespace. An address asked for is a wish to have it on.
-      if (!isErrno(error, 'EACCES')) throw error;
-      writeSetting(podNamespace, { kind: 'disableIpv6', link: podLink.name }, 0);
-      const again = (await pod.exchange(inPod)).filter(
-        ({ errno }) => errnoName(errno) !== 'EEXIST',
-      );
-      if (again.length > 0) throw error;
-    }
-    const hasIpv6 = wiring.addresses.some(({ family }) => family === 'ipv6');
-    await host.run([
-      // Not on a host whose kernel has no IPv6 at all.
-      ...(hasIpv6 ? [withoutOwnLinkLocal(hostLink)] : []),
-      setLink(hostLink, { isUp: true }),
-      ...furniture.hostAddresses.map((address) => addAddress(hostLink, address)),
-      ...furniture.hostRoutes.map((route) =>
-        addRoute(settle(route), podRouteProtocol, new Map([[hostLink.name, hostLink.index]])),
-      ),
+    const end = {
+      name: wiring.ifName,
+      index: podIndex || (await needLink(pod, wiring.ifName)).index,
+    };
+    // Both have ended, whichever fails, before anything is undone or closed.
+    const [inPod, onHost] = await Promise.allSettled([
+      furnishPod(pod, end, podNamespace, furniture),
+      furnishHost(host, hostLink, furniture),
     ]);
-    return { hostMac: hostLink.mac, podMac: podLink.mac, mtu: podLink.mtu };
+    if (inPod.status === 'rejected') throw inPod.reason;
+    if (onHost.status === 'rejected') throw onHost.reason;
+    const { mac, mtu } = inPod.value;
+    return { hostMac: hostLink.mac, podMac: mac, mtu };
   } finally {
     pod.close();
   }
+}
+
+async function furnishPod(
+  pod: NetlinkSocket,
+  end: { name: string; index: number },
+  podNamespace: number,
+  { podAddresses, podRoutes }: PodFurniture,
+): Promise<Link> {
+  const steps = [
+    setLink(end, { isUp: true }),
+    ...podAddresses.map((address) => addAddress(end, address)),
+    ...podRoutes.map((route) =>
+      addRoute(settle(route), podRouteProtocol, new Map([[end.name, end.index]])),
+    ),
+  ];
+  try {
+    return readLink(await pod.get(getLink(end.name), steps));
+  } catch (error) {
+    // EACCES is how the kernel says that IPv6 is switched off on the interface, as some
+    // runtimes do for every new namespace. An address asked for is a wish to have it on.
+    if (!isErrno(error, 'EACCES')) throw error;
+    writeSetting(podNamespace, { kind: 'disableIpv6', link: end.name }, 0);
+    const again = (await pod.exchange(steps)).filter(({ errno }) => errnoName(errno) !== 'EEXIST');
+    if (again.length > 0) throw error;
+    return needLink(pod, end.name);
+  }
+}
+
+async function furnishHost(
+  host: NetlinkSocket,
+  hostLink: Link,
+  { hostAddresses, hostRoutes }: PodFurniture,
+): Promise<void> {
+  const hasIpv6 = hostRoutes.some(({ prefix }) => prefix.family === 'ipv6');
+  await host.run([
+    // Not on a host whose kernel has no IPv6 at all.
+    ...(hasIpv6 ? [withoutOwnLinkLocal(hostLink)] : []),
+    setLink(hostLink, { isUp: true }),
+    ...hostAddresses.map((address) => addAddress(hostLink, address)),
+    ...hostRoutes.map((route) =>
+      addRoute(settle(route), podRouteProtocol, new Map([[hostLink.name, hostLink.index]])),
+    ),
+  ]);
 }
