@@ -72,3 +72,14 @@ test('a node of IPv6 alone has an identifier of its own that stays the same', ()
   expect(defaultRouterId(node({}, []))).toBe(id);
   expect(defaultRouterId({ ...node({}, []), name: 'n2' })).not.toBe(id);
 });
+
+test('routes of the other family go by the address that the node has in it', () => {
+  const peers = configured();
+  const both = node({}, ['10.4.94.32', 'fd00:94::32']);
+  expect(nodePeers(peers, both)[0]?.nextHop).toEqual({ ipv6: 'fd00:94::32' });
+  expect(nodePeers(peers, node({}))[0]?.nextHop).toBeUndefined();
+  const overIpv6 = peers.map((peer) => ({ ...peer, address: 'fd00:94::1' }));
+  expect(nodePeers(overIpv6, both)[0]?.nextHop).toEqual({ ipv4: '10.4.94.32' });
+  const ipv4Alone = peers.map((peer) => ({ ...peer, families: ['ipv4' as const] }));
+  expect(nodePeers(ipv4Alone, both)[0]?.nextHop).toBeUndefined();
+});

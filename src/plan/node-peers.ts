@@ -20,6 +20,8 @@ export interface NodePeer {
   ttlSecurityHops?: number;
   gracefulRestartSeconds?: number;
   password?: string;
+  /** For the family that the session itself does not run over. */
+  nextHop?: Partial<Record<Family, string>>;
 }
 
 interface PeeringNode {
@@ -45,9 +47,24 @@ export function nodePeers(peers: Iterable<BgpPeer>, node: PeeringNode): NodePeer
       ...settings,
       routerId: routerId ?? defaultRouterId(node),
       ...(gracefulRestartSeconds > 0 ? { gracefulRestartSeconds } : {}),
+      ...otherNextHop(settings, node),
     });
   }
   return chosen.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+/**
+ * A session's own address is no next hop for the other family: there it is the
+ * node's first address of that family, or the routes could not be told at all.
+ */
+function otherNextHop(
+  peer: { address: string; families: readonly Family[] },
+  { addresses }: PeeringNode,
+): { nextHop?: Partial<Record<Family, string>> } {
+  const other: Family = parseAddress(peer.address)?.family === 'ipv6' ? 'ipv4' : 'ipv6';
+  if (!peer.families.includes(other)) return {};
+  const own = addresses.find((text) => parseAddress(text)?.family === other);
+  return own === undefined ? {} : { nextHop: { [other]: own } };
 }
 
 /**

@@ -34,6 +34,10 @@ function birdConfig({ router, asn, neighbours, families, subnets, others }: Rout
     const tells = isNode
       ? 'export none;'
       : `next hop self; export where source = RTS_BGP || net ~ [ ${own} ];`;
+    // What another router said is not passed on: it says so itself to everybody.
+    const hears = isNode
+      ? 'import all;'
+      : 'import filter { bgp_community.add((65535, 65282)); accept; };';
     return `protocol bgp ${name.replaceAll('-', '_')} {
   local ${router.address} as ${asn};
   neighbor ${address} as ${remote};
@@ -41,7 +45,7 @@ function birdConfig({ router, asn, neighbours, families, subnets, others }: Rout
   hold time ${holdSeconds};
   connect delay time 1; connect retry time 1; error wait time 1, 2;
   ${isNode ? 'passive on;' : ''}
-${served.map((family) => `  ${family} { import all; ${tells} };`).join('\n')}
+${served.map((family) => `  ${family} { ${hears} ${tells} };`).join('\n')}
 }`;
   });
   return `log stderr all;

@@ -57,11 +57,14 @@ function bgpdConfig({ router, asn, neighbours, families, subnets }: RouterPlan):
         kind === 'node'
           ? `  neighbor ${address} route-map NOTHING out`
           : `  neighbor ${address} next-hop-self`,
+        ...(kind === 'router' ? [`  neighbor ${address} route-map NO-TRANSIT in`] : []),
       );
     }
     lines.push(' exit-address-family');
   }
-  lines.push('exit', 'route-map NOTHING deny 10');
+  lines.push('exit', 'route-map NOTHING deny 10', 'exit');
+  // What another router said is not passed on: it says so itself to everybody.
+  lines.push('route-map NO-TRANSIT permit 10', ' set community no-advertise additive');
   return `${lines.join('\n')}\n`;
 }
 
