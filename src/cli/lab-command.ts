@@ -30,6 +30,7 @@ Examples:
   registerStatus(lab, door);
   registerExec(lab, door);
   registerPod(lab, door);
+  registerReplay(lab, door);
   registerDown(lab, door);
   lab
     .command('router', { hidden: true })
@@ -223,10 +224,50 @@ Examples:
     });
 }
 
+export interface ReplayFlags {
+  name?: string;
+  routers?: Software;
+  keep?: boolean;
+  output: Format;
+}
+
 interface PodFlags {
   delete?: boolean;
   name?: string;
   output: Format;
+}
+
+function registerReplay(lab: Command, door: Door): void {
+  lab
+    .command('replay')
+    .argument('[story]', 'which one; without it they are listed')
+    .description(
+      'tell a story with real packets: what happened, what every router held, what was lost',
+    )
+    .addOption(nameFlag())
+    .addOption(
+      new Option('--routers <software>', 'of a lab that is made for the story').choices([
+        'frr',
+        'bird',
+        'own',
+      ]),
+    )
+    .option('--keep', 'leave the lab that was made for the story')
+    .addOption(outputFlag())
+    .addHelpText(
+      'after',
+      `
+A lab of the story's topology that is up is used, and brought back to where it was. Without one,
+one is made and taken down afterwards. Exit code 1: something was not as expected.
+
+Examples:
+  $ cadastre lab replay incident-then
+  $ cadastre lab replay rolling-upgrade --routers bird -o json`,
+    )
+    .action(async (story: string | undefined, flags: ReplayFlags) => {
+      const { runReplay } = await import('./lab-replay.ts');
+      await runReplay(openWorld(door), story, flags, door);
+    });
 }
 
 function registerDown(lab: Command, door: Door): void {

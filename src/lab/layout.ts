@@ -150,6 +150,28 @@ export function takeGateway(topology: Topology, subnet: Subnet): string[] {
   return [...lines, `link set ${link} address ${gatewayMac(topology, subnet.name)}`];
 }
 
+/** The same for a router that is in its subnets already: answers must come from the gateway's address. */
+export function becomeGateway(topology: Topology, router: LabRouter, subnet: Subnet): string[] {
+  const link = legName(subnet.name);
+  const own = router.legs.get(subnet.name)?.ipv4;
+  const { ipv4: gateway } = subnet.gateways;
+  const { ipv4: cidr } = subnet.cidrs;
+  const taken = takeGateway(topology, subnet);
+  if (own === undefined || gateway === undefined || cidr === undefined || own === gateway) {
+    return taken;
+  }
+  const [first] = router.legs.keys();
+  return [
+    ...taken,
+    // Added last, it is the second: the first one is what the kernel answers from.
+    `addr del ${own}/${lengthOf(cidr)} dev ${link}`,
+    `addr add ${own}/${lengthOf(cidr)} dev ${link}`,
+    ...(first === subnet.name
+      ? [`addr replace ${gateway}/32 dev core`, `addr del ${own}/32 dev core`]
+      : []),
+  ];
+}
+
 /** Lines after which a router that was away is in its subnets again, and nobody's gateway. */
 export function routerLines(
   topology: Topology,

@@ -103,11 +103,13 @@ export async function bringUp(
   await Promise.all(topology.nodes.map((node) => whenAgentReady(lab, node.name)));
   say(`${options.operators} operators, ${topology.nodes.length} agents ready`);
 
-  for (const node of topology.nodes) {
-    for (let index = 1; index <= node.pods; index++) {
-      await addPod(lab, node.name, `${node.name}-${index}`);
-    }
-  }
+  await Promise.all(
+    topology.nodes.map(async (node) => {
+      for (let index = 1; index <= node.pods; index++) {
+        await addPod(lab, node.name, `${node.name}-${index}`);
+      }
+    }),
+  );
   say(`${lab.pods.length} pods`);
   await reachEverybody(lab);
   const convergedSeconds = sinceMs(apiReady);

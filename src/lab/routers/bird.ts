@@ -25,7 +25,15 @@ export const bird: RouterSoftware = {
   readTable,
 };
 
-function birdConfig({ router, asn, neighbours, families, subnets, others }: RouterPlan): string {
+function birdConfig({
+  router,
+  asn,
+  neighbours,
+  families,
+  subnets,
+  others,
+  med,
+}: RouterPlan): string {
   const own = subnets.ipv4.join(', ');
   const channels = families.map((family) => `  ${family};`).join('\n');
   const protocols = neighbours.map(({ name, address, asn: remote, kind }) => {
@@ -33,7 +41,7 @@ function birdConfig({ router, asn, neighbours, families, subnets, others }: Rout
     const served = families.filter((family) => isNode || family === 'ipv4');
     const tells = isNode
       ? 'export none;'
-      : `next hop self; export where source = RTS_BGP || net ~ [ ${own} ];`;
+      : `next hop self; export filter { if source != RTS_BGP && net !~ [ ${own} ] then reject; bgp_med = ${med}; accept; };`;
     // What another router said is not passed on: it says so itself to everybody.
     const hears = isNode
       ? 'import all;'

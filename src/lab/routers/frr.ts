@@ -25,7 +25,7 @@ export const frr: RouterSoftware = {
   readTable,
 };
 
-function bgpdConfig({ router, asn, neighbours, families, subnets }: RouterPlan): string {
+function bgpdConfig({ router, asn, neighbours, families, subnets, med }: RouterPlan): string {
   const lines = [
     'log stdout informational',
     `router bgp ${asn}`,
@@ -47,7 +47,7 @@ function bgpdConfig({ router, asn, neighbours, families, subnets }: RouterPlan):
     );
   }
   for (const family of families) {
-    lines.push(` address-family ${family} unicast`);
+    lines.push(` address-family ${family} unicast`, '  maximum-paths 1');
     for (const cidr of subnets[family]) lines.push(`  network ${cidr}`);
     for (const { address, kind } of neighbours) {
       // Sessions between routers are IPv4, and have no IPv6 next hop to offer.
@@ -57,14 +57,20 @@ function bgpdConfig({ router, asn, neighbours, families, subnets }: RouterPlan):
         kind === 'node'
           ? `  neighbor ${address} route-map NOTHING out`
           : `  neighbor ${address} next-hop-self`,
-        ...(kind === 'router' ? [`  neighbor ${address} route-map NO-TRANSIT in`] : []),
+        ...(kind === 'router'
+          ? [
+              `  neighbor ${address} route-map NO-TRANSIT in`,
+              `  neighbor ${address} route-map TO-ROUTER out`,
+            ]
+          : []),
       );
     }
     lines.push(' exit-address-family');
   }
   lines.push('exit', 'route-map NOTHING deny 10', 'exit');
   // What another router said is not passed on: it says so itself to everybody.
-  lines.push('route-map NO-TRANSIT permit 10', ' set community no-advertise additive');
+  lines.push('route-map NO-TRANSIT permit 10', ' set community no-advertise additive', 'exit');
+  lines.push('route-map TO-ROUTER permit 10', ` set metric ${med}`);
   return `${lines.join('\n')}\n`;
 }
 

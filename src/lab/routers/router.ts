@@ -26,6 +26,8 @@ export interface RouterPlan {
   readonly families: readonly Family[];
   /** The subnets it stands in: what it tells other routers by itself. */
   readonly subnets: Readonly<Record<Family, readonly string[]>>;
+  /** Told to other routers: the keeper of the gateway first, its twins after it. */
+  readonly med: number;
   /** Loopbacks of the other routers, all on `core`. */
   readonly others: readonly string[];
 }
@@ -65,9 +67,11 @@ export function planRouter(topology: Topology, router: LabRouter): RouterPlan {
     return [{ name, address: addresses.ipv4, asn: peer.asn, kind: 'node' }];
   });
   const others = topology.routers.filter(({ name }) => name !== router.name);
-  const speaking = others.flatMap(({ name, address, asn, software, legs }): Neighbour[] => {
-    const isTwin = [...legs.keys()].some((subnet) => router.legs.has(subnet));
-    if (isTwin || asn === undefined || software === 'none') return [];
+  const isTwin = ({ legs }: LabRouter) =>
+    [...legs.keys()].some((subnet) => router.legs.has(subnet));
+  const speaking = others.flatMap((other): Neighbour[] => {
+    const { name, address, asn, software } = other;
+    if (isTwin(other) || asn === undefined || software === 'none') return [];
     return [{ name, address, asn, kind: 'router' }];
   });
   const cidrs = (family: Family) =>
@@ -80,6 +84,7 @@ export function planRouter(topology: Topology, router: LabRouter): RouterPlan {
     neighbours: [...nodes, ...speaking],
     families: families.filter((family) => topology.subnets.some((one) => one.cidrs[family])),
     subnets: { ipv4: cidrs('ipv4'), ipv6: cidrs('ipv6') },
+    med: topology.routers.slice(0, topology.routers.indexOf(router)).filter(isTwin).length * 100,
     others: others.map(({ address }) => address),
   };
 }

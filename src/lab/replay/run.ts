@@ -1,0 +1,133 @@
+/** Tells a story on a lab: step by step, with what was expected and what was seen. */
+import type { Lab } from '../lab.ts';
+import type { HeldRoute } from '../routers/router.ts';
+import type { Software } from '../topology.ts';
+import type { Expectation, Observation } from './observation.ts';
+import type { PingCount } from './ping-stream.ts';
+import { Stage, type TimedRouteEvent } from './stage.ts';
+import type { Step, Story } from './story.ts';
+
+export interface Verdict {
+  readonly what: string;
+  readonly ok: boolean;
+  /** Why not. */
+  readonly why?: string;
+}
+
+export interface StepReport {
+  readonly title: string;
+  readonly atSeconds: number;
+  /** From the end of the act until everything waited for was so; absent if nothing was. */
+  readonly convergedSeconds?: number;
+  readonly expectations: readonly Verdict[];
+  readonly routers: Readonly<Record<string, readonly HeldRoute[]>>;
+  readonly routeEvents: ReadonlyArray<{
+    readonly atSeconds: number;
+    readonly router: string;
+    readonly change: 'set' | 'removed';
+    readonly prefix: string;
+    readonly nextHop: string;
+  }>;
+  readonly traces: Readonly<Record<string, readonly string[]>>;
+  readonly pings: Readonly<Record<string, PingCount>>;
+}
+
+export interface ReplayReport {
+  readonly kind: 'LabReplay';
+  readonly name: string;
+  readonly about: string;
+  readonly lab: string;
+  readonly topology: string;
+  readonly software: readonly Software[];
+  readonly ok: boolean;
+  readonly seconds: number;
+  readonly steps: readonly StepReport[];
+  readonly pings: ReturnType<Stage['totals']>;
+  readonly nodes: Readonly<Record<string, string>>;
+}
+
+/** How long a step may take to come to rest; a step that needs longer is a failure to be told. */
+const patienceMs = 60_000;
+
+export async function replay(
+  lab: Lab,
+  story: Story,
+  onStep: (step: StepReport, report: Pick<ReplayReport, 'nodes'>) => void,
+): Promise<ReplayReport> {
+  const stage = await Stage.open(lab);
+  const start = performance.now();
+  const steps: StepReport[] = [];
+  let nodes: Record<string, string> = {};
+  try {
+    for (const step of story.steps) {
+      const told = await tellStep(stage, step, start);
+      nodes = { ...told.nodeOf };
+      steps.push(told.report);
+      onStep(told.report, { nodes });
+      // What follows would only repeat the failure in other words.
+      if (told.report.expectations.some(({ ok }) => !ok)) break;
+    }
+    const pings = stage.totals();
+    const ok = steps.every(({ expectations }) => expectations.every((one) => one.ok));
+    await story.restore?.(stage);
+    return {
+      kind: 'LabReplay',
+      name: story.name,
+      about: story.about,
+      lab: lab.name,
+      topology: lab.topology.name,
+      software: [...new Set(Object.values(lab.manifest.software))],
+      ok,
+      seconds: round((performance.now() - start) / 1000),
+      steps,
+      pings,
+      nodes,
+    };
+  } finally {
+    stage.close();
+  }
+}
+
+async function tellStep(stage: Stage, step: Step, startMs: number) {
+  stage.beginStep();
+  const atSeconds = round((performance.now() - startMs) / 1000);
+  await step.act(stage);
+  const actedMs = performance.now();
+  const { until = [], after = [] } = step;
+  let seen = await stage.observe();
+  const isSo = (observed: Observation) => until.every((one) => one.judge(observed) === undefined);
+  while (!isSo(seen) && performance.now() - actedMs < patienceMs) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    seen = await stage.observe();
+  }
+  const convergedSeconds = round((performance.now() - actedMs) / 1000);
+  await stage.endStep();
+  const last = await stage.observe();
+  const report: StepReport = {
+    title: step.title,
+    atSeconds,
+    ...(until.length === 0 ? {} : { convergedSeconds }),
+    expectations: [
+      ...until.map((one) => verdict(one, seen)),
+      ...after.map((one) => verdict(one, last)),
+    ],
+    routers: last.routers,
+    routeEvents: stage.routeEvents.map((event) => timed(event, startMs)),
+    traces: last.traces,
+    pings: Object.fromEntries(last.pods.map(({ name, pings }) => [name, pings])),
+  };
+  return { report, nodeOf: last.nodeOf };
+}
+
+function verdict({ what, judge }: Expectation, seen: Observation): Verdict {
+  const why = judge(seen);
+  return why === undefined ? { what, ok: true } : { what, ok: false, why };
+}
+
+function timed({ atMs, router, change, prefix, nextHop }: TimedRouteEvent, startMs: number) {
+  return { atSeconds: round((atMs - startMs) / 1000), router, change, prefix, nextHop };
+}
+
+function round(seconds: number): number {
+  return Math.round(seconds * 100) / 100;
+}

@@ -1,0 +1,382 @@
+/** The hands of a story: everything it may do to a lab, and everything it can see. */
+import { writeFileSync } from 'node:fs';
+import { stringify } from 'yaml';
+import type { KubeClient } from '../../kube/client.ts';
+import { drainAnnotation } from '../../model/keys.ts';
+import { selects } from '../../model/label-selector.ts';
+import { bgpPeers, nodeBlocks, nodes } from '../../model/resources.ts';
+import { leases, nodeObject, peerObject } from '../cluster/objects.ts';
+import { eventually } from '../eventually.ts';
+import type { LabPod } from '../folder.ts';
+import type { Lab } from '../lab.ts';
+import { becomeGateway, legName, nodeRoutes, routerLines } from '../layout.ts';
+import { endProcesses, ipBatch, runInside } from '../namespaces.ts';
+import { ignoreMissing } from '../pods.ts';
+import { whenAgentReady } from '../up.ts';
+import type { Observation, ObservedBlock } from './observation.ts';
+import { PingStream } from './ping-stream.ts';
+import { type RouteEvent, watchRoutes } from './route-watch.ts';
+
+interface BlockObject {
+  metadata: { name: string; uid: string };
+  spec: { cidr: string; phase: string; node?: { name: string } };
+}
+
+export interface TimedRouteEvent extends RouteEvent {
+  readonly atMs: number;
+}
+
+export class Stage {
+  readonly lab: Lab;
+  readonly client: KubeClient;
+  readonly notes: Record<string, string> = {};
+  readonly #streams = new Map<string, { pod: LabPod; stream: PingStream }>();
+  readonly #closed: Array<{ pod: LabPod; stream: PingStream; end: number }> = [];
+  readonly #events: TimedRouteEvent[] = [];
+  readonly #stopWatching: () => void;
+  #traces: Record<string, readonly string[]> = {};
+  #marks = new Map<string, number>();
+  #eventMark = 0;
+
+  private constructor(lab: Lab, client: KubeClient) {
+    this.lab = lab;
+    this.client = client;
+    this.#stopWatching = watchRoutes(lab, (event) =>
+      this.#events.push({ ...event, atMs: performance.now() }),
+    );
+  }
+
+  static async open(lab: Lab): Promise<Stage> {
+    return new Stage(lab, await lab.client());
+  }
+
+  close(): void {
+    for (const { stream } of this.#streams.values()) stream.close();
+    this.#stopWatching();
+  }
+
+  // Watching.
+
+  /** From the outside host to every pod that is not pinged yet, twenty a second. */
+  async startPings(pods: readonly LabPod[] = this.lab.pods): Promise<void> {
+    const outside = this.lab.namespace('outside');
+    for (const pod of pods) {
+      if (this.#streams.has(pod.name)) continue;
+      const stream = new PingStream(outside, pod.addresses[0]!);
+      this.#streams.set(pod.name, { pod, stream });
+      this.#marks.set(pod.name, 0);
+    }
+    await eventually('the first pings are sent', () =>
+      [...this.#streams.values()].every(({ stream }) => stream.mark > 0) ? true : undefined,
+    );
+  }
+
+  stopPing(pod: string): void {
+    const found = this.#streams.get(pod);
+    if (found === undefined) return;
+    this.#closed.push({ ...found, end: found.stream.mark });
+    found.stream.close();
+    this.#streams.delete(pod);
+  }
+
+  beginStep(): void {
+    for (const [name, { stream }] of this.#streams) this.#marks.set(name, stream.mark);
+    this.#eventMark = this.#events.length;
+    this.#traces = {};
+  }
+
+  /** Answers that are still under way count for the step in which they were asked for. */
+  async endStep(): Promise<void> {
+    await Promise.all(
+      [...this.#streams].map(([name, { stream }]) =>
+        stream.settled(this.#marks.get(name) ?? 0, stream.mark),
+      ),
+    );
+  }
+
+  get routeEvents(): readonly TimedRouteEvent[] {
+    return this.#events.slice(this.#eventMark);
+  }
+
+  async observe(): Promise<Observation> {
+    const { topology } = this.lab;
+    const running = topology.routers.filter(
+      ({ name }) => this.lab.manifest.software[name] !== 'none' && this.lab.isRouterRunning(name),
+    );
+    const [tables, blocks, leader] = await Promise.all([
+      Promise.all(running.map(async ({ name }) => [name, await this.lab.tableOf(name)] as const)),
+      this.blocks(),
+      this.leader(),
+    ]);
+    return {
+      routers: Object.fromEntries(tables),
+      blocks,
+      leader,
+      routeEvents: this.routeEvents,
+      traces: this.#traces,
+      notes: { ...this.notes },
+      nodeOf: Object.fromEntries(
+        topology.nodes.flatMap(({ name, addresses }) =>
+          Object.values(addresses).map((address) => [address, name]),
+        ),
+      ),
+      pods: [...this.#streams.values()].map(({ pod, stream }) => ({
+        name: pod.name,
+        node: pod.node,
+        address: stream.address,
+        isAnswering: stream.isAnswering,
+        isSilent: stream.isSilent,
+        pings: stream.count(this.#marks.get(pod.name) ?? 0, stream.mark),
+      })),
+    };
+  }
+
+  /** Of the whole story, pods that are gone included. */
+  totals() {
+    const all = [
+      ...this.#closed,
+      ...[...this.#streams.values()].map((one) => ({ ...one, end: one.stream.mark })),
+    ];
+    const named = all.toSorted((a, b) => (a.pod.name < b.pod.name ? -1 : 1));
+    return named.map(({ pod, stream, end }) => ({
+      pod: pod.name,
+      node: pod.node,
+      address: stream.address,
+      ...stream.count(0, end),
+    }));
+  }
+
+  async blocks(): Promise<ObservedBlock[]> {
+    const { items } = await this.client.list<BlockObject>(nodeBlocks);
+    return items.map(({ spec }) => ({
+      cidr: spec.cidr,
+      node: spec.node?.name ?? '',
+      phase: spec.phase,
+    }));
+  }
+
+  async leader(): Promise<string> {
+    const lease = await this.client.get<{
+      metadata: { name: string };
+      spec?: { holderIdentity?: string };
+    }>(leases, 'cadastre-operator', { namespace: 'kube-system' });
+    return lease.spec?.holderIdentity ?? '';
+  }
+
+  /** Which machines answer on the way to a pod, by pings with ever longer lives. */
+  async trace(from: LabPod | 'outside', to: string): Promise<void> {
+    const { addresses } = this.pod(to);
+    const namespace = from === 'outside' ? this.lab.namespace(from) : from.namespace;
+    const hops: string[] = [];
+    for (let ttl = 1; ttl <= 10; ttl++) {
+      const { stdout } = await runInside(namespace, [
+        ...['ping', '-n', '-c', '1', '-W', '2', '-t', String(ttl), addresses[0]!],
+      ]);
+      const hop = /(?:bytes from|From) ([0-9a-f.:]*[0-9a-f])/.exec(stdout)?.[1] ?? '*';
+      hops.push(hop === addresses[0] ? to : hop);
+      if (hop === addresses[0]) break;
+    }
+    const label = `${from === 'outside' ? from : from.name} to ${to}`;
+    this.#traces = { ...this.#traces, [label]: hops };
+  }
+
+  pod(name: string): LabPod {
+    return this.lab.pods.find((one) => one.name === name)!;
+  }
+
+  // Nodes.
+
+  /** Ends the machine: everything that runs on it, and its links. */
+  async powerOff(node: string): Promise<void> {
+    const namespace = this.lab.namespace(node);
+    await endProcesses([namespace]);
+    await ipBatch(namespace, ['link set eth0 down', 'link set mgmt0 down']);
+  }
+
+  async powerOn(node: string): Promise<void> {
+    const lines = ['link set eth0 up', 'link set mgmt0 up'];
+    const routes = nodeRoutes(this.lab.topology, this.lab.node(node));
+    await ipBatch(this.lab.namespace(node), [...lines, ...routes]);
+    this.lab.startAgent(node);
+  }
+
+  async deleteNode(node: string): Promise<void> {
+    await ignoreMissing(this.client.delete(nodes, node));
+  }
+
+  async createNode(node: string): Promise<void> {
+    await this.client.create(nodes, nodeObject(this.lab.node(node)));
+  }
+
+  /** A Node without a machine: it only wants a block. */
+  async createGhost(name: string): Promise<void> {
+    await this.client.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name } });
+  }
+
+  /** What `cadastre drain` asks for. */
+  async setDrain(node: string, isWanted: boolean): Promise<void> {
+    const annotations = { [drainAnnotation]: isWanted ? 'true' : null };
+    await this.client.patch(nodes, node, { type: 'merge', body: { metadata: { annotations } } });
+  }
+
+  async label(node: string, labels: Readonly<Record<string, string>>): Promise<void> {
+    await this.client.patch(nodes, node, { type: 'merge', body: { metadata: { labels } } });
+  }
+
+  async drainBlocks(node: string): Promise<void> {
+    const { items } = await this.client.list<BlockObject>(nodeBlocks);
+    for (const { metadata, spec } of items) {
+      if (spec.node?.name !== node || spec.phase !== 'Active') continue;
+      const body = { spec: { phase: 'Draining' } };
+      await this.client.patch(nodeBlocks, metadata.name, { type: 'merge', body });
+    }
+  }
+
+  // Operators and agents.
+
+  async restartOperator(index: number): Promise<void> {
+    const name = this.lab.operatorName(index);
+    const wasLeader = (await this.leader()) === name;
+    await this.lab.processes.end(name, 'SIGTERM');
+    this.lab.startOperator(index);
+    if (!wasLeader) return;
+    await eventually('an operator leads again', async () =>
+      (await this.leader()) === '' ? undefined : true,
+    );
+  }
+
+  async restartAgent(node: string): Promise<void> {
+    await this.lab.processes.end(this.lab.agentName(node), 'SIGTERM');
+    this.lab.startAgent(node);
+    await whenAgentReady(this.lab, node);
+    await this.whenEstablished(node);
+  }
+
+  async whenEstablished(node: string): Promise<void> {
+    const { labels } = this.lab.node(node);
+    const wanted = this.lab.topology.peers.filter(({ nodeSelector }) =>
+      selects(nodeSelector, labels),
+    );
+    await eventually(`${node} has its sessions`, async () => {
+      const { sessions } = (await this.lab.agentStatus(node)).agent;
+      const up = sessions.filter(({ state }) => state === 'Established');
+      return up.length >= wanted.length ? true : undefined;
+    });
+  }
+
+  /** Stops the clock of an operator, and starts it again. */
+  freeze(operator: string): void {
+    this.lab.processes.signal(operator, 'SIGSTOP');
+  }
+
+  thaw(operator: string): void {
+    this.lab.processes.signal(operator, 'SIGCONT');
+  }
+
+  // Routers.
+
+  /** The whole machine, not only its software. */
+  async killRouter(name: string): Promise<void> {
+    await this.lab.endRouter(name);
+    await ipBatch(
+      this.lab.namespace(name),
+      this.#legs(name).map((link) => `link set ${link} down`),
+    );
+  }
+
+  /** What VRRP does: the twin becomes the gateway of every subnet that the other one kept. */
+  async takeOverGateways(from: string, by: string): Promise<void> {
+    const { topology } = this.lab;
+    const shared = topology.subnets.filter(
+      ({ name }) => this.lab.router(from).legs.has(name) && this.lab.router(by).legs.has(name),
+    );
+    const lines = shared.flatMap((one) => becomeGateway(topology, this.lab.router(by), one));
+    await ipBatch(this.lab.namespace(by), lines);
+  }
+
+  /** It comes back as nobody's gateway, unless it is told to take them. */
+  async returnRouter(name: string): Promise<void> {
+    const { topology } = this.lab;
+    const router = this.lab.router(name);
+    const lines = [...router.legs.keys()].flatMap((subnet) => {
+      const link = legName(subnet);
+      const gateway = topology.subnets.find((one) => one.name === subnet)?.gateways.ipv4;
+      const own = router.legs.get(subnet)?.ipv4;
+      const isShared = gateway !== own;
+      // Its own address again, and its own hardware address: the gateway's is in use elsewhere.
+      return isShared
+        ? [`addr flush dev ${link}`, `link set ${link} address ${ownMac(name, subnet)}`]
+        : [];
+    });
+    await ipBatch(this.lab.namespace(name), [
+      ...lines,
+      'addr flush dev core',
+      ...routerLines(topology, router, () => false),
+    ]);
+    await this.lab.startRouter(name);
+  }
+
+  #legs(name: string): string[] {
+    return [...[...this.lab.router(name).legs.keys()].map(legName), 'core'];
+  }
+
+  // The fault of Cilium 1.11, for the story of what happened after: a switch of the lab alone.
+
+  async removePeers(): Promise<void> {
+    for (const { router } of this.lab.topology.peers) {
+      await ignoreMissing(this.client.delete(bgpPeers, router));
+    }
+  }
+
+  async createPeers(): Promise<void> {
+    for (const peer of this.lab.topology.peers) {
+      await this.client.create(bgpPeers, peerObject(this.lab.topology, peer));
+    }
+  }
+
+  speakerName(node: string): string {
+    return `speaker-${node}`;
+  }
+
+  /** Announces Node.spec.podCIDRs, whatever the node's pods really use. */
+  async announceNodeSpec(node: string): Promise<void> {
+    const { addresses, labels } = this.lab.node(node);
+    const object = await this.client.get<{
+      metadata: { name: string };
+      spec?: { podCIDRs?: string[] };
+    }>(nodes, node);
+    const peers = this.lab.topology.peers.filter(({ nodeSelector }) =>
+      selects(nodeSelector, labels),
+    );
+    const config = {
+      asn: peers[0]?.asn ?? 0,
+      'router-id': addresses.ipv4,
+      listen: false,
+      peers: peers.map(({ router }) => ({
+        name: router,
+        address: this.lab.router(router).address,
+        asn: this.lab.router(router).asn,
+        'connect-retry': '1s',
+      })),
+      announcements: (object.spec?.podCIDRs ?? []).map((prefix) => ({ prefix })),
+    };
+    const file = this.lab.folder.file('nodes', node, 'speaker.yaml');
+    writeFileSync(file, stringify(config));
+    this.lab.processes.start(this.speakerName(node), this.lab.namespace(node), [
+      ...this.lab.world.cadastre,
+      ...['bgp', 'speak', '--config', file],
+    ]);
+  }
+
+  async stopAnnouncing(node: string): Promise<void> {
+    await this.lab.processes.end(this.speakerName(node), 'SIGTERM');
+  }
+}
+
+/** Any address that is its own: locally administered, from its name. */
+function ownMac(router: string, subnet: string): string {
+  let hash = 0;
+  for (const letter of `${router}/${subnet}`) hash = (hash * 31 + letter.charCodeAt(0)) >>> 0;
+  const octets = [24, 16, 8, 0].map((shift) => ((hash >>> shift) & 0xff).toString(16));
+  return ['02', '00', ...octets.map((octet) => octet.padStart(2, '0'))].join(':');
+}

@@ -1,0 +1,19 @@
+import { incidentNow } from './incident-now.ts';
+import { incidentThen } from './incident-then.ts';
+import { rackMove } from './rack-move.ts';
+import { rollingUpgrade } from './rolling-upgrade.ts';
+import { routerLoss } from './router-loss.ts';
+import { splitBrain } from './split-brain.ts';
+import type { Story } from './story.ts';
+import { traceroute } from './traceroute.ts';
+
+/** In the order in which one would tell them. */
+export const stories: readonly Story[] = [
+  incidentThen,
+  incidentNow,
+  rackMove,
+  rollingUpgrade,
+  routerLoss,
+  splitBrain,
+  traceroute,
+];
