@@ -4,6 +4,7 @@ import type { Log } from '../base/log.ts';
 import { maxReported } from '../model/node-report-schema.ts';
 import type {
   NodeReportStatus,
+  ReportedDrain,
   ReportedKernel,
   ReportedSession,
 } from '../model/node-report-status.ts';
@@ -27,6 +28,7 @@ export interface Observed {
   /** All of ours in the kernel, as `ip route` would print them. */
   routes: readonly string[];
   sessions: readonly ReportedSession[];
+  drain: ReportedDrain['steps'];
   findings: readonly Finding[];
 }
 
@@ -41,6 +43,7 @@ export interface AgentStatusJson {
   since: string;
   kernel: ReportedKernel & { routes: readonly string[] };
   sessions: readonly ReportedSession[];
+  drain?: ReportedDrain;
   findings: readonly Finding[];
 }
 
@@ -91,7 +94,7 @@ export class AgentStatus {
   /** Takes in what was seen, and gives it back as the NodeReport has it. */
   report(observed: Observed): NodeReportStatus {
     this.#observed = observed;
-    const { owned, use, kernel, sessions, findings } = observed;
+    const { owned, use, kernel, sessions, drain, findings } = observed;
     const { isReady, reason, detail } = this.#state;
     const condition: Condition = {
       type: 'Ready',
@@ -123,6 +126,8 @@ export class AgentStatus {
         ...session,
         announced: announced.slice(0, maxReported),
       })),
+      // A merge patch leaves alone what it does not name: the end of a drain has to be said.
+      drain: drain.length === 0 ? null : { steps: drain },
       findings: findings
         .slice(0, maxReported)
         .map(({ reason: word, cidr, detail: text }) => ({ reason: word, cidr, detail: text })),
@@ -144,6 +149,7 @@ export class AgentStatus {
       since: this.#since,
       kernel: { ...kernel, routes: this.#observed?.routes ?? [] },
       sessions: this.#observed?.sessions ?? [],
+      ...(this.#observed?.drain.length ? { drain: { steps: this.#observed.drain } } : {}),
       findings: this.#observed?.findings ?? [],
     };
   }

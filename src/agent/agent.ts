@@ -57,6 +57,7 @@ import { type AgentState, AgentStatus } from './agent-status.ts';
 import { Announcer, type AnnouncerOptions } from './announcer.ts';
 import { waitForResources } from './await-resources.ts';
 import { ClusterCopies } from './cluster-copies.ts';
+import { Drain } from './drain.ts';
 import type { DurableFiles } from './durable-files.ts';
 import type { Knowledge } from './knowledge.ts';
 import { MemoryFile } from './memory-file.ts';
@@ -64,7 +65,7 @@ import { NodeConditionWriter } from './node-condition.ts';
 import { ReportWriter } from './report-writer.ts';
 import { type KeptRoutes, RouteKeeper, tunnelDevice } from './route-keeper.ts';
 
-export interface AgentOptions extends Pick<AnnouncerOptions, 'hasRestarted'> {
+export interface AgentOptions extends Pick<AnnouncerOptions, 'hasRestarted' | 'receivedFrom'> {
   client: KubeClient;
   kernel: Kernel;
   book: AddressBook;
@@ -102,7 +103,7 @@ export class Agent {
   #blocksText = '';
   #useText = '';
   #ticks = 0;
-  #leavingSinceMs: number | undefined;
+  readonly #drain: Drain;
   /** Own blocks that were announced, with the time until which they keep their route. */
   #lingering = new Map<string, { prefix: Prefix; untilMs: number }>();
   #findings = '';
@@ -132,8 +133,11 @@ export class Agent {
     this.#announcer = new Announcer({
       openSpeaker: (evidence) => options.openSpeaker({ evidence, onChange }),
       hasRestarted: options.hasRestarted,
+      ...(options.receivedFrom === undefined ? {} : { receivedFrom: options.receivedFrom }),
+      clock,
       log,
     });
+    this.#drain = new Drain(clock, settings.drainGraceMs);
     this.#reports = new ReportWriter({ client, log, random, everyMs: reportEveryMs });
     this.#condition = new NodeConditionWriter({ client, nodeName, clock, log });
     this.#retry = new Backoff({ baseMs: 200, capMs: 10_000, random });
@@ -328,7 +332,7 @@ export class Agent {
     this.status.set(state);
     this.#condition.declare(state);
     await this.#report(knowledge, kept, all, isSaved ? this.#releases : [], demand ?? {});
-    if (!this.#announcer.isInSync) this.#touchAfter(200);
+    if (!this.#announcer.isInSync || this.#drain.isUnderWay) this.#touchAfter(100);
   }
 
   #setBlocks({ truth }: Knowledge): void {
@@ -377,18 +381,12 @@ export class Agent {
 
   /** Asked to leave, it first tells the routers to look elsewhere, then takes the routes back. */
   #leaving(isAsked: boolean): { isGraceful: boolean; isLeaving: boolean } {
-    const { clock, settings, log } = this.#o;
-    if (!isAsked) {
-      this.#leavingSinceMs = undefined;
-      return { isGraceful: false, isLeaving: false };
+    const before = this.#drain.steps.length;
+    const decided = this.#drain.next(isAsked, this.#announcer.delivery());
+    for (const { step, detail } of this.#drain.steps.slice(before)) {
+      this.#o.log.info({ reason: 'Draining', step }, detail);
     }
-    const nowMs = clock.monotonicMs();
-    if (this.#leavingSinceMs === undefined) {
-      this.#leavingSinceMs = nowMs;
-      this.#touchAfter(settings.drainGraceMs);
-      log.info({ reason: 'Draining' }, 'the routers are asked to look for other ways');
-    }
-    return { isGraceful: true, isLeaving: nowMs - this.#leavingSinceMs >= settings.drainGraceMs };
+    return decided;
   }
 
   /** What the routers still send here must not fall through to the default route and back. */
@@ -444,6 +442,7 @@ export class Agent {
       },
       routes: routes.map((route) => routeText(route)).sort(),
       sessions: this.#announcer.sessions(),
+      drain: this.#drain.steps,
       findings,
     });
     // Without its Node a report has no owner, and would outlive everybody.

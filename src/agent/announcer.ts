@@ -2,16 +2,20 @@
  * Tells the routers, and knows how to leave them. What is announced comes from
  * plan/desired-announcements; here it is only handed to the speaker.
  */
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Announcement } from '../bgp/announcement.ts';
 import type { PeerSettings } from '../bgp/peer-settings.ts';
 import type { RestartEvidence } from '../bgp/session-negotiation.ts';
+import type { AnnouncedRoute } from '../bgp/speaker.ts';
 import type { PeerView } from '../bgp/speaker-peer.ts';
 import type { ReportedSession } from '../model/node-report-status.ts';
 import { type Family, families } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { DesiredAnnouncement } from '../plan/desired-announcements.ts';
 import type { NodePeer } from '../plan/node-peers.ts';
+import type { Delivery } from './drain.ts';
+import { SessionDiary } from './session-diary.ts';
 
 /** The part of the Speaker that is used here. */
 export interface SpeakerHands {
@@ -19,7 +23,7 @@ export interface SpeakerHands {
   setPeers(all: readonly PeerSettings[]): ReadonlyArray<{ name: string; reason: string }>;
   set(all: readonly Announcement[]): ReadonlyArray<{ announcement: Announcement; reason: string }>;
   peers(): PeerView[];
-  announcedTo(name: string): { prefix: string; nextHop: string }[];
+  announcedTo(name: string): readonly AnnouncedRoute[];
   close(how: 'restart' | 'drain', words?: string): Promise<void>;
 }
 
@@ -27,6 +31,9 @@ export interface AnnouncerOptions {
   openSpeaker: (evidence: () => RestartEvidence) => SpeakerHands;
   /** Whether an earlier run was alive so recently that the routers still keep its routes. */
   hasRestarted: () => boolean;
+  /** How many prefixes a peer has told us. */
+  receivedFrom?: (peer: string, family: Family) => number;
+  clock: Clock;
   log: Log;
 }
 
@@ -37,9 +44,11 @@ export class Announcer {
   /** Not those of Services: the nodes' own rules carry them, whether we run or not. */
   #announcedBlocks: readonly DesiredAnnouncement[] = [];
   #complaints = '';
+  readonly #diary: SessionDiary;
 
   constructor(options: AnnouncerOptions) {
     this.#o = options;
+    this.#diary = new SessionDiary(options.clock);
     this.#speaker = options.openSpeaker(() => this.#evidence());
   }
 
@@ -74,14 +83,28 @@ export class Announcer {
   }
 
   sessions(): ReportedSession[] {
-    return this.#speaker.peers().map(({ name, address, asn, state, lastError }) => ({
-      peer: name,
-      address,
-      asn,
-      state,
-      ...(lastError === undefined ? {} : { lastError }),
-      announced: this.#speaker.announcedTo(name),
-    }));
+    return this.#speaker.peers().map((view) => {
+      const { name, address, asn, localAsn, state, lastError } = view;
+      const announced = this.#diary.dated(name, this.#speaker.announcedTo(name));
+      const establishedAt = this.#diary.establishedAt(name, view.uptimeSeconds);
+      return {
+        peer: name,
+        address,
+        asn,
+        localAsn,
+        state,
+        ...(establishedAt === undefined ? {} : { establishedAt }),
+        families: families
+          .filter((family) => view.families.includes(family))
+          .map((family) => ({
+            family,
+            received: this.#o.receivedFrom?.(name, family) ?? 0,
+            advertised: announced.filter(({ prefix }) => familyOf(prefix) === family).length,
+          })),
+        ...(lastError === undefined ? {} : { lastError }),
+        announced,
+      };
+    });
   }
 
   /** Whether some router has yet to hear the last word. */
@@ -89,6 +112,15 @@ export class Announcer {
     return this.#speaker
       .peers()
       .every(({ state, isInSync }) => state !== 'Established' || isInSync);
+  }
+
+  /** Of the routers that listen, how many have acknowledged what was declared last. */
+  delivery(): Delivery {
+    const up = this.#speaker.peers().filter(({ state }) => state === 'Established');
+    return {
+      routers: up.length,
+      acknowledged: up.filter(({ isDelivered }) => isDelivered).length,
+    };
   }
 
   close(how: 'restart' | 'drain'): Promise<void> {
@@ -100,9 +132,10 @@ export class Announcer {
     const wasKept = (family: Family) =>
       this.#announcedBlocks.every(
         ({ prefix }) =>
-          prefix.includes(':') !== (family === 'ipv6') ||
-          this.#kept.some((route) => route.toString() === prefix),
+          familyOf(prefix) !== family || this.#kept.some((route) => route.toString() === prefix),
       );
     return { hasRestarted: true, forwarding: families.filter(wasKept) };
   }
 }
+
+const familyOf = (prefix: string): Family => (prefix.includes(':') ? 'ipv6' : 'ipv4');

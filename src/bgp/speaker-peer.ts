@@ -25,6 +25,7 @@ export interface PeerView {
   readonly name: string;
   readonly address: string;
   readonly asn: number;
+  readonly localAsn: number;
   readonly state: SessionState | 'Refused';
   readonly uptimeSeconds: number | undefined;
   readonly lastError: string | undefined;
@@ -34,6 +35,8 @@ export interface PeerView {
   /** Prefixes the peer has been told, and whether anything is still waiting. */
   readonly announced: number;
   readonly isInSync: boolean;
+  /** In sync, and the peer's TCP has acknowledged it. */
+  readonly isDelivered: boolean;
   /** Prefixes that cannot be told to this peer, with the reason. */
   readonly unspeakable: Readonly<Record<string, string>>;
 }
@@ -147,6 +150,7 @@ export class SpeakerPeer {
       name: this.peer.name,
       address: this.peer.address,
       asn: this.peer.asn,
+      localAsn: this.peer.localAsn,
       state: this.#session.state,
       uptimeSeconds: this.#session.uptimeSeconds,
       lastError: this.#session.lastError,
@@ -155,6 +159,7 @@ export class SpeakerPeer {
       counters: this.#session.counters,
       announced: this.#rib.announcedCount,
       isInSync: this.#negotiated !== undefined && this.#rib.isDone,
+      isDelivered: this.#negotiated !== undefined && this.isDelivered,
       unspeakable: Object.fromEntries(this.#rib.unspeakable),
     };
   }

@@ -33,8 +33,8 @@ describe('a speaker', () => {
     await begin();
     pair.speaker.set([a, { prefix: 'fd00::/64' }]);
     await holds(aHeld, 'fd00::/64 via 2001:db8::1');
-    expect(pair.speaker.announcedTo('router')).toEqual([
-      { prefix: '10.0.0.0/24', nextHop: '127.0.0.1' },
+    expect(pair.speaker.announcedTo('router')).toMatchObject([
+      { prefix: '10.0.0.0/24', nextHop: '127.0.0.1', attributes: { origin: 'igp' } },
       { prefix: 'fd00::/64', nextHop: '2001:db8::1' },
     ]);
     pair.speaker.set([b]);

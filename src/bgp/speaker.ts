@@ -35,6 +35,7 @@ import { type PeerEvents, type PeerView, SpeakerPeer } from './speaker-peer.ts';
 import { refuseTransport } from './transport/dial.ts';
 import type { ListenTarget } from './transport/listen.ts';
 import type { NativeSocketsResult } from './transport/native-sockets.ts';
+import type { PathAttributes } from './wire/message.ts';
 import { ceaseSubcode } from './wire/notification.ts';
 
 export interface SpeakerOptions extends PeerEvents {
@@ -53,7 +54,15 @@ export interface RefusedPeer {
   readonly name: string;
   readonly address: string;
   readonly asn: number;
+  readonly localAsn: number;
   readonly reason: string;
+}
+
+/** A prefix as one peer has been told it. */
+export interface AnnouncedRoute {
+  readonly prefix: string;
+  readonly nextHop: string;
+  readonly attributes: PathAttributes;
 }
 
 /** How long `close('drain')` waits for acknowledgements before it goes anyway. */
@@ -154,6 +163,7 @@ export class Speaker {
         counters: undefined,
         announced: 0,
         isInSync: false,
+        isDelivered: false,
         unspeakable: {},
       }),
     );
@@ -161,12 +171,13 @@ export class Speaker {
   }
 
   /** What a peer has been told so far, prefix by prefix. */
-  announcedTo(name: string): { prefix: string; nextHop: string }[] {
+  announcedTo(name: string): AnnouncedRoute[] {
     const peer = this.#peers.get(name);
     if (peer === undefined) return [];
     return [...peer.announced()].map(({ prefix, rendered }) => ({
       prefix,
       nextHop: rendered.nextHops[0] ?? '',
+      attributes: rendered.attributes,
     }));
   }
 
@@ -224,8 +235,8 @@ export class Speaker {
   }
 
   #refusePeer(settings: PeerSettings, reason: string): void {
-    const { address, asn } = settings;
-    this.#refusedPeers.push({ name: settings.name ?? address, address, asn, reason });
+    const { address, asn, localAsn } = settings;
+    this.#refusedPeers.push({ name: settings.name ?? address, address, asn, localAsn, reason });
     this.#world.log.error({ peer: settings.name ?? address, reason }, 'peer refused');
   }
 

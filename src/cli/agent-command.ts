@@ -15,6 +15,8 @@ import { HttpServer } from '../base/http-server.ts';
 import { jsonLog, type LogLevel, logLevels } from '../base/json-log.ts';
 import { Metrics } from '../base/metrics.ts';
 import { registerProcessMetrics } from '../base/process-metrics.ts';
+import { ReceivedRoutes } from '../bgp/received-routes.ts';
+import { wireFamily } from '../bgp/session-negotiation.ts';
 import { Speaker } from '../bgp/speaker.ts';
 import type { ListenTarget } from '../bgp/transport/listen.ts';
 import type { Kernel } from '../kernel/kernel.ts';
@@ -154,6 +156,8 @@ async function runAgent(flags: AgentFlags): Promise<void> {
   const startedMs = clock.wallMs();
   const wasAlive = mark.wasAliveWithin(defaultGracefulRestartSeconds, startedMs);
   mark.keepYoung(15_000);
+  // Counted for people; nothing follows from it.
+  const received = new ReceivedRoutes();
   agent = new Agent({
     client,
     kernel,
@@ -164,9 +168,17 @@ async function runAgent(flags: AgentFlags): Promise<void> {
         listen: bgpListen,
         evidence,
         world: { log },
-        onUp: onChange,
-        onDown: onChange,
+        onUpdate: received.events.onUpdate,
+        onUp: (peer, negotiated) => {
+          received.events.onUp(peer, negotiated);
+          onChange();
+        },
+        onDown: (peer, end) => {
+          received.events.onDown(peer, end);
+          onChange();
+        },
       }),
+    receivedFrom: (peer, family) => received.ribOf(peer)?.sizeOf(wireFamily(family)) ?? 0,
     // RFC 4724 §4.1: after the restart time nobody keeps our routes any more.
     hasRestarted: () =>
       wasAlive && clock.wallMs() - startedMs <= defaultGracefulRestartSeconds * 1000,

@@ -1,11 +1,15 @@
 import { type Command, Option } from 'commander';
 import { jsonLog, type LogLevel, logLevels } from '../base/json-log.ts';
+import { registerBgpPeers } from './bgp-peers-command.ts';
+import { registerBgpRoutes } from './bgp-routes-command.ts';
 import type { Door } from './door.ts';
 import { stopOnSignals } from './stop-signals.ts';
 
-/** `cadastre bgp …`: the speaker and the codec, without Kubernetes. */
+/** `cadastre bgp …`: what nodes tell their routers; and the speaker and the codec by themselves. */
 export function registerBgp(program: Command, door: Door): void {
-  const bgp = program.command('bgp').description('speak BGP, and read it');
+  const bgp = program.command('bgp').description('sessions and routes; speak BGP, and read it');
+  registerBgpPeers(bgp, door);
+  registerBgpRoutes(bgp, door);
   registerDecode(bgp, door);
   registerSpeak(bgp, door);
 }

@@ -2,11 +2,14 @@ import { type BlockLog, readHistory } from '../model/block-history.ts';
 import { type CiliumNode, readCiliumNode } from '../model/cilium-node.ts';
 import { type Pool, readPool } from '../model/ip-pool.ts';
 import { apiVersion, group as cadastreGroup } from '../model/keys.ts';
+import { type LoadBalancerPool, readLoadBalancerPool } from '../model/load-balancer-pool.ts';
 import { type ClusterNode, readNode } from '../model/node.ts';
 import { type Block, readBlock } from '../model/node-block.ts';
 import { type NodeMigration, readMigration } from '../model/node-migration.ts';
 import { type NodeReport, readNodeReport } from '../model/node-report.ts';
+import type { NodeReportStatus } from '../model/node-report-status.ts';
 import type { KubeObject } from '../model/object.ts';
+import { readServiceAddress, type ServiceAddress } from '../model/service-address.ts';
 import { networksOf } from '../operator/service-networks.ts';
 import type { NamedNetwork } from '../plan/pool-set.ts';
 import { shapeProblems } from './object-shape.ts';
@@ -23,6 +26,10 @@ export interface ClusterView {
   pools: Pool[];
   blocks: Block[];
   reports: NodeReport[];
+  /** What the agents saw, as far as it is there. */
+  reportStatuses: Array<{ node: string; status: Partial<NodeReportStatus> }>;
+  servicePools: LoadBalancerPool[];
+  serviceAddresses: ServiceAddress[];
   ciliumNodes: CiliumNode[];
   serviceNetworks: NamedNetwork[];
   /** Read from a cluster only by who asks for it. */
@@ -43,6 +50,8 @@ const groups = {
   IPPool: cadastreGroup,
   NodeBlock: cadastreGroup,
   NodeReport: cadastreGroup,
+  LoadBalancerPool: cadastreGroup,
+  ServiceAddress: cadastreGroup,
   BlockHistory: cadastreGroup,
   NodeMigration: cadastreGroup,
   CiliumNode: 'cilium.io',
@@ -73,6 +82,9 @@ export function emptyView(origin: string): ClusterView {
     pools: [],
     blocks: [],
     reports: [],
+    reportStatuses: [],
+    servicePools: [],
+    serviceAddresses: [],
     ciliumNodes: [],
     serviceNetworks: [],
     history: [],
@@ -87,6 +99,9 @@ export function addView(view: ClusterView, more: ClusterView): void {
   view.pools = view.pools.concat(more.pools);
   view.blocks = view.blocks.concat(more.blocks);
   view.reports = view.reports.concat(more.reports);
+  view.reportStatuses = view.reportStatuses.concat(more.reportStatuses);
+  view.servicePools = view.servicePools.concat(more.servicePools);
+  view.serviceAddresses = view.serviceAddresses.concat(more.serviceAddresses);
   view.ciliumNodes = view.ciliumNodes.concat(more.ciliumNodes);
   view.serviceNetworks = view.serviceNetworks.concat(more.serviceNetworks);
   view.history = view.history.concat(more.history);
@@ -125,7 +140,23 @@ function readInto(view: ClusterView, kind: ViewedKind, object: KubeObject): stri
     }
     case 'NodeReport':
       view.reports.push(readNodeReport(object));
+      view.reportStatuses.push({
+        node: object.metadata?.name ?? '',
+        status: (object.status ?? {}) as Partial<NodeReportStatus>,
+      });
       return [];
+    case 'LoadBalancerPool': {
+      const read = readLoadBalancerPool(object);
+      if (read.kind === 'malformed') return [...read.problems];
+      view.servicePools.push(read.pool);
+      return [];
+    }
+    case 'ServiceAddress': {
+      const read = readServiceAddress(object);
+      if (read === undefined) return ['spec.address is no IP address'];
+      view.serviceAddresses.push(read);
+      return [];
+    }
     case 'BlockHistory':
       view.history.push(...readHistory(object));
       return [];

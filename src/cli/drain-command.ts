@@ -73,18 +73,29 @@ async function follow(
 ): Promise<boolean> {
   const deadlineMs = door.clock.monotonicMs() + withinMs;
   const told = new Set<string>();
+  const tell = (line: string) => {
+    if (!told.has(line)) door.say(line);
+    told.add(line);
+  };
   do {
-    const sessions = (await readReport(client, node))?.sessions ?? [];
-    const up = sessions.filter(({ state }) => state === 'Established');
-    const isDone = ({ announced }: (typeof up)[number]) => announced.length > 0 === isUndo;
-    for (const session of up.filter(isDone)) {
-      if (told.has(session.peer)) continue;
-      told.add(session.peer);
-      const { peer, address, announced } = session;
-      const what = announced.map(({ prefix }) => prefix).join(', ');
-      door.say(`${peer} (${address}): ${isUndo ? `told of ${what}` : 'everything withdrawn'}`);
+    const report = await readReport(client, node);
+    const up = (report?.sessions ?? []).filter(({ state }) => state === 'Established');
+    const steps = report?.drain?.steps ?? [];
+    if (!isUndo) {
+      for (const { step, detail } of steps.filter((one) => one.step !== 'Asked')) {
+        tell(`${step}: ${detail}`);
+      }
+      if (steps.some(({ step }) => step === 'Withdrawn')) {
+        for (const { peer, address } of up) tell(`${peer} (${address}): everything withdrawn`);
+        return true;
+      }
+    } else if (report !== undefined && steps.length === 0) {
+      const isTold = ({ announced }: (typeof up)[number]) => announced.length > 0;
+      for (const { peer, address, announced } of up.filter(isTold)) {
+        tell(`${peer} (${address}): told of ${announced.map(({ prefix }) => prefix).join(', ')}`);
+      }
+      if (up.length > 0 && up.every(isTold)) return true;
     }
-    if (sessions.length > 0 && up.length > 0 && up.every(isDone)) return true;
     await pause(500);
   } while (door.clock.monotonicMs() < deadlineMs);
   return false;

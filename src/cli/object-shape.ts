@@ -140,6 +140,29 @@ const shapes: Record<ViewedKind, Check> = {
       neededAddresses: fields({ ipv4: count, ipv6: count }),
       releases: listOf(fields({ cidr: text, uid: text })),
     }),
+    status: fields({
+      blocks: listOf(fields({ cidr: text, pods: count })),
+      sessions: listOf(
+        fields({
+          peer: text,
+          address: text,
+          state: text,
+          establishedAt: time,
+          families: listOf(fields({ family: text, received: count, advertised: count })),
+          announced: listOf(fields({ prefix: text, nextHop: text, since: time })),
+        }),
+      ),
+    }),
+  }),
+  // readLoadBalancerPool judges the values.
+  LoadBalancerPool: fields({ metadata, spec: fields({ addresses: listOf(text) }) }),
+  ServiceAddress: fields({
+    metadata,
+    spec: fields({
+      address: text,
+      pool: text,
+      service: fields({ namespace: text, name: text, uid: text }),
+    }),
   }),
   BlockHistory: fields({
     metadata,

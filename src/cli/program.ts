@@ -23,6 +23,7 @@ const commands: Record<string, () => Promise<Register>> = {
   doctor: async () => (await import('./doctor-command.ts')).registerDoctor,
   whatif: async () => (await import('./whatif-command.ts')).registerWhatIf,
   explain: async () => (await import('./explain-command.ts')).registerExplain,
+  ipam: async () => (await import('./ipam-command.ts')).registerIpam,
   bgp: async () => (await import('./bgp-command.ts')).registerBgp,
   lab: async () => (await import('./lab-command.ts')).registerLab,
 };

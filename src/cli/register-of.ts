@@ -49,6 +49,8 @@ const malformedReasons = {
   NodeReport: 'MalformedHolding',
   IPPool: 'MalformedPool',
   ServiceCIDR: 'MalformedPool',
+  LoadBalancerPool: 'MalformedPool',
+  ServiceAddress: 'MalformedBlock',
   NodeBlock: 'MalformedBlock',
   BlockHistory: 'MalformedBlock',
   NodeMigration: 'MalformedBlock',

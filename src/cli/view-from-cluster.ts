@@ -7,10 +7,12 @@ import {
   blockHistories,
   ciliumNodes,
   ipPools,
+  loadBalancerPools,
   nodeBlocks,
   nodeMigrations,
   nodeReports,
   nodes,
+  serviceAddresses,
   serviceCidrs,
 } from '../model/resources.ts';
 import {
@@ -35,7 +37,12 @@ const resources: readonly Resource[] = [
 ];
 
 /** What only few commands ask for. */
-const extras = { history: blockHistories, migrations: nodeMigrations } as const;
+const extras = {
+  history: blockHistories,
+  migrations: nodeMigrations,
+  servicePools: loadBalancerPools,
+  serviceAddresses,
+} as const;
 export type Extra = keyof typeof extras;
 
 /**

@@ -50,11 +50,35 @@ export const nodeReportStatus: Schema = {
         peer: text(),
         address: text(45),
         asn: count,
+        localAsn: count,
         state: text(32),
+        establishedAt: { type: 'string', format: 'date-time' },
+        families: list(
+          2,
+          object(['family'], { family: text(4), received: count, advertised: count }),
+        ),
         lastError: text(1024),
-        announced: list(maxReported, object(['prefix'], { prefix: text(43), nextHop: text(45) })),
+        announced: list(
+          maxReported,
+          object(['prefix'], {
+            prefix: text(43),
+            nextHop: text(45),
+            since: { type: 'string', format: 'date-time' },
+            attributes: text(1024),
+          }),
+        ),
       }),
     ),
+    drain: object([], {
+      steps: list(
+        8,
+        object(['step', 'at'], {
+          step: text(32),
+          at: { type: 'string', format: 'date-time' },
+          detail: text(1024),
+        }),
+      ),
+    }),
     findings: list(
       maxReported,
       object(['reason', 'detail'], { reason: text(64), cidr: text(43), detail: text(1024) }),

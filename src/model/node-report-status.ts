@@ -1,4 +1,5 @@
 /** What an agent saw and did, as its NodeReport tells the doctor and people. */
+import type { Family } from '../net/family.ts';
 import type { Condition } from './object.ts';
 
 export interface NodeReportStatus {
@@ -7,6 +8,8 @@ export interface NodeReportStatus {
   blocks: ReportedBlock[];
   kernel: ReportedKernel;
   sessions: ReportedSession[];
+  /** Absent or null unless the node is asked to leave. */
+  drain?: ReportedDrain | null;
   findings: Array<{ reason: string; cidr: string; detail: string }>;
   conditions: Condition[];
 }
@@ -34,7 +37,36 @@ export interface ReportedSession {
   peer: string;
   address: string;
   asn: number;
+  localAsn?: number;
   state: string;
+  /** Absent unless it is. */
+  establishedAt?: string;
+  /** What both sides agreed to speak of. */
+  families?: ReportedFamily[];
   lastError?: string;
-  announced: Array<{ prefix: string; nextHop: string }>;
+  announced: ReportedRoute[];
 }
+
+export interface ReportedFamily {
+  family: Family;
+  /** Prefixes that the router told us; we use none of them. */
+  received: number;
+  advertised: number;
+}
+
+export interface ReportedRoute {
+  prefix: string;
+  nextHop: string;
+  since?: string;
+  /** Path, preference and communities, as people read them. */
+  attributes?: string;
+}
+
+/** How far the node has come in taking its routes back, step by step. */
+export interface ReportedDrain {
+  /** In the order in which they were reached. */
+  steps: Array<{ step: DrainStep; at: string; detail: string }>;
+}
+
+export const drainSteps = ['Asked', 'GracefulShutdown', 'Acknowledged', 'Withdrawn'] as const;
+export type DrainStep = (typeof drainSteps)[number];

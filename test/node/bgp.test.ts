@@ -161,6 +161,47 @@ test('the address of a Service is announced by every node, or by those that can 
   await eventually(async () => expect(await waysTo('10.6.0.2/32')).toEqual([]));
 });
 
+test('the commands tell sessions, routes and addresses, on the node and from afar', async () => {
+  const program = await cadastreProgram();
+  const tell = async (...words: string[]) =>
+    JSON.parse((await run(process.execPath, [program, ...words, '-o', 'json'])).stdout);
+  const here = `--socket=${site.agents.a.socket}`;
+  const afar = `--kubeconfig=${cluster.api.kubeconfigPath}`;
+  const [block] = (await cluster.blocks()).filter(({ spec }) => spec.node?.name === 'a');
+  const { cidr } = block!.spec;
+
+  const own = await tell('bgp', 'peers', here);
+  const up = { localAsn: 64513, asn: 64524, state: 'Established' };
+  expect(own.sessions).toMatchObject([{ node: 'a', peer: 'rack-94', ...up }]);
+  expect(own.sessions[0].families[0]).toEqual({ family: 'ipv4', received: 0, advertised: 2 });
+  const { routes } = await tell('bgp', 'routes', here);
+  const prefixes = routes.map(({ prefix }: { prefix: string }) => prefix);
+  expect(prefixes.sort()).toEqual([cidr, '10.6.0.0/32'].sort());
+  expect(routes[0]).toMatchObject({ nextHop: hosts.a.address, attributes: 'AS path 64513' });
+  // The reports are written at a bounded rate.
+  await eventually(async () => {
+    const { sessions } = await tell('bgp', 'peers', afar);
+    const seen = sessions.map(({ node, state }: Record<string, string>) => `${node} ${state}`);
+    expect(seen).toEqual(['a Established', 'b Established', 'c Established']);
+    const all = await tell('bgp', 'routes', '10.6.0.0/32', afar);
+    expect(all.routes).toHaveLength(3);
+  });
+
+  const { usage } = await tell('ipam', 'show', here);
+  // The gateway and the one pod.
+  expect(usage).toMatchObject([{ grouping: 'Block', cidr, total: '254', inUse: '2', node: 'a' }]);
+  const whose = await tell('ipam', 'show', site.pods.a.ipv4, here);
+  expect(whose).toMatchObject({ isHeld: true, attributes: { ifname: 'eth0' } });
+  const flags = ['--ipam=cluster-pool', '--cluster-pool-ipv4-cidr=10.5.112.0/21', afar];
+  // No operator runs: the address of the Service that ended is still registered.
+  await eventually(async () =>
+    expect((await tell('ipam', 'show', ...flags)).usage).toMatchObject([
+      { grouping: 'IP Pool', cidr: '10.5.112.0/21', inUse: '3' },
+      { grouping: 'LB Pool', cidr: '10.6.0.0/28', inUse: '3' },
+    ]),
+  );
+});
+
 test('an update of all agents loses no packet across the router, nor does kill -9', async () => {
   const { a, c } = site.pods;
   const register = await owned();
@@ -185,7 +226,12 @@ test('cadastre drain takes the routes of that node back, and only those', async 
     const args = [await cadastreProgram(), 'drain', 'c', kubeconfig, ...flags];
     return (await run(process.execPath, args)).stderr;
   };
-  expect(await drain()).toBe('c is asked to leave\nrack-83 (10.4.83.1): everything withdrawn\n');
+  expect(await drain()).toBe(`c is asked to leave
+GracefulShutdown: the routers are told to prefer every other way
+Acknowledged: by 1 of 1 router
+Withdrawn: by 1 of 1 router
+rack-83 (10.4.83.1): everything withdrawn
+`);
   expect(await learned()).toEqual(others);
   expect(await waysTo('10.6.0.0/32')).toEqual(
     everyNode.filter((address) => address !== hosts.c.address),

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { Drain } from './drain.ts';
+
+const nobody = { routers: 0, acknowledged: 0 };
+
+function begin(graceMs = 5_000) {
+  let nowMs = 0;
+  const clock = { wallMs: () => nowMs, monotonicMs: () => nowMs };
+  const drain = new Drain(clock, graceMs);
+  return {
+    drain,
+    at: (ms: number, delivery = { routers: 2, acknowledged: 2 }, isAsked = true) => {
+      nowMs = ms;
+      return drain.next(isAsked, delivery);
+    },
+    steps: () => drain.steps.map(({ step, detail }) => `${step} ${detail}`),
+  };
+}
+
+test('nothing is withdrawn before every router has acknowledged, and had the grace', () => {
+  const { at, steps, drain } = begin();
+  expect(at(0, nobody, false)).toEqual({ isGraceful: false, isLeaving: false });
+  expect(drain.isUnderWay).toBe(false);
+  expect(at(10)).toEqual({ isGraceful: true, isLeaving: false });
+  expect(at(100, { routers: 2, acknowledged: 1 })).toEqual({ isGraceful: true, isLeaving: false });
+  expect(steps().at(-1)).toMatch(/^GracefulShutdown/);
+  expect(at(6_000, { routers: 2, acknowledged: 1 }).isLeaving).toBe(false);
+  expect(at(7_000).isLeaving).toBe(false);
+  expect(steps().at(-1)).toBe('Acknowledged by 2 of 2 routers');
+  expect(at(11_999).isLeaving).toBe(false);
+  expect(at(12_000)).toEqual({ isGraceful: true, isLeaving: true });
+  expect(at(12_100, { routers: 2, acknowledged: 1 }).isLeaving).toBe(true);
+  expect(drain.isUnderWay).toBe(true);
+  at(12_200);
+  expect(drain.isUnderWay).toBe(false);
+  expect(drain.steps.map(({ step }) => step)).toEqual([
+    'Asked',
+    'GracefulShutdown',
+    'Acknowledged',
+    'Withdrawn',
+  ]);
+});
+
+test('a router that never acknowledges is not waited for, and that is said', () => {
+  const { at, steps } = begin(1_000);
+  const half = { routers: 2, acknowledged: 1 };
+  at(0, half);
+  at(100, half);
+  at(10_000, half);
+  expect(steps().at(-1)).toBe('Acknowledged by 1 of 2 routers');
+  expect(at(11_000, half).isLeaving).toBe(true);
+});
+
+test('whoever changes his mind starts from the beginning the next time', () => {
+  const { at, drain } = begin(0);
+  at(0);
+  at(1);
+  at(2);
+  expect(at(3, nobody, false)).toEqual({ isGraceful: false, isLeaving: false });
+  expect(drain.steps).toEqual([]);
+  expect(at(4)).toEqual({ isGraceful: true, isLeaving: false });
+});

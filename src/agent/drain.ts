@@ -1,0 +1,84 @@
+import type { Clock } from '../base/clock.ts';
+import type { DrainStep, ReportedDrain } from '../model/node-report-status.ts';
+
+/** How many routers there are to tell, and how many have acknowledged the last word. */
+export interface Delivery {
+  routers: number;
+  acknowledged: number;
+}
+
+/** A router that does not acknowledge within this time is not waited for: its session will end. */
+const patienceMs = 10_000;
+
+/**
+ * Leaving, step by step (RFC 8326):
+ *
+ *   Asked             the Node carries the annotation
+ *   GracefulShutdown  the routers are told to prefer every other way
+ *   Acknowledged      all of them have it, by the word of their TCP; the grace begins
+ *   Withdrawn         everything is taken back, and they have that, too
+ *
+ * Nothing is withdrawn before every router has had the grace to move its traffic.
+ */
+export class Drain {
+  readonly #clock: Clock;
+  readonly #graceMs: number;
+  #steps: ReportedDrain['steps'] = [];
+  #askedMs = 0;
+  #acknowledgedMs: number | undefined;
+  #isTold = false;
+  #isLeaving = false;
+
+  constructor(clock: Clock, graceMs: number) {
+    this.#clock = clock;
+    this.#graceMs = graceMs;
+  }
+
+  /** What is to be declared now; `delivery` is of what was declared last. */
+  next(isAsked: boolean, delivery: Delivery): { isGraceful: boolean; isLeaving: boolean } {
+    if (!isAsked) {
+      this.#steps = [];
+      this.#acknowledgedMs = undefined;
+      this.#isTold = this.#isLeaving = false;
+      return { isGraceful: false, isLeaving: false };
+    }
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#steps.length === 0) {
+      this.#askedMs = nowMs;
+      this.#note('Asked', 'the node is asked to leave');
+    } else if (this.#isLeaving) {
+      if (isComplete(delivery)) this.#note('Withdrawn', `by ${wordsOf(delivery)}`);
+    } else if (this.#isTold) {
+      this.#note('GracefulShutdown', 'the routers are told to prefer every other way');
+      const isOutOfPatience = nowMs - this.#askedMs >= patienceMs;
+      if (this.#acknowledgedMs === undefined && (isComplete(delivery) || isOutOfPatience)) {
+        this.#acknowledgedMs = nowMs;
+        this.#note('Acknowledged', `by ${wordsOf(delivery)}`);
+      }
+      const sinceMs = this.#acknowledgedMs ?? Number.POSITIVE_INFINITY;
+      this.#isLeaving = nowMs - sinceMs >= this.#graceMs;
+    }
+    this.#isTold = true;
+    return { isGraceful: true, isLeaving: this.#isLeaving };
+  }
+
+  /** Whether it has to be looked at again soon. */
+  get isUnderWay(): boolean {
+    return this.#steps.length > 0 && this.#steps.at(-1)?.step !== 'Withdrawn';
+  }
+
+  get steps(): ReportedDrain['steps'] {
+    return this.#steps;
+  }
+
+  #note(step: DrainStep, detail: string): void {
+    if (this.#steps.some((one) => one.step === step)) return;
+    const at = new Date(this.#clock.wallMs()).toISOString();
+    this.#steps = [...this.#steps, { step, at, detail }];
+  }
+}
+
+const isComplete = ({ routers, acknowledged }: Delivery) => acknowledged >= routers;
+
+const wordsOf = ({ routers, acknowledged }: Delivery) =>
+  `${acknowledged} of ${routers} router${routers === 1 ? '' : 's'}`;
