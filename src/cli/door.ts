@@ -10,6 +10,8 @@ export interface Door {
   /** A line of words, to stderr. */
   say(line: string): void;
   readStdin(): Promise<Uint8Array>;
+  /** Asks a person; absent where none is. */
+  ask?(question: string): Promise<string>;
   readonly env: NodeJS.ProcessEnv;
   readonly clock: Clock;
   /** How wide a table may be. */
@@ -33,11 +35,22 @@ export function processDoor(): Door {
     write: (text) => void process.stdout.write(text),
     say: (line) => void process.stderr.write(`${line}\n`),
     readStdin,
+    ...(process.stdin.isTTY ? { ask } : {}),
     env: process.env,
     clock: systemClock,
     columns: Math.max(process.stdout.columns ?? 0, usualColumns),
     exitCode: 0,
   };
+}
+
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises');
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await lines.question(question);
+  } finally {
+    lines.close();
+  }
 }
 
 async function readStdin(): Promise<Uint8Array> {

@@ -24,6 +24,7 @@ const commands: Record<string, () => Promise<Register>> = {
   whatif: async () => (await import('./whatif-command.ts')).registerWhatIf,
   explain: async () => (await import('./explain-command.ts')).registerExplain,
   ipam: async () => (await import('./ipam-command.ts')).registerIpam,
+  migrate: async () => (await import('./migrate-command.ts')).registerMigrate,
   bgp: async () => (await import('./bgp-command.ts')).registerBgp,
   lab: async () => (await import('./lab-command.ts')).registerLab,
 };
@@ -69,7 +70,7 @@ function makeProgram(door: Door): Command {
     .addHelpText(
       'after',
       `
-Everything but the operator, the agent, cni and drain only looks, at a cluster or, with --from, at files.
+Everything but the operator, the agent, cni, drain and migrate apply or undo only looks, at a cluster or, with --from, at files.
 Data goes to stdout and words to stderr. Exit codes: 0 fine, 1 failed, 2 wrong usage.`,
     )
     .exitOverride();

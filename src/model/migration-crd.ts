@@ -41,6 +41,8 @@ export const nodeMigrationCrd = crd(
         },
         phase: { type: 'string', enum: migrationPhases },
         wasUnschedulable: { type: 'boolean' },
+        wasAnnounced: { type: 'boolean' },
+        undoUID: text('The uid of the Node that the way back begins with.', 128),
         hasReleased: {
           type: 'boolean',
           description: 'The old blocks were let go; the way back is a move of its own.',

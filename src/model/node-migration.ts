@@ -38,8 +38,12 @@ export interface NodeMigration extends Identity {
   method: MigrationMethod;
   phase: MigrationPhase;
   wasUnschedulable: boolean;
+  /** It had told routers of its blocks, so it is not back before it has again. */
+  wasAnnounced: boolean;
   /** The old blocks were let go: from here the way back is a way of its own. */
   hasReleased: boolean;
+  /** The uid of the Node that the way back begins with; empty before. */
+  undoUid: string;
   saved: SavedNode;
   step: string;
   message: string;
@@ -61,7 +65,9 @@ export function readMigration(object: KubeObject): NodeMigration {
     method: oneOf(spec.method, migrationMethods, 'release'),
     phase: oneOf(spec.phase, migrationPhases, 'Moving'),
     wasUnschedulable: spec.wasUnschedulable === true,
+    wasAnnounced: spec.wasAnnounced === true,
     hasReleased: spec.hasReleased === true,
+    undoUid: typeof spec.undoUID === 'string' ? spec.undoUID : '',
     saved: {
       node: saved.node ?? {},
       ...(saved.ciliumPodCIDRs === undefined
@@ -88,7 +94,9 @@ export function writeMigration(migration: NewMigration): KubeObject {
       method,
       phase,
       wasUnschedulable: migration.wasUnschedulable,
+      wasAnnounced: migration.wasAnnounced,
       hasReleased: migration.hasReleased,
+      ...(migration.undoUid === '' ? {} : { undoUID: migration.undoUid }),
       saved: {
         node: saved.node,
         ...(saved.ciliumPodCidrs === undefined ? {} : { ciliumPodCIDRs: saved.ciliumPodCidrs }),

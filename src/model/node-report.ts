@@ -21,6 +21,8 @@ export interface NodeReport extends Identity {
   releases: readonly BlockRelease[];
   /** Which prefix it has told which peers of; absent without a session. */
   announced?: ReadonlyMap<string, readonly string[]>;
+  /** Pods that live in its blocks. */
+  pods?: number;
 }
 
 export interface BlockRelease {
@@ -40,8 +42,10 @@ export function readNodeReport(object: KubeObject): NodeReport {
   }
   const releases: unknown[] = Array.isArray(spec.releases) ? spec.releases : [];
   const announced = readAnnounced(object.status);
+  const pods = readPods(object.status);
   return {
     ...(announced.size > 0 ? { announced } : {}),
+    ...(pods === undefined ? {} : { pods }),
     ...identityOf(object),
     nodeUid: typeof spec.nodeUID === 'string' ? spec.nodeUID : '',
     neededAddresses,
@@ -64,6 +68,12 @@ function readAnnounced(status: unknown): Map<string, readonly string[]> {
     }
   }
   return found;
+}
+
+function readPods(status: unknown): number | undefined {
+  const { blocks } = (status ?? {}) as Partial<NodeReportStatus>;
+  if (!Array.isArray(blocks)) return undefined;
+  return blocks.reduce((sum, one) => sum + (typeof one?.pods === 'number' ? one.pods : 0), 0);
 }
 
 function isRelease(value: unknown): value is BlockRelease {

@@ -1,0 +1,267 @@
+/**
+ * Moving a running cluster to pools, node by node: what fits stays, who must move
+ * moves, a crash between any two steps is gone on from, and all of it can be undone.
+ */
+import { spawn } from 'node:child_process';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { runBuilt } from '../cli/built-command.ts';
+import { Cluster } from './cluster.ts';
+import { eventually } from './eventually.ts';
+import { cadastreProgram } from './operator-process.ts';
+
+let cluster: Cluster;
+let onCluster: string[];
+const migrations = '/apis/cadastre.dev/v1alpha1/nodemigrations';
+const reports = '/apis/cadastre.dev/v1alpha1/nodereports';
+const annotation = 'network.cilium.io/ipv4-pod-cidr';
+
+beforeAll(async () => {
+  cluster = await Cluster.start();
+  await cluster.registerCrds();
+  await cluster.registerCiliumNodes();
+  onCluster = ['--kubeconfig', cluster.api.kubeconfigPath];
+  await cluster.call('POST', '/api/v1/namespaces/default/serviceaccounts', {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name: 'default' },
+  });
+}, 120_000);
+
+afterAll(() => cluster?.stop());
+
+beforeEach(async () => {
+  await cluster.wipe();
+  for (const { metadata } of await cluster.list<{ metadata: { name: string } }>(migrations)) {
+    await cluster.must('DELETE', `${migrations}/${metadata.name}`);
+  }
+});
+
+interface Plan {
+  adopt: Array<{ node: string; blocks: Array<{ cidr: string }> }>;
+  moves: Array<{ node: string; from: string[]; method: string; to: Array<{ cidr: string }> }>;
+  refused: unknown[];
+}
+
+async function planNow(): Promise<Plan> {
+  const { stdout } = await runBuilt(['migrate', 'plan', ...onCluster, '-o', 'json']);
+  return JSON.parse(stdout) as Plan;
+}
+
+async function createPod(name: string, nodeName: string): Promise<void> {
+  await cluster.must('POST', '/api/v1/namespaces/default/pods', {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      nodeName,
+      terminationGracePeriodSeconds: 0,
+      automountServiceAccountToken: false,
+      containers: [{ name: 'c', image: 'none' }],
+    },
+  });
+}
+
+interface Whole {
+  metadata: { uid: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec: { podCIDRs?: string[]; unschedulable?: boolean };
+}
+
+async function ciliumBlocks(name: string): Promise<string[] | undefined> {
+  const found = (await cluster.ciliumNodes()).find(({ metadata }) => metadata.name === name);
+  return found?.spec?.ipam?.podCIDRs;
+}
+
+const wholeNode = async (name: string) => (await cluster.node(name)) as unknown as Whole;
+
+async function blocksOf(node: string, phase = 'Active'): Promise<string[]> {
+  return (await cluster.blocks())
+    .filter(({ spec }) => spec.node?.name === node && spec.phase === phase)
+    .map(({ spec }) => spec.cidr);
+}
+
+test('from podCIDRs of kube-controller-manager: what fits is adopted, the other moves, and can go back', async () => {
+  const rack = { rack: '83' };
+  await cluster.createNode('fits', { labels: rack, podCIDRs: ['10.83.0.0/24'] });
+  await cluster.createNode('strays', {
+    labels: { ...rack, keep: 'me' },
+    podCIDRs: ['10.99.0.0/24'],
+    addresses: ['192.168.0.7'],
+  });
+  await cluster.createCiliumNode('strays', ['10.99.0.0/24']);
+  await createPod('lodger', 'strays');
+  await cluster.createPool('rack-83', {
+    cidrs: ['10.83.0.0/16'],
+    blockSize: { ipv4: 24 },
+    nodeSelector: { matchLabels: rack },
+    cooldownSeconds: 0,
+  });
+  const plan = await planNow();
+  expect(plan.adopt.map(({ node }) => node)).toEqual(['fits']);
+  expect(plan.moves).toMatchObject([
+    { node: 'strays', from: ['10.99.0.0/24'], method: 'recreate', to: [{ cidr: '10.83.1.0/24' }] },
+  ]);
+  await cluster.leader(['--project=annotations,ciliumnode']);
+  await eventually(async () => expect(await blocksOf('fits')).toEqual(['10.83.0.0/24']));
+  const before = await wholeNode('strays');
+  const unasked = await runBuilt(['migrate', 'apply', 'strays', ...onCluster]);
+  expect([unasked.code, unasked.stderr.match(/Add --yes/)?.[0]]).toEqual([2, 'Add --yes']);
+  expect((await wholeNode('strays')).spec.unschedulable).toBeUndefined();
+
+  const applied = await runBuilt(['migrate', 'apply', 'strays', '--yes', ...onCluster]);
+  expect(applied.code, applied.stderr).toBe(0);
+  const after = await wholeNode('strays');
+  expect(after.metadata.uid).not.toBe(before.metadata.uid);
+  expect(after.metadata.labels).toMatchObject({ rack: '83', keep: 'me' });
+  expect(after.metadata.annotations?.[annotation]).toBe('10.83.1.0/24');
+  expect(after.spec).toEqual(expect.not.objectContaining({ unschedulable: true }));
+  expect(after.spec.podCIDRs).toBeUndefined();
+  expect(await blocksOf('strays')).toEqual(['10.83.1.0/24']);
+  await eventually(async () => expect(await ciliumBlocks('strays')).toEqual(['10.83.1.0/24']));
+  expect(await cluster.list('/api/v1/namespaces/default/pods')).toEqual([]);
+  expect((await planNow()).moves).toEqual([]);
+  const status = await runBuilt(['migrate', 'status', ...onCluster]);
+  expect(status.stdout).toMatch(/strays +Moved +10\.99\.0\.0\/24 +10\.83\.1\.0\/24/);
+  const again = await runBuilt(['migrate', 'apply', 'strays', '--yes', ...onCluster]);
+  expect([again.code, again.stderr]).toEqual([0, 'strays does not have to move.\n']);
+
+  const undone = await runBuilt(['migrate', 'undo', 'strays', '--yes', ...onCluster]);
+  expect(undone.code, undone.stderr).toBe(0);
+  const back = await wholeNode('strays');
+  expect(back.spec.podCIDRs).toEqual(['10.99.0.0/24']);
+  expect(back.spec.unschedulable).toBeUndefined();
+  expect(await blocksOf('strays')).toEqual([]);
+  expect(await ciliumBlocks('strays')).toEqual(['10.99.0.0/24']);
+  expect((await planNow()).moves.map(({ node }) => node)).toEqual(['strays']);
+}, 180_000);
+
+/** What an agent would do, as far as the register sees it: gives back what drains, tells what is its own. */
+function playAgent(node: string): () => Promise<void> {
+  let isPlaying = true;
+  const play = async () => {
+    const there = await cluster.call<Whole>('GET', `/api/v1/nodes/${node}`);
+    if (there.status !== 200) return;
+    const { uid, annotations } = there.body.metadata;
+    const own = (await cluster.blocks()).filter(
+      ({ spec }) => spec.node?.uid === uid && spec.phase !== 'Cooling',
+    );
+    const releases = own
+      .filter(({ spec }) => spec.phase === 'Draining')
+      .map(({ spec, metadata }) => ({ cidr: spec.cidr, uid: metadata.uid }));
+    const spec = { nodeUID: uid, releases };
+    const body = { apiVersion: 'cadastre.dev/v1alpha1', kind: 'NodeReport', spec };
+    const written = await cluster.call('PATCH', `${reports}/${node}`, { spec });
+    if (written.status === 404) {
+      await cluster.must('POST', reports, { ...body, metadata: { name: node } });
+    }
+    const isLeaving = annotations?.['cadastre.dev/drain'] === 'true';
+    const announced = isLeaving
+      ? []
+      : own.map((block) => ({ prefix: block.spec.cidr, nextHop: '192.168.0.7' }));
+    await cluster.must('PATCH', `${reports}/${node}/status`, {
+      status: {
+        blocks: own.map((block) => ({ cidr: block.spec.cidr, pods: 0 })),
+        sessions: [{ peer: 'tor1', address: '192.168.0.1', state: 'Established', announced }],
+      },
+    });
+  };
+  const loop = (async () => {
+    while (isPlaying) {
+      await play();
+      await new Promise((resolve) => setTimeout(resolve, 150));
+    }
+  })();
+  return async () => {
+    isPlaying = false;
+    await loop;
+  };
+}
+
+/** Runs the command and kills it as soon as it says something new; undefined when it came to its end. */
+async function killAtNextStep(args: string[], known: Set<string>): Promise<number | undefined> {
+  const program = await cadastreProgram();
+  const child = spawn(process.execPath, [program, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let text = '';
+  for await (const piece of child.stderr.setEncoding('utf8')) {
+    text += piece;
+    const [, step] = [...text.matchAll(/^moves: (\w+): /gm)].at(-1) ?? [];
+    if (step !== undefined && !known.has(step)) {
+      known.add(step);
+      child.kill('SIGKILL');
+    }
+  }
+  return child.exitCode === null && child.signalCode === null
+    ? new Promise((resolve) => child.on('exit', (code) => resolve(code ?? undefined)))
+    : (child.exitCode ?? undefined);
+}
+
+test('from another pool layout, with an agent, killed after every step: it arrives, and nothing is lost', async () => {
+  const pool = (rack: string, cidr: string) =>
+    cluster.createPool(`rack-${rack}`, {
+      cidrs: [cidr],
+      blockSize: { ipv4: 24 },
+      nodeSelector: { matchLabels: { rack } },
+      cooldownSeconds: 0,
+    });
+  await pool('1', '10.1.0.0/16');
+  await pool('2', '10.2.0.0/16');
+  await cluster.leader();
+  await cluster.createNode('moves', { labels: { rack: '1' }, addresses: ['192.168.0.7'] });
+  await eventually(async () => expect(await blocksOf('moves')).toEqual(['10.1.0.0/24']));
+  const stopAgent = playAgent('moves');
+  try {
+    await eventually(async () => {
+      await cluster.must('GET', `${reports}/moves`);
+    });
+    await cluster.patchNode('moves', { metadata: { labels: { rack: '2' } } });
+    await eventually(async () => {
+      expect((await planNow()).moves).toMatchObject([{ node: 'moves', method: 'release' }]);
+    });
+    const { uid } = (await wholeNode('moves')).metadata;
+    const steps = new Set<string>();
+    const args = ['migrate', 'apply', 'moves', '--yes', ...onCluster];
+    let code: number | undefined;
+    for (let turn = 0; turn < 15 && code === undefined; turn++) {
+      code = await killAtNextStep(args, steps);
+      expect((await wholeNode('moves')).metadata.uid).toBe(uid);
+    }
+    expect(code).toBe(0);
+    expect([...steps]).toEqual(expect.arrayContaining(['cordon', 'withdraw', 'release']));
+    expect(await blocksOf('moves')).toEqual(['10.2.0.0/24']);
+    const after = await wholeNode('moves');
+    expect(after.spec.unschedulable).toBeUndefined();
+    expect(after.metadata.annotations?.['cadastre.dev/drain']).toBeUndefined();
+    expect(after.metadata.annotations?.[annotation]).toBe('10.2.0.0/24');
+
+    const undone = await runBuilt(['migrate', 'undo', 'moves', '--yes', ...onCluster]);
+    expect(undone.code, undone.stderr).toBe(0);
+    expect(await blocksOf('moves')).toEqual(['10.1.0.0/24']);
+  } finally {
+    await stopAgent();
+  }
+}, 240_000);
+
+test('a move is taken back before anything was let go, and the node is as it was', async () => {
+  await cluster.createNode('strays', { podCIDRs: ['10.99.0.0/24'] });
+  await createPod('guarded', 'strays');
+  await cluster.must('PATCH', '/api/v1/namespaces/default/pods/guarded', {
+    metadata: { labels: { app: 'g' }, finalizers: ['test.example/hold'] },
+  });
+  await cluster.createPool('p', { cidrs: ['10.1.0.0/16'], blockSize: { ipv4: 24 } });
+  await cluster.leader();
+  const before = await wholeNode('strays');
+  const args = ['migrate', 'apply', 'strays', '--yes', '--timeout', '3', ...onCluster];
+  const late = await runBuilt(args);
+  expect(late.code).toBe(1);
+  expect(late.stderr).toMatch(/strays has not arrived within 3 s; it waits at "evict: 1 pods/);
+  expect((await wholeNode('strays')).spec.unschedulable).toBe(true);
+  const undone = await runBuilt(['migrate', 'undo', 'strays', '--yes', ...onCluster]);
+  expect(undone.code, undone.stderr).toBe(0);
+  const after = await wholeNode('strays');
+  expect(after.metadata.uid).toBe(before.metadata.uid);
+  expect(after.spec).toEqual(before.spec);
+  await cluster.must('PATCH', '/api/v1/namespaces/default/pods/guarded', {
+    metadata: { finalizers: null },
+  });
+}, 120_000);
