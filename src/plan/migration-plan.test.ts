@@ -23,7 +23,7 @@ function plan(objects: KubeObject[]): MigrationPlan {
 const rack = (name: string, cidr: string, more = {}) =>
   poolObject(`rack-${name}`, {
     cidrs: [cidr],
-    nodeSelector: { matchLabels: { rack: name } },
+    selector: { matchLabels: { rack: name } },
     ...more,
   });
 const inRack = (name: string, racks: string, podCIDRs: string[] = []) =>
