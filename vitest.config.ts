@@ -2,10 +2,15 @@ import { defineConfig } from 'vitest/config';
 import { suites } from './scripts/suites.mjs';
 
 /**
- * One project a suite. What touches real parts runs one file at a time, with
- * timeouts for a busy two-core machine.
+ * One project a suite. What touches real parts runs one file at a time, or as
+ * many as the suite says, with timeouts for a busy two-core machine.
  */
-const withRealParts = { fileParallelism: false, testTimeout: 120_000, hookTimeout: 120_000 };
+const withRealParts = (workers = 1) => ({
+  fileParallelism: workers > 1,
+  maxWorkers: workers,
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+});
 
 export default defineConfig({
   test: {
@@ -16,7 +21,7 @@ export default defineConfig({
           name: suite.name,
           include: suite.include ?? [],
           ...(suite.exclude === undefined ? {} : { exclude: [`**/*${suite.exclude}`] }),
-          ...(suite.usesRealParts ? withRealParts : {}),
+          ...(suite.usesRealParts ? withRealParts(suite.workers) : {}),
         },
       })),
   },

@@ -18,8 +18,10 @@ export interface Suite {
   include?: string[];
   /** files that end so belong to another suite */
   exclude?: string;
-  /** one file at a time, long timeouts */
+  /** long timeouts, one file at a time unless `workers` says more */
   usesRealParts?: boolean;
+  /** files at a time, where they mostly wait and share nothing */
+  workers?: number;
   needs?: Needs;
 }
 export const suites: Suite[];

@@ -35,6 +35,7 @@ export const suites = [
     what: 'stories on a real API server',
     include: ['test/world/**/*.test.ts'],
     usesRealParts: true,
+    workers: 2,
     needs: { kube: true },
   },
   {
@@ -74,6 +75,7 @@ export const suites = [
     what: 'sessions with real routers',
     include: ['test/interop/**/*.test.ts'],
     usesRealParts: true,
+    workers: 2,
     needs: {
       root: true,
       debian: ['iproute2', 'frr', 'bird2', 'gobgpd', 'openbgpd', 'exabgp'],

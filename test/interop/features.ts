@@ -74,8 +74,8 @@ export class FeatureColumn {
     if (!files.every((file) => existsSync(file))) return;
     const columns = files.map((file) => JSON.parse(readFileSync(file, 'utf8')) as Column);
     const page = join(root, 'docs/interop.md');
-    writeFileSync(`${page}.new`, render(columns));
-    renameSync(`${page}.new`, page);
+    writeFileSync(`${page}.${process.pid}`, render(columns));
+    renameSync(`${page}.${process.pid}`, page);
   }
 }
 

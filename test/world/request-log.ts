@@ -47,10 +47,14 @@ export class RequestLog {
     return this.#read().length;
   }
 
-  /** Writes of the operators since a mark, without the lease that they live by. */
+  /**
+   * Writes of the operators since a mark, without the lease that they live by and
+   * the history, which follows behind at a pace of its own.
+   */
   ofOperators(mark = 0): LoggedRequest[] {
+    const beside = ['leases', 'blockhistories'];
     return this.since(mark).filter(
-      ({ userAgent, resource }) => userAgent.startsWith('cadastre') && resource !== 'leases',
+      ({ userAgent, resource }) => userAgent.startsWith('cadastre') && !beside.includes(resource),
     );
   }
 
