@@ -228,6 +228,7 @@ export interface ReplayFlags {
   name?: string;
   routers?: Software;
   keep?: boolean;
+  patience: string;
   output: Format;
 }
 
@@ -252,6 +253,7 @@ function registerReplay(lab: Command, door: Door): void {
         'own',
       ]),
     )
+    .option('--patience <seconds>', 'how long a step may take to come to rest', '60')
     .option('--keep', 'leave the lab that was made for the story')
     .addOption(outputFlag())
     .addHelpText(

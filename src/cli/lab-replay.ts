@@ -31,6 +31,10 @@ export async function runReplay(
       remedy: `There are ${stories.map(({ name }) => name).join(', ')}.`,
     });
   }
+  const patience = Number(flags.patience);
+  if (!(patience > 0 && patience <= 3600)) {
+    throw new CadastreError('BAD_FLAG', `--patience=${flags.patience} is not within 1 to 3600`);
+  }
   const found = findLab(world, story, flags);
   const name = found ?? flags.name ?? story.name;
   const isOurs = found === undefined;
@@ -46,8 +50,11 @@ export async function runReplay(
     lab = isOurs ? await makeLab(world, story, name, flags) : Lab.open(world, name);
     if (isReachableFromOutside(lab.topology)) await reachEverybody(lab);
     if (isTable) door.write(`${story.name}: ${story.about}\n`);
-    const report = await replay(lab, story, (step, { nodes }) => {
-      if (isTable) door.write(stepText(step, nodes));
+    const report = await replay(lab, story, {
+      patienceMs: patience * 1000,
+      onStep: (step, nodes) => {
+        if (isTable) door.write(stepText(step, nodes));
+      },
     });
     await printAnswer(door, flags.output, {
       data: report,

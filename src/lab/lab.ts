@@ -210,10 +210,25 @@ export class Lab {
       'operator',
       `--kubeconfig=${this.kubeconfigPath}`,
       `--identity=${name}`,
-      `--listen=127.0.0.1:${9470 + index * 10}`,
+      `--listen=127.0.0.1:${operatorPort(index)}`,
       `--ipam=${ipam}`,
       ...pool,
     ]);
+  }
+
+  /** It knows everything that exists. Asked inside the control namespace, where `client()` has put us. */
+  async whenOperatorReady(index: number): Promise<void> {
+    const name = this.operatorName(index);
+    await this.client();
+    await eventually(
+      `${name} is ready`,
+      async () => {
+        const answer = await fetch(`http://127.0.0.1:${operatorPort(index)}/readyz`);
+        await answer.text();
+        return answer.ok ? true : undefined;
+      },
+      { why: () => this.processes.tail(name, 4) },
+    );
   }
 
   agentName(node: string): string {
@@ -249,6 +264,11 @@ export class Lab {
   run(machine: string, command: readonly string[], stdin?: string) {
     return runInside(this.namespace(machine), command, stdin === undefined ? {} : { stdin });
   }
+}
+
+/** Replicas share the control namespace. */
+function operatorPort(index: number): number {
+  return 9470 + index * 10;
 }
 
 function idsOf(user: string): { uid: number; gid: number } {

@@ -1,6 +1,6 @@
 /** What a story's expectations are judged by: values, taken from the world once and then fixed. */
 import type { HeldRoute } from '../routers/router.ts';
-import type { PingCount } from './ping-stream.ts';
+import type { PingCount } from './ping-tally.ts';
 import type { RouteEvent } from './route-watch.ts';
 
 export interface ObservedBlock {

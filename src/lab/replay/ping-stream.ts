@@ -1,28 +1,18 @@
-/**
- * Pings without end from one place to one address, twenty a second. What is
- * lost is told by sequence number: one that was sent and never answered. An
- * answer that comes late is an answer.
- */
+/** Pings without end from one place to one address, twenty a second. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { namespacePath } from '../namespaces.ts';
+import { type PingCount, PingTally, pingIntervalMs } from './ping-tally.ts';
 
-export interface PingCount {
-  readonly sent: number;
-  readonly lost: number;
-  /** The longest run of lost ones, as seconds. */
-  readonly longestSeconds: number;
-}
-
-export const pingIntervalMs = 50;
+/** Without an answer for longer than this it does not answer now; a busy machine is slow by less. */
+const freshMs = 500;
+/** Without an answer for so long it has fallen silent. */
+const silentMs = 2000;
 
 export class PingStream {
   readonly address: string;
   readonly #child: ChildProcess;
-  readonly #answered = new Set<number>();
-  #highest = 0;
-  #lastAnswerMs = 0;
-  #words = '';
+  readonly #tally = new PingTally();
   #isClosed = false;
 
   constructor(namespace: string, address: string) {
@@ -33,65 +23,37 @@ export class PingStream {
         `--net=${namespacePath(namespace)}`,
         ...['ping', '-n', '-O', '-i', String(pingIntervalMs / 1000), address],
       ],
-      { stdio: ['ignore', 'pipe', 'pipe'] },
+      { stdio: ['ignore', 'pipe', 'ignore'] },
     );
-    for (const stream of [this.#child.stdout!, this.#child.stderr!]) {
-      createInterface({ input: stream }).on('line', (line) => this.read(line));
-    }
+    createInterface({ input: this.#child.stdout! }).on('line', (line) =>
+      this.#tally.read(line, performance.now()),
+    );
     this.#child.on('error', () => {});
   }
 
-  /** One line of `ping`; `no answer yet` is said when the next one is sent. */
-  read(line: string): void {
-    const seq = Number(/icmp_seq=(\d+)/.exec(line)?.[1]);
-    if (Number.isNaN(seq)) {
-      if (line.startsWith('ping:')) this.#words = line;
-      return;
-    }
-    // The number on the wire has 16 bits; a story is shorter than an hour, but no matter.
-    const full = seq + Math.max(0, Math.round((this.#highest - seq) / 65536)) * 65536;
-    this.#highest = Math.max(this.#highest, full);
-    if (/bytes from /.test(line)) {
-      this.#answered.add(full);
-      this.#lastAnswerMs = performance.now();
-    } else if (line.startsWith('From ')) this.#words = line;
-  }
-
-  /** The number of the last one that is known to be sent. */
   get mark(): number {
-    return this.#highest;
+    return this.#tally.mark;
   }
 
-  get lastWords(): string {
-    return this.#words;
-  }
-
-  /** Answered a moment ago. */
   get isAnswering(): boolean {
-    return this.#lastAnswerMs > 0 && performance.now() - this.#lastAnswerMs < 500;
+    return (this.#tally.silentMs(performance.now()) ?? silentMs) < freshMs;
   }
 
-  /** It has been asked all the time and has said nothing for a while. */
+  /** It did answer once, and has not for a while. */
   get isSilent(): boolean {
-    return this.#lastAnswerMs > 0 && performance.now() - this.#lastAnswerMs > 2000;
+    return (this.#tally.silentMs(performance.now()) ?? 0) > silentMs;
   }
 
-  /** Sent after `from`, up to and with `to`. */
   count(from: number, to: number): PingCount {
-    let [lost, run, longest] = [0, 0, 0];
-    for (let seq = from + 1; seq <= to; seq++) {
-      if (this.#answered.has(seq)) run = 0;
-      else {
-        lost++;
-        run++;
-        longest = Math.max(longest, run);
-      }
+    return this.#tally.count(from, to);
+  }
+
+  /** So many are sent after `from`, or it has ended. */
+  async whenSent(from: number, atLeast: number): Promise<void> {
+    const deadline = performance.now() + 10_000;
+    while (this.mark - from < atLeast && !this.#isClosed && performance.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    return {
-      sent: Math.max(to - from, 0),
-      lost,
-      longestSeconds: (longest * pingIntervalMs) / 1000,
-    };
   }
 
   /** Nobody waits for an answer to a ping up to `to`, or has waited long enough. */

@@ -3,7 +3,7 @@ import type { Lab } from '../lab.ts';
 import type { HeldRoute } from '../routers/router.ts';
 import type { Software } from '../topology.ts';
 import type { Expectation, Observation } from './observation.ts';
-import type { PingCount } from './ping-stream.ts';
+import type { PingCount } from './ping-tally.ts';
 import { Stage, type TimedRouteEvent } from './stage.ts';
 import type { Step, Story } from './story.ts';
 
@@ -46,13 +46,16 @@ export interface ReplayReport {
   readonly nodes: Readonly<Record<string, string>>;
 }
 
-/** How long a step may take to come to rest; a step that needs longer is a failure to be told. */
-const patienceMs = 60_000;
+export interface ReplayOptions {
+  /** How long a step may take to come to rest; one that needs longer has failed. */
+  readonly patienceMs: number;
+  onStep(step: StepReport, nodes: Readonly<Record<string, string>>): void;
+}
 
 export async function replay(
   lab: Lab,
   story: Story,
-  onStep: (step: StepReport, report: Pick<ReplayReport, 'nodes'>) => void,
+  options: ReplayOptions,
 ): Promise<ReplayReport> {
   const stage = await Stage.open(lab);
   const start = performance.now();
@@ -60,10 +63,10 @@ export async function replay(
   let nodes: Record<string, string> = {};
   try {
     for (const step of story.steps) {
-      const told = await tellStep(stage, step, start);
+      const told = await tellStep(stage, step, start, options.patienceMs);
       nodes = { ...told.nodeOf };
       steps.push(told.report);
-      onStep(told.report, { nodes });
+      options.onStep(told.report, nodes);
       // What follows would only repeat the failure in other words.
       if (told.report.expectations.some(({ ok }) => !ok)) break;
     }
@@ -88,7 +91,7 @@ export async function replay(
   }
 }
 
-async function tellStep(stage: Stage, step: Step, startMs: number) {
+async function tellStep(stage: Stage, step: Step, startMs: number, patienceMs: number) {
   stage.beginStep();
   const atSeconds = round((performance.now() - startMs) / 1000);
   await step.act(stage);

@@ -26,6 +26,9 @@ export interface TimedRouteEvent extends RouteEvent {
   readonly atMs: number;
 }
 
+/** So many a pod in every step: half a second at least in which a loss would show. */
+const leastPings = 10;
+
 export class Stage {
   readonly lab: Lab;
   readonly client: KubeClient;
@@ -88,9 +91,11 @@ export class Stage {
   /** Answers that are still under way count for the step in which they were asked for. */
   async endStep(): Promise<void> {
     await Promise.all(
-      [...this.#streams].map(([name, { stream }]) =>
-        stream.settled(this.#marks.get(name) ?? 0, stream.mark),
-      ),
+      [...this.#streams].map(async ([name, { stream }]) => {
+        const from = this.#marks.get(name) ?? 0;
+        await stream.whenSent(from, leastPings);
+        await stream.settled(from, stream.mark);
+      }),
     );
   }
 
@@ -239,6 +244,7 @@ export class Stage {
     const wasLeader = (await this.leader()) === name;
     await this.lab.processes.end(name, 'SIGTERM');
     this.lab.startOperator(index);
+    await this.lab.whenOperatorReady(index);
     if (!wasLeader) return;
     await eventually('an operator leads again', async () =>
       (await this.leader()) === '' ? undefined : true,
