@@ -3,6 +3,7 @@ import { delimiter } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Command, Option } from 'commander';
 import { CadastreError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import type { LabWorld } from '../lab/lab.ts';
 import type { Software } from '../lab/topology.ts';
 import type { Door } from './door.ts';
@@ -32,19 +33,39 @@ Examples:
   registerPod(lab, door);
   registerReplay(lab, door);
   registerDown(lab, door);
+  registerParts(lab);
+}
+
+/** What the lab itself starts, in its namespaces. */
+function registerParts(lab: Command): void {
+  const run = async (work: (log: Log, signal: AbortSignal) => Promise<void>) => {
+    const { jsonLog } = await import('../base/json-log.ts');
+    const stopping = stopOnSignals();
+    await work(jsonLog({ level: 'info', fields: {} }), stopping.signal);
+    stopping.done();
+  };
   lab
     .command('router', { hidden: true })
     .argument('<folder>')
     .action(async (folder: string) => {
       const { runStandIn } = await import('../lab/routers/stand-in.ts');
-      const { jsonLog } = await import('../base/json-log.ts');
-      const stopping = stopOnSignals();
-      await runStandIn(folder, jsonLog({ level: 'info', fields: {} }), stopping.signal);
-      stopping.done();
+      await run((log, signal) => runStandIn(folder, log, signal));
+    });
+  lab
+    .command('api-server', { hidden: true })
+    .argument('<folder>')
+    .action(async (folder: string) => {
+      const { runEmbeddedApiServer } = await import('../lab/cluster/api-server.ts');
+      await run((log, signal) => runEmbeddedApiServer(folder, log, signal));
     });
 }
 
 const nameFlag = () => new Option('--name <lab>', 'which lab (default: the only one there is)');
+const apiServerFlag = () =>
+  new Option(
+    '--api-server <kind>',
+    'the real one, or our own (default: real if it is here)',
+  ).choices(['real', 'embedded']);
 const outputFlag = () =>
   new Option('-o, --output <format>', 'table, json or yaml')
     .choices(['table', 'json', 'yaml'])
@@ -63,6 +84,7 @@ function registerUp(lab: Command, door: Door): void {
         'own',
       ]),
     )
+    .addOption(apiServerFlag())
     .option('--operators <n>', 'how many replicas of the operator', '2')
     .addOption(outputFlag())
     .addHelpText(
@@ -85,7 +107,7 @@ Examples:
       if (!Number.isInteger(operators) || operators < 1 || operators > 5) {
         throw new CadastreError('BAD_FLAG', `--operators=${flags.operators} is not within 1 to 5`);
       }
-      const options = { name, routers: flags.routers, operators };
+      const options = { name, routers: flags.routers, operators, apiServer: flags.apiServer };
       const { lab: made, times } = await bringUp(world, loaded, options);
       const { folder, pods } = made;
       await made.close();
@@ -102,6 +124,7 @@ interface UpFlags {
   name?: string;
   routers?: Software;
   operators: string;
+  apiServer?: 'real' | 'embedded';
   output: Format;
 }
 
@@ -229,6 +252,7 @@ export interface ReplayFlags {
   routers?: Software;
   keep?: boolean;
   patience: string;
+  apiServer?: 'real' | 'embedded';
   output: Format;
 }
 
@@ -253,6 +277,7 @@ function registerReplay(lab: Command, door: Door): void {
         'own',
       ]),
     )
+    .addOption(apiServerFlag())
     .option('--patience <seconds>', 'how long a step may take to come to rest', '60')
     .option('--keep', 'leave the lab that was made for the story')
     .addOption(outputFlag())

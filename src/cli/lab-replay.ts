@@ -115,7 +115,8 @@ async function makeLab(
   name: string,
   flags: ReplayFlags,
 ): Promise<Lab> {
-  const options = { name, routers: flags.routers, operators: 2 };
+  const { routers, apiServer } = flags;
+  const options = { name, routers, operators: 2, apiServer };
   const { lab } = await bringUp(world, loadTopology(story.topology), options);
   return lab;
 }

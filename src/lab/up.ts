@@ -6,7 +6,12 @@ import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Resource } from '../kube/resource.ts';
 import { bgpPeers, ciliumNodes, ipPools, nodes } from '../model/resources.ts';
-import { type ApiServerPlan, findKubeParts, planRealApiServer } from './cluster/api-server.ts';
+import {
+  type ApiServerPlan,
+  findKubeParts,
+  planEmbeddedApiServer,
+  planRealApiServer,
+} from './cluster/api-server.ts';
 import {
   ciliumNodeCrd,
   ciliumNodeObject,
@@ -31,6 +36,8 @@ export interface UpOptions {
   /** For the routers whose topology says nothing. */
   readonly routers: Software | undefined;
   readonly operators: number;
+  /** Absent: the real one where it can be had. */
+  readonly apiServer: 'real' | 'embedded' | undefined;
 }
 
 export interface UpTimes {
@@ -53,6 +60,7 @@ export async function bringUp(
   if (missing.length > 0) {
     world.say(`${missing.join(' and ')} not installed: our own collector stands in as the router`);
   }
+  const assets = chooseApiServer(world, options.apiServer);
   const { machines, fabricLines } = layOut(name, topology);
   const namespaces = machines.map((machine) => namespaceOf(name, machine.name));
   refuseStrangers(namespaces);
@@ -62,7 +70,7 @@ export async function bringUp(
     topologyName: topology.name,
     topologyText: text,
     software: chosen,
-    apiServer: 'real',
+    apiServer: assets === undefined ? 'embedded' : 'real',
     namespaces,
     isUp: false,
     pods: [],
@@ -78,7 +86,7 @@ export async function bringUp(
   await Promise.all(machines.map((machine) => ipBatch(lab.namespace(machine.name), machine.lines)));
   say(`${namespaces.length} namespaces: ${summary(machines.map(({ kind }) => kind))}`);
 
-  const api = planApiServer(lab);
+  const api = planApiServer(lab, assets);
   for (const part of api.processes) {
     lab.processes.start(part.name, lab.namespace('control'), part.command);
   }
@@ -128,28 +136,30 @@ function refuseStrangers(namespaces: readonly string[]): void {
   });
 }
 
-function planApiServer(lab: Lab): ApiServerPlan {
+function planApiServer(lab: Lab, assets: string | undefined): ApiServerPlan {
   const folder = lab.folder.makeFolder('control');
   chmodSync(folder, 0o700);
-  const assets = findKubeParts(lab.world.env);
-  if (assets === undefined) {
-    throw new CadastreError(
-      'LAB_FAILED',
-      'there is no kube-apiserver and no etcd on this machine',
-      {
-        remedy: 'Point KUBEBUILDER_ASSETS at a folder with both.',
-      },
-    );
-  }
-  const tools = lab.folder.makeFolder('bin');
+  if (assets === undefined) return planEmbeddedApiServer(lab.world.cadastre, folder);
   const kubectl = join(assets, 'kubectl');
+  const tools = lab.folder.makeFolder('bin');
   if (existsSync(kubectl)) symlinkSync(kubectl, join(tools, 'kubectl'));
   return planRealApiServer(assets, folder);
+}
+
+/** The folder with the real one, or undefined for our own. */
+function chooseApiServer(world: LabWorld, asked: UpOptions['apiServer']): string | undefined {
+  if (asked === 'embedded') return undefined;
+  const assets = findKubeParts(world.env);
+  if (assets !== undefined || asked === undefined) return assets;
+  throw new CadastreError('BAD_FLAG', '--api-server=real: no etcd and kube-apiserver here', {
+    remedy: 'Point KUBEBUILDER_ASSETS at a folder with both, or leave the flag out.',
+  });
 }
 
 /** `cadastre` and `kubectl` for whoever looks around by `lab exec`. */
 function writeTools(lab: Lab): void {
   const quoted = lab.world.cadastre.map((word) => `'${word.replaceAll("'", "'\\''")}'`);
+  lab.folder.makeFolder('bin');
   const script = lab.folder.file('bin', 'cadastre');
   writeFileSync(script, `#!/bin/sh\nexec ${quoted.join(' ')} "$@"\n`, { mode: 0o755 });
 }

@@ -7,6 +7,8 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { stringify } from 'yaml';
+import { startApiServer } from '../../apiserver/apiserver.ts';
+import type { Log } from '../../base/log.ts';
 import { apiServerAddress } from '../layout.ts';
 
 export interface ApiServerProcess {
@@ -115,7 +117,39 @@ export function planRealApiServer(assets: string, folder: string): ApiServerPlan
   };
 }
 
-export function writeKubeconfig(path: string, token: string, caFile: string): void {
+/** Our own, for machines without the real one. It writes its kubeconfig when it serves. */
+export function planEmbeddedApiServer(cadastre: readonly string[], folder: string): ApiServerPlan {
+  const kubeconfigPath = join(folder, 'kubeconfig');
+  return {
+    kind: 'embedded',
+    kubeconfigPath,
+    waitFor: kubeconfigPath,
+    processes: [{ name: 'api-server', command: [...cadastre, 'lab', 'api-server', folder] }],
+  };
+}
+
+/** The process behind it. */
+export async function runEmbeddedApiServer(
+  folder: string,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  const server = await startApiServer({
+    dataDir: folder,
+    host: apiServerAddress,
+    port,
+    log,
+    // A lab does not survive a power cut anyway.
+    waitsForDisk: false,
+  });
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await server.stop();
+}
+
+function writeKubeconfig(path: string, token: string, caFile: string): void {
   const text = stringify({
     apiVersion: 'v1',
     kind: 'Config',
