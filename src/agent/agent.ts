@@ -57,6 +57,7 @@ import { type AgentState, AgentStatus } from './agent-status.ts';
 import { Announcer, type AnnouncerOptions } from './announcer.ts';
 import { waitForResources } from './await-resources.ts';
 import { ClusterCopies } from './cluster-copies.ts';
+import type { Follow } from './copy.ts';
 import { Drain } from './drain.ts';
 import type { DurableFiles } from './durable-files.ts';
 import type { Knowledge } from './knowledge.ts';
@@ -75,6 +76,8 @@ export interface AgentOptions extends Pick<AnnouncerOptions, 'hasRestarted' | 'r
     onChange: () => void;
   }) => ReturnType<AnnouncerOptions['openSpeaker']>;
   settings: AgentSettings;
+  /** Copies shared with other agents of this process. */
+  follow?: Follow;
   clock: Clock;
   random: () => number;
   log: Log;
@@ -126,6 +129,7 @@ export class Agent {
       configMap,
       filePeers,
       filePools,
+      follow: options.follow,
       onChange,
     });
     this.#memoryFile = new MemoryFile(files, memoryPath, log);

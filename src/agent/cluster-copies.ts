@@ -16,6 +16,7 @@ import { identityOf, type KubeObject } from '../model/object.ts';
 import { bgpAdvertisements, bgpPeers, configMaps, nodeBlocks, nodes } from '../model/resources.ts';
 import type { RoutedNode } from '../plan/desired-routes.ts';
 import { nodeTruth, ownedBlocksByNode, type TruthRules } from '../plan/node-truth.ts';
+import type { Copy, CopySpec, Follow } from './copy.ts';
 import type { Knowledge } from './knowledge.ts';
 import { ServiceCopies } from './service-copies.ts';
 
@@ -31,6 +32,8 @@ export interface CopiesOptions {
   /** Peers of a file, which does not change. */
   filePeers: readonly BgpPeer[];
   filePools: readonly LoadBalancerPool[];
+  /** Many agents in one process share their copies. */
+  follow?: Follow | undefined;
   onChange: () => void;
 }
 
@@ -46,11 +49,11 @@ export type View =
 
 export class ClusterCopies {
   readonly #o: CopiesOptions;
-  readonly #nodes: ListWatch<ClusterNode>;
-  readonly #blocks: ListWatch<Block> | undefined;
-  readonly #peers: ListWatch<ReadBgpPeer>;
-  readonly #advertisements: ListWatch<BgpAdvertisement>;
-  readonly #config: ListWatch<Kept> | undefined;
+  readonly #nodes: Copy<ClusterNode>;
+  readonly #blocks: Copy<Block> | undefined;
+  readonly #peers: Copy<ReadBgpPeer>;
+  readonly #advertisements: Copy<BgpAdvertisement>;
+  readonly #config: Copy<Kept> | undefined;
   readonly #services: ServiceCopies;
   /** The last configuration that could be understood: half of a new one announces half a network. */
   #configPeers: readonly BgpPeer[] = [];
@@ -63,8 +66,8 @@ export class ClusterCopies {
     this.#blocks = rules.source === 'register' ? this.#copy(nodeBlocks, keepBlock) : undefined;
     this.#peers = this.#copy(bgpPeers, (object) => this.#keepPeer(object));
     this.#advertisements = this.#copy(bgpAdvertisements, readBgpAdvertisement);
-    this.#services = new ServiceCopies(options.nodeName, (resource, read) =>
-      this.#copy(resource, read),
+    this.#services = new ServiceCopies(options.nodeName, (resource, read, isPerNode) =>
+      this.#copy(resource, read, isPerNode ? { isPerNode } : {}),
     );
     this.#config =
       configMap &&
@@ -135,23 +138,19 @@ export class ClusterCopies {
     return { ...before, truth: { kind: 'blocks', blocks } };
   }
 
-  #all(): ListWatch<Kept>[] {
+  #all(): Copy<Kept>[] {
     const own = [this.#nodes, this.#blocks, this.#peers, this.#advertisements, this.#config];
     const all = [...own, ...this.#services.all];
-    return all.filter((copy) => copy !== undefined) as unknown as ListWatch<Kept>[];
+    return all.filter((copy) => copy !== undefined) as unknown as Copy<Kept>[];
   }
 
   #copy<T extends Kept>(
     resource: Resource,
     read: (object: KubeObject) => T,
-    where: { namespace?: string; fieldSelector?: string } = {},
-  ): ListWatch<T> {
+    where: { namespace?: string; fieldSelector?: string; isPerNode?: true } = {},
+  ): Copy<T> {
     const { client, clock, log, metrics, onChange } = this.#o;
-    return new ListWatch<T>({
-      client,
-      clock,
-      log,
-      metrics,
+    const spec: CopySpec<T> = {
       resource,
       ...where,
       keep: (raw) => read(raw as KubeObject),
@@ -162,7 +161,8 @@ export class ClusterCopies {
         },
         onDelete: onChange,
       },
-    });
+    };
+    return this.#o.follow?.(spec) ?? new ListWatch<T>({ client, clock, log, metrics, ...spec });
   }
 
   #keepPeer(object: KubeObject): ReadBgpPeer {

@@ -1,4 +1,3 @@
-import type { ListWatch } from '../kube/list-watch.ts';
 import type { Kept } from '../kube/object-cache.ts';
 import type { Resource } from '../kube/resource.ts';
 import { type LocalEndpoints, readLocalEndpoints } from '../model/endpoint-slice.ts';
@@ -17,11 +16,14 @@ import {
 import { type ClusterService, readService, serviceKey } from '../model/service.ts';
 import { readServiceAddress, type ServiceAddress } from '../model/service-address.ts';
 import type { ServiceFacts } from '../plan/service-announcements.ts';
+import type { Copy } from './copy.ts';
 
 type MakeCopy = <T extends Kept>(
   resource: Resource,
   read: (object: KubeObject) => T,
-) => ListWatch<T>;
+  /** What is kept differs from node to node. */
+  isPerNode?: boolean,
+) => Copy<T>;
 
 /**
  * What the node knows of Services. Each copy is fenced by resource version: an
@@ -29,14 +31,19 @@ type MakeCopy = <T extends Kept>(
  * is assumed, since everything is judged anew from all of them.
  */
 export class ServiceCopies {
-  readonly #services: ListWatch<ClusterService>;
-  readonly #endpoints: ListWatch<LocalEndpoints>;
-  readonly #addresses: ListWatch<ServiceAddress>;
-  readonly #pools: ListWatch<ReadLoadBalancerPool>;
+  readonly #services: Copy<ClusterService>;
+  readonly #endpoints: Copy<LocalEndpoints>;
+  readonly #addresses: Copy<ServiceAddress>;
+  readonly #pools: Copy<ReadLoadBalancerPool>;
 
   constructor(nodeName: string, copy: MakeCopy) {
     this.#services = copy(services, readService);
-    this.#endpoints = copy(endpointSlices, (object) => readLocalEndpoints(object, nodeName));
+    const isPerNode = true;
+    this.#endpoints = copy(
+      endpointSlices,
+      (object) => readLocalEndpoints(object, nodeName),
+      isPerNode,
+    );
     this.#addresses = copy(serviceAddresses, (object) => {
       const read = readServiceAddress(object);
       if (read === undefined) throw new Error('MalformedBlock: spec.address is no address');

@@ -1,0 +1,200 @@
+/**
+ * A node of the site: the real agent, its address book on disk, and a kernel in
+ * memory. Nothing in the agent knows that it is watched by no kubelet: pods are
+ * added and removed through the same CNI server that a runtime would call.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AddressService } from '../agent/address-service.ts';
+import { Agent } from '../agent/agent.ts';
+import type { SpeakerHands } from '../agent/announcer.ts';
+import type { Follow } from '../agent/copy.ts';
+import { realFiles } from '../agent/durable-files.ts';
+import type { Clock } from '../base/clock.ts';
+import { describeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { Metrics } from '../base/metrics.ts';
+import { Speaker } from '../bgp/speaker.ts';
+import { FakeNamespace } from '../kernel/fake/fake-namespace.ts';
+import { FakeKernel } from '../kernel/fake-kernel.ts';
+import { derivedMac } from '../kernel/link.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { parseAddress } from '../net/address.ts';
+import type { Cabling } from './cabling.ts';
+import { type DemoPod, PodFile } from './pod-file.ts';
+
+export interface DemoNodeOptions {
+  name: string;
+  /** Its address at the site. */
+  address: string;
+  stateDir: string;
+  client: KubeClient;
+  follow: Follow;
+  cabling: Cabling;
+  clock: Clock;
+  log: Log;
+  version: string;
+  drainGraceMs: number;
+}
+
+const cniConfig = JSON.stringify({ cniVersion: '1.1.0', name: 'cadastre', type: 'cadastre' });
+
+export class DemoNode {
+  readonly name: string;
+  readonly #kernel: FakeKernel;
+  readonly #pods: PodFile;
+  readonly #addresses: AddressService;
+  readonly #agent: Agent;
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+  #exit: 'restart' | 'drain' = 'restart';
+
+  private constructor(
+    options: DemoNodeOptions,
+    parts: { kernel: FakeKernel; pods: PodFile; addresses: AddressService },
+  ) {
+    this.name = options.name;
+    this.#kernel = parts.kernel;
+    this.#pods = parts.pods;
+    this.#addresses = parts.addresses;
+    this.#agent = makeAgent(options, parts);
+    this.#running = this.#agent.run(this.#stopping.signal, () => this.#exit).catch((error) => {
+      options.log.error({ error: describeError(error) }, 'the agent failed');
+    });
+  }
+
+  static async start(options: DemoNodeOptions): Promise<DemoNode> {
+    const { name, address, stateDir, clock, log, version } = options;
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    const namespace = new FakeNamespace();
+    const uplink = namespace.addLink({ name: 'eth0', kind: '', mac: derivedMac(name), mtu: 1500 });
+    uplink.addresses.push({ address: parseAddress(address)!, length: 24 });
+    namespace.setUp(uplink, true);
+    const kernel = new FakeKernel(new Map(), namespace);
+    // Before the agent looks: a pod whose namespace is gone would be swept away.
+    const pods = await PodFile.load(join(stateDir, 'pods.json'));
+    for (const { netns } of pods.all()) kernel.addNamespace(netns);
+    const addresses = await AddressService.start({
+      stateFolder: stateDir,
+      socketPath: join(stateDir, 'agent.sock'),
+      hands: kernel,
+      blocks: [],
+      clock,
+      version,
+      log,
+    });
+    return new DemoNode(options, { kernel, pods, addresses });
+  }
+
+  get podCount(): number {
+    return this.#pods.size;
+  }
+
+  get isReady(): boolean {
+    return this.#agent.status.state.isReady;
+  }
+
+  /** A pod comes; false if the node could not give it an address. */
+  async addPod(name: string, id: string): Promise<boolean> {
+    const pod: DemoPod = { name, id, netns: `/run/netns/${id}` };
+    // First on disk, then in the book: what only the file has holds no address and is harmless.
+    await this.#pods.add(pod);
+    this.#kernel.addNamespace(pod.netns);
+    const answer = await this.#cni('ADD', pod);
+    if (answer) return true;
+    await this.#drop(pod);
+    return false;
+  }
+
+  async removePod(id: string): Promise<void> {
+    const pod = this.#pods.all().find((one) => one.id === id);
+    if (pod === undefined) return;
+    await this.#cni('DEL', pod);
+    await this.#drop(pod);
+  }
+
+  pods(): readonly DemoPod[] {
+    return this.#pods.all();
+  }
+
+  /** `drain`: for good, routes are taken back first. */
+  async stop(exit: 'restart' | 'drain'): Promise<void> {
+    this.#exit = exit;
+    this.#stopping.abort();
+    await this.#running;
+    await this.#addresses.stop();
+    this.#kernel.close();
+  }
+
+  async #drop(pod: DemoPod): Promise<void> {
+    this.#kernel.removeNamespace(pod.netns);
+    await this.#pods.remove(pod.id);
+  }
+
+  async #cni(command: 'ADD' | 'DEL', pod: DemoPod): Promise<boolean> {
+    const { isError } = await this.#addresses.cni.handle({
+      command,
+      containerId: pod.id,
+      netns: pod.netns,
+      ifname: 'eth0',
+      args: `K8S_POD_NAMESPACE=default;K8S_POD_NAME=${pod.name}`,
+      plugin: 'cadastre',
+      stdin: cniConfig,
+    });
+    return !isError;
+  }
+}
+
+function makeAgent(
+  options: DemoNodeOptions,
+  { kernel, addresses }: { kernel: FakeKernel; addresses: AddressService },
+): Agent {
+  const { name, client, follow, stateDir, clock, log, version, drainGraceMs } = options;
+  return new Agent({
+    client,
+    kernel,
+    book: addresses.book,
+    files: realFiles,
+    openSpeaker: ({ evidence, onChange }) =>
+      cabledSpeaker(
+        new Speaker({ listen: false, evidence, world: { log }, onUp: onChange, onDown: onChange }),
+        options,
+      ),
+    hasRestarted: () => false,
+    follow,
+    settings: {
+      nodeName: name,
+      version,
+      rules: { source: 'register', families: 'auto' },
+      byDemand: false,
+      preAllocate: 8,
+      routing: 'native',
+      directRoutes: true,
+      reserved: [],
+      configMap: undefined,
+      filePeers: [],
+      filePools: [],
+      memoryPath: join(stateDir, 'last-known.json'),
+      apiGraceMs: 5_000,
+      reportEveryMs: 2_000,
+      drainGraceMs,
+    },
+    clock,
+    random: Math.random,
+    log,
+    metrics: new Metrics(),
+  });
+}
+
+/** The speaker, with its cables plugged in. */
+function cabledSpeaker(speaker: Speaker, { name, address, cabling }: DemoNodeOptions): SpeakerHands {
+  return {
+    listen: () => speaker.listen(),
+    setPeers: (all) => speaker.setPeers(all.map((p) => cabling.dialled(p, { name, address }))),
+    set: (all) => speaker.set(all),
+    peers: () =>
+      speaker.peers().map((view) => ({ ...view, address: cabling.siteAddress(view.address) })),
+    announcedTo: (peer) => speaker.announcedTo(peer),
+    close: (how, words) => speaker.close(how, words),
+  };
+}

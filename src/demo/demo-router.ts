@@ -1,0 +1,127 @@
+/**
+ * A router of the site: our collector, which hears what nodes announce over real
+ * BGP. It can be killed (its sockets close without a word, its routes are gone)
+ * and revived; the nodes' speakers find it again by themselves.
+ */
+import type { Log } from '../base/log.ts';
+import { type CollectedPeer, Collector } from '../bgp/collector.ts';
+import type { HeldRoute, RouterView } from '../console/router-view.ts';
+import type { Cabling, Socket } from './cabling.ts';
+import { nodeAsn, type SitedRouter } from './site-plan.ts';
+
+export interface DemoRouterOptions {
+  router: SitedRouter;
+  /** A loopback address that is this router's alone. */
+  host: string;
+  cabling: Cabling;
+  log: Log;
+  onChange: () => void;
+}
+
+export class DemoRouter {
+  readonly name: string;
+  readonly #o: DemoRouterOptions;
+  #collector: Collector | undefined;
+  #port = 0;
+  /** When each route was first heard: the age that people ask for. */
+  readonly #heardMs = new Map<string, number>();
+
+  constructor(options: DemoRouterOptions) {
+    this.#o = options;
+    this.name = options.router.name;
+  }
+
+  get isUp(): boolean {
+    return this.#collector !== undefined;
+  }
+
+  get socket(): Socket {
+    return { host: this.#o.host, port: this.#port };
+  }
+
+  async start(): Promise<void> {
+    if (this.#collector !== undefined) return;
+    const { router, host, cabling, log, onChange } = this.#o;
+    const collector = new Collector({
+      // The same port again, so that the nodes find what they look for.
+      listen: { address: host, port: this.#port },
+      welcome: (loopback) => {
+        const node = cabling.nodeAt(loopback);
+        if (node === undefined) return undefined;
+        return {
+          address: loopback,
+          name: `${node}@${loopback}`,
+          asn: nodeAsn,
+          localAsn: router.asn,
+          routerId: router.address,
+          families: ['ipv4', 'ipv6'],
+          gracefulRestartSeconds: 120,
+        };
+      },
+      onChange,
+      onUp: onChange,
+      onDown: onChange,
+      world: { log },
+    });
+    await collector.listen();
+    this.#port = collector.port ?? 0;
+    cabling.plugRouter(router.address, this.socket);
+    this.#collector = collector;
+    onChange();
+  }
+
+  async stop(): Promise<void> {
+    const collector = this.#collector;
+    this.#collector = undefined;
+    this.#heardMs.clear();
+    await collector?.close();
+    this.#o.onChange();
+  }
+
+  view(): RouterView {
+    const { router } = this.#o;
+    const collector = this.#collector;
+    return {
+      name: this.name,
+      address: router.address,
+      asn: router.asn,
+      isUp: collector !== undefined,
+      sessions: (collector?.peers() ?? []).map(sessionOf),
+      held: collector === undefined ? [] : this.#held(collector),
+    };
+  }
+
+  #held(collector: Collector): HeldRoute[] {
+    const held: HeldRoute[] = [];
+    const seen = new Set<string>();
+    collector.forEachRoute((peer, route) => {
+      const prefix = route.prefix.toString();
+      const key = `${peer} ${prefix}`;
+      seen.add(key);
+      if (!this.#heardMs.has(key)) this.#heardMs.set(key, Date.now());
+      held.push({
+        prefix,
+        nextHop: route.nextHops[0] ?? '',
+        from: nodeName(peer),
+        sinceMs: this.#heardMs.get(key) ?? 0,
+        isStale: route.stale,
+      });
+    });
+    for (const key of this.#heardMs.keys()) if (!seen.has(key)) this.#heardMs.delete(key);
+    return held.sort((a, b) => (a.prefix < b.prefix ? -1 : 1));
+  }
+}
+
+function sessionOf(peer: CollectedPeer): RouterView['sessions'][number] {
+  return {
+    node: nodeName(peer.name),
+    state: peer.state,
+    uptimeSeconds: peer.uptimeSeconds ?? 0,
+    routes: peer.routes,
+    isRestarting: peer.isRestarting,
+  };
+}
+
+function nodeName(peer: string): string {
+  return peer.slice(0, peer.lastIndexOf('@'));
+}

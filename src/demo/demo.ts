@@ -1,0 +1,391 @@
+/**
+ * The room's essay. `demo` pretends to be a whole site around one API server:
+ * the operator, an agent for every Node, routers, pods that come and go, and a
+ * few faults on a switch. Every part but the kernel and the kubelet is the real
+ * one; BGP is spoken over TCP on loopback. It needs no root.
+ *
+ *   site-plan       which nodes, racks, pools and routers there are at first
+ *   cabling         site addresses ─▶ loopback sockets
+ *   demo-node       the real agent on a kernel in memory
+ *   demo-router     the collector, which can be killed and revived
+ *   pod-life        pods that come and go
+ *   second-allocator   the fault that everything here is about
+ *   shared-copies   one watch for all agents
+ *
+ * What is true lies in the API server: a node is simulated exactly as long as
+ * its Node exists, whoever created or deleted it. So `kubectl delete node` does
+ * what one expects, and a restart finds everything as it was.
+ */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { describeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { Metrics } from '../base/metrics.ts';
+import type { RouterView } from '../console/router-view.ts';
+import { ApiError } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { ListWatch } from '../kube/list-watch.ts';
+import type { Resource } from '../kube/resource.ts';
+import { drainAnnotation } from '../model/keys.ts';
+import { type ClusterNode, readNode } from '../model/node.ts';
+import type { KubeObject } from '../model/object.ts';
+import { bgpPeers, ipPools, nodes } from '../model/resources.ts';
+import { Operator } from '../operator/operator.ts';
+import { providerOf } from '../operator/providers.ts';
+import { Cabling } from './cabling.ts';
+import { type DemoMemory, readDemoMemory, writeDemoMemory } from './demo-file.ts';
+import { DemoNode } from './demo-node.ts';
+import { DemoRouter } from './demo-router.ts';
+import { nodeObject } from './node-object.ts';
+import { PodLife } from './pod-life.ts';
+import { SecondAllocator } from './second-allocator.ts';
+import { SharedCopies } from './shared-copies.ts';
+import { blockOfLand, planSite, poolOfNode, type Site, siteNode } from './site-plan.ts';
+
+export interface DemoOptions {
+  dataDir: string;
+  client: KubeClient;
+  /** How many there are at least; undefined: four at first, later whatever there is. */
+  nodes?: number;
+  clock: Clock;
+  random: () => number;
+  log: Log;
+  version: string;
+  /** Between two pods that move. */
+  podEveryMs?: number;
+  /** Told in words what goes on at the start. */
+  onProgress?: (words: string) => void;
+}
+
+/** A refusal that a person sees. */
+export class CannotDo extends Error {}
+
+const defaultNodes = 4;
+/** Agents that start at once. */
+const startAtOnce = 16;
+
+export class Demo {
+  readonly #o: DemoOptions;
+  readonly #stopping = new AbortController();
+  readonly #cabling = new Cabling();
+  readonly #metrics = new Metrics();
+  readonly #operator: Operator;
+  readonly #nodeCopy: ListWatch<ClusterNode>;
+  readonly #shared: SharedCopies;
+  readonly #routers: DemoRouter[];
+  readonly #nodes = new Map<string, DemoNode>();
+  readonly #listeners = new Set<() => void>();
+  #memory: DemoMemory = { isSeeded: false, routersDown: [], secondAllocator: false };
+  #allocating: AbortController | undefined;
+  #running: Promise<unknown>[] = [];
+  #settling: Promise<void> = Promise.resolve();
+
+  private constructor(options: DemoOptions, site: Site) {
+    this.#o = options;
+    const { client, clock, log } = options;
+    const onChange = () => this.#tell();
+    this.#routers = site.routers.map(
+      (router, index) =>
+        new DemoRouter({
+          router,
+          host: `127.78.0.${index + 1}`,
+          cabling: this.#cabling,
+          log,
+          onChange,
+        }),
+    );
+    this.#operator = makeOperator(options, this.#metrics);
+    const signal = this.#stopping.signal;
+    this.#shared = new SharedCopies({ client, clock, log, signal });
+    this.#nodeCopy = new ListWatch<ClusterNode>({
+      client,
+      clock,
+      log,
+      resource: nodes,
+      keep: (raw) => readNode(raw as KubeObject),
+      handler: { onPut: () => this.#settle(), onDelete: () => this.#settle() },
+    });
+  }
+
+  static async start(options: DemoOptions): Promise<Demo> {
+    const demo = new Demo(options, planSite(0));
+    try {
+      await demo.#start();
+    } catch (error) {
+      await demo.stop();
+      throw error;
+    }
+    return demo;
+  }
+
+  get metrics(): Metrics {
+    return this.#metrics;
+  }
+
+  /** Why it is not all there yet, if so. */
+  notReady(): string | undefined {
+    if (!this.#operator.isSynced) return 'the operator does not know everything yet';
+    if (!this.#operator.isLeader) return 'the operator does not lead yet';
+    const wanted = this.#nodeCopy.size;
+    const ready = [...this.#nodes.values()].filter((node) => node.isReady).length;
+    if (wanted === 0 && !this.#memory.isSeeded) return 'there are no nodes yet';
+    return ready >= wanted ? undefined : `${ready} of ${wanted} nodes are ready`;
+  }
+
+  routers(): RouterView[] {
+    return this.#routers.map((router) => router.view());
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get tryIt(): { routersDown: string[]; secondAllocator: boolean } {
+    const { routersDown, secondAllocator } = this.#memory;
+    return { routersDown, secondAllocator };
+  }
+
+  /** The name of the new node. */
+  async addNode(): Promise<string> {
+    for (let index = 0; ; index++) {
+      const node = siteNode(index);
+      if (this.#nodeCopy.get(node.name) !== undefined) continue;
+      await this.#ensure(ipPools, poolOfNode(index));
+      if (await this.#ensure(nodes, nodeObject(node))) return node.name;
+    }
+  }
+
+  /** Its routes are taken back and its pods go; `undo` brings it back to service. */
+  async drainNode(name: string, undo = false): Promise<void> {
+    this.#existing(name);
+    const body = { metadata: { annotations: { [drainAnnotation]: undo ? null : 'true' } } };
+    await this.#o.client.patch(nodes, name, { type: 'merge', body });
+  }
+
+  /** Taken out, as node1 was. */
+  async removeNode(name: string): Promise<void> {
+    const { uid } = this.#existing(name);
+    await this.#o.client.delete(nodes, name, { uid });
+  }
+
+  async killRouter(name: string): Promise<void> {
+    await this.#router(name).stop();
+    await this.#remember({ routersDown: [...new Set([...this.#memory.routersDown, name])] });
+  }
+
+  async reviveRouter(name: string): Promise<void> {
+    await this.#router(name).start();
+    await this.#remember({ routersDown: this.#memory.routersDown.filter((one) => one !== name) });
+  }
+
+  async setSecondAllocator(isOn: boolean): Promise<void> {
+    await this.#remember({ secondAllocator: isOn });
+    this.#switchAllocator(isOn);
+    if (!isOn) await this.#registerAnew();
+  }
+
+  async stop(): Promise<void> {
+    this.#allocating?.abort();
+    this.#stopping.abort();
+    await this.#settling;
+    await Promise.all([...this.#nodes.values()].map((node) => node.stop('restart')));
+    this.#nodes.clear();
+    await Promise.all(this.#routers.map((router) => router.stop()));
+    await Promise.all(this.#running);
+  }
+
+  async #start(): Promise<void> {
+    const { dataDir, log, random, podEveryMs = 2_000 } = this.#o;
+    const { signal } = this.#stopping;
+    this.#memory = await readDemoMemory(dataDir);
+    for (const router of this.#routers) {
+      await router.start();
+      if (this.#memory.routersDown.includes(router.name)) await router.stop();
+    }
+    this.#running.push(
+      this.#operator.run(signal).catch((error) => {
+        log.error({ error: describeError(error) }, 'the operator failed');
+      }),
+    );
+    this.#nodeCopy.start(signal);
+    await this.#nodeCopy.synced;
+    await this.#seed();
+    this.#settle();
+    if (this.#memory.secondAllocator) this.#switchAllocator(true);
+    const podLife = new PodLife({
+      nodes: () => this.#nodesThat((node) => node.isLeaving !== true),
+      leaving: () => this.#nodesThat((node) => node.isLeaving === true),
+      random,
+      log,
+      everyMs: podEveryMs,
+    });
+    this.#running.push(podLife.run(signal));
+  }
+
+  async #seed(): Promise<void> {
+    const { nodes: wanted, onProgress } = this.#o;
+    if (this.#memory.isSeeded && wanted === undefined) return;
+    const site = planSite(wanted ?? defaultNodes);
+    if (!this.#memory.isSeeded) {
+      onProgress?.('registering pools and peers');
+      for (const pool of site.pools) await this.#ensure(ipPools, pool);
+      for (const peer of site.peers) await this.#ensure(bgpPeers, peer);
+    }
+    const missing = Math.max(0, site.nodes.length - this.#nodeCopy.size);
+    if (missing > 0) onProgress?.(`adding ${missing} nodes`);
+    for (const [index, node] of site.nodes.entries()) {
+      if (this.#nodeCopy.size >= site.nodes.length) break;
+      await this.#ensure(ipPools, poolOfNode(index));
+      const made = await this.#ensure(nodes, nodeObject(node));
+      if (made !== undefined) this.#nodeCopy.put(made);
+    }
+    await this.#remember({ isSeeded: true });
+  }
+
+  /** What was created, or undefined where it is there already. */
+  async #ensure(resource: Resource, object: KubeObject): Promise<KubeObject | undefined> {
+    const deadlineMs = this.#o.clock.monotonicMs() + 30_000;
+    for (;;) {
+      try {
+        return await this.#o.client.create<KubeObject>(resource, object);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        if (error.isConflict || error.status === 409) return undefined;
+        // The operator is registering the custom resources at this moment.
+        const isYoung = error.isNotFound && this.#o.clock.monotonicMs() < deadlineMs;
+        if (!isYoung || this.#stopping.signal.aborted) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+  }
+
+  /** Agents for the Nodes that exist, and for no others; one settling at a time. */
+  #settle(): void {
+    this.#settling = this.#settling.then(async () => {
+      if (this.#stopping.signal.aborted || !this.#nodeCopy.hasSynced) return;
+      try {
+        await this.#settleNow();
+      } catch (error) {
+        this.#o.log.error({ error: describeError(error) }, 'a node could not be simulated');
+      }
+    });
+  }
+
+  async #settleNow(): Promise<void> {
+    for (const [name, node] of this.#nodes) {
+      if (this.#nodeCopy.get(name) !== undefined) continue;
+      this.#nodes.delete(name);
+      await node.stop('drain');
+      this.#cabling.unplugNode(name);
+      await rm(this.#stateDir(name), { recursive: true, force: true });
+    }
+    const fresh = [...this.#nodeCopy.values()].filter(
+      ({ name, addresses }) => !this.#nodes.has(name) && addresses.length > 0,
+    );
+    for (let at = 0; at < fresh.length; at += startAtOnce) {
+      if (this.#stopping.signal.aborted) return;
+      await Promise.all(fresh.slice(at, at + startAtOnce).map((node) => this.#startNode(node)));
+    }
+  }
+
+  async #startNode({ name, addresses }: ClusterNode): Promise<void> {
+    const { client, clock, log, version } = this.#o;
+    const [address = ''] = addresses;
+    const node = await DemoNode.start({
+      name,
+      address,
+      stateDir: this.#stateDir(name),
+      client,
+      follow: this.#shared.follow,
+      cabling: this.#cabling,
+      clock,
+      log,
+      version,
+      drainGraceMs: 1_000,
+    });
+    this.#nodes.set(name, node);
+  }
+
+  #stateDir(name: string): string {
+    return join(this.#o.dataDir, 'nodes', name);
+  }
+
+  /** The only way to be rid of a wrong spec.podCIDRs: it can be set once and never changed. */
+  async #registerAnew(): Promise<void> {
+    const { client } = this.#o;
+    for (const { name, uid, podCidrs, labels, addresses } of [...this.#nodeCopy.values()]) {
+      if (podCidrs.length === 0 || this.#stopping.signal.aborted) continue;
+      await client.delete(nodes, name, { uid });
+      const [address = ''] = addresses;
+      await this.#ensure(nodes, nodeObject({ name, address, labels, rack: '' }));
+    }
+  }
+
+  #switchAllocator(isOn: boolean): void {
+    this.#allocating?.abort();
+    this.#allocating = undefined;
+    if (!isOn) return;
+    const { client, log } = this.#o;
+    const allocator = new SecondAllocator({
+      client,
+      nodes: () => this.#nodeCopy.values(),
+      block: blockOfLand,
+      log,
+    });
+    this.#allocating = new AbortController();
+    this.#running.push(
+      allocator.run(AbortSignal.any([this.#allocating.signal, this.#stopping.signal])),
+    );
+  }
+
+  async #remember(change: Partial<DemoMemory>): Promise<void> {
+    this.#memory = { ...this.#memory, ...change };
+    await writeDemoMemory(this.#o.dataDir, this.#memory);
+    this.#tell();
+  }
+
+  #nodesThat(isSo: (node: ClusterNode) => boolean): DemoNode[] {
+    return [...this.#nodes.values()].filter(({ name }) => {
+      const node = this.#nodeCopy.get(name);
+      return node !== undefined && isSo(node);
+    });
+  }
+
+  #existing(name: string): ClusterNode {
+    const node = this.#nodeCopy.get(name);
+    if (node === undefined) throw new CannotDo(`there is no node called ${name}`);
+    return node;
+  }
+
+  #router(name: string): DemoRouter {
+    const router = this.#routers.find((one) => one.name === name);
+    if (router === undefined) throw new CannotDo(`there is no router called ${name}`);
+    return router;
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function makeOperator({ client, log }: DemoOptions, metrics: Metrics): Operator {
+  const provider = providerOf('ip-pool');
+  return new Operator({
+    client,
+    settings: {
+      provider,
+      rules: { families: 'auto', byDemand: false },
+      sources: ['ciliumnode', 'spec', 'annotation'],
+      clusterPool: undefined,
+      serviceNetworks: [],
+      switches: { annotations: true, nodeSpec: false, ciliumNode: false },
+      // The folder is ours alone, so whoever left the lease there was us.
+      lease: { namespace: 'kube-system', name: 'cadastre-operator', identity: 'cadastre-up' },
+      concurrency: 16,
+    },
+    log,
+    metrics,
+  });
+}

@@ -1,0 +1,125 @@
+/**
+ * The site that `cadastre up` pretends to be: racks with a subnet and a pool
+ * each, two routers, nodes. Everything follows from a node's number, so that a
+ * site can grow without a plan that somebody keeps.
+ *
+ * The first four nodes bear the names and addresses of a cluster on which two
+ * allocators once disagreed (docs/up.md tells the story).
+ */
+import { apiVersion } from '../model/keys.ts';
+import type { KubeObject } from '../model/object.ts';
+
+export const nodeAsn = 64513;
+export const routerAsn = 64524;
+/** A label of the kind that people already have on their nodes. */
+export const rackLabel = 'topology.kubernetes.io/rack';
+
+export interface SitedNode {
+  name: string;
+  rack: string;
+  address: string;
+  labels: Record<string, string>;
+}
+
+export interface SitedRouter {
+  name: string;
+  address: string;
+  asn: number;
+}
+
+export interface Site {
+  nodes: SitedNode[];
+  routers: SitedRouter[];
+  pools: KubeObject[];
+  peers: KubeObject[];
+}
+
+/** Blocks of a rack's pool; also how many nodes a rack takes. */
+const blocksOfRack = 8;
+/** Where the first rack's pool begins: 10.5.112.0. */
+const firstBlock = 5 * 256 + 112;
+const firstAddresses = ['10.4.94.32', '10.4.94.21', '10.4.94.31', '10.4.94.23'];
+
+export const routers: readonly SitedRouter[] = [
+  { name: 'tor1', address: '10.4.36.250', asn: routerAsn },
+  { name: 'tor2', address: '10.4.36.251', asn: routerAsn },
+];
+
+/** Nodes are numbered from 0: three masters, then node1 and on. */
+export function siteNode(index: number): SitedNode {
+  const name = index < 3 ? `master${index + 1}` : `node${index - 2}`;
+  const number = rackNumber(rackOf(index));
+  const rack = `rack-${number}`;
+  // A quarter of a million nodes fit; the four known addresses keep their place.
+  const address = firstAddresses[index] ?? `10.4.${number}.${40 + Math.floor(index / 2) % 200}`;
+  return { name, rack, address, labels: { 'kubernetes.io/hostname': name, [rackLabel]: rack } };
+}
+
+/** The first rack fills first, with the four nodes of the story; then racks are filled by turns. */
+function rackOf(index: number): number {
+  if (index < 4) return 0;
+  const place = index + 4;
+  const pair = Math.floor(place / (2 * blocksOfRack));
+  return 2 * pair + ((place + 1) % 2);
+}
+
+function rackNumber(rack: number): number {
+  return rack === 0 ? 94 : rack === 1 ? 83 : 98 + rack;
+}
+
+function cidrOfBlock(index: number, length: number): string {
+  return `10.${Math.floor(index / 256)}.${index % 256}.0/${length}`;
+}
+
+export function rackPool(rack: number): KubeObject {
+  const number = rackNumber(rack);
+  return pool(`rack-${number}`, {
+    cidrs: [cidrOfBlock(firstBlock + rack * blocksOfRack, 21)],
+    blockSize: { ipv4: 24 },
+    nodeSelector: { matchLabels: { [rackLabel]: `rack-${number}` } },
+    priority: 10,
+    cooldownSeconds: 60,
+  });
+}
+
+/** Land for whoever finds the pool of its rack full. */
+export const overflowPool = pool('overflow', {
+  cidrs: ['10.64.0.0/12'],
+  blockSize: { ipv4: 24 },
+  reserved: ['10.64.0.0/20', '10.72.0.0/16'],
+  cooldownSeconds: 60,
+});
+
+export function planSite(nodeCount: number): Site {
+  const nodes = Array.from({ length: nodeCount }, (_, index) => siteNode(index));
+  const racks = Math.max(2, ...nodes.map((_, index) => rackOf(index) + 1));
+  return {
+    nodes,
+    routers: [...routers],
+    pools: [...Array.from({ length: racks }, (_, rack) => rackPool(rack)), overflowPool],
+    peers: routers.map(peerOf),
+  };
+}
+
+/** The pool that a further node needs, if its rack is new. */
+export function poolOfNode(index: number): KubeObject {
+  return rackPool(rackOf(index));
+}
+
+export function peerOf({ name, address, asn }: SitedRouter): KubeObject {
+  return {
+    apiVersion,
+    kind: 'BGPPeer',
+    metadata: { name },
+    spec: { address, asn, localASN: nodeAsn, families: ['ipv4'], connectRetrySeconds: 2 },
+  };
+}
+
+function pool(name: string, spec: Record<string, unknown>): KubeObject {
+  return { apiVersion, kind: 'IPPool', metadata: { name }, spec };
+}
+
+/** The site's pod land, block by block, as a second allocator would count it. */
+export function blockOfLand(index: number): string {
+  return cidrOfBlock(firstBlock + index, 24);
+}
