@@ -1,9 +1,10 @@
 /**
- * Bundles the command line into dist/cadastre.mjs: one file that runs alone on
- * Node 20.19 and newer.
+ * Bundles the command line into dist/cadastre.mjs, one file that runs alone on
+ * Node 20.19 and newer, and the console's page into dist/console beside it.
  */
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -56,9 +57,13 @@ export async function buildCli(options = {}) {
       legalComments: 'eof',
       banner: { js: banner() },
     });
+    await buildPage(join(unfinished, 'console'));
     chmodSync(outfile, 0o755);
     // What changes while we build is newer than this, and so makes it stale.
     utimesSync(outfile, startedAt, startedAt);
+    const page = join(dirname(cliBundle), 'console');
+    mkdirSync(page, { recursive: true });
+    for (const name of pageFiles) renameSync(join(unfinished, 'console', name), join(page, name));
     renameSync(`${outfile}.map`, `${cliBundle}.map`);
     renameSync(outfile, cliBundle);
   } finally {
@@ -68,6 +73,29 @@ export async function buildCli(options = {}) {
     say(`build: dist/cadastre.mjs in ${secondsSince(start)}`);
   }
   return true;
+}
+
+const pageFiles = ['app.js', 'app.css', 'index.html'];
+
+/** The console's page: everything it needs, and nothing to fetch elsewhere. @param {string} outdir */
+async function buildPage(outdir) {
+  const web = join(checkoutDir, 'src/console/web');
+  await build({
+    absWorkingDir: checkoutDir,
+    entryPoints: [
+      { in: join(web, 'main.tsx'), out: 'app' },
+      { in: join(web, 'app.css'), out: 'app' },
+    ],
+    outdir,
+    bundle: true,
+    minify: true,
+    platform: 'browser',
+    format: 'esm',
+    target: ['chrome111', 'firefox113', 'safari16.4'],
+    legalComments: 'eof',
+    logLevel: 'warning',
+  });
+  copyFileSync(join(web, 'index.html'), join(outdir, 'index.html'));
 }
 
 /** Bundled CommonJS packages call require() for Node's own modules; ESM has none. */

@@ -22,11 +22,16 @@ export interface HttpRequest {
 
 export interface HttpAnswer {
   status?: number;
-  /** An object or array is sent as JSON, a string as text. */
+  /** An object or array is sent as JSON, a string as text, octets as they are. */
   body?: unknown;
+  /** In place of a body: takes over the response once its head is sent, and ends it. */
+  stream?: (outgoing: ServerResponse) => void;
   contentType?: string;
   headers?: Record<string, string>;
 }
+
+/** Looks at every request before its route does; an answer is the last word. */
+export type HttpGuard = (request: Omit<HttpRequest, 'params'>) => HttpAnswer | undefined;
 
 export type HttpHandler = (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer>;
 
@@ -53,8 +58,20 @@ export class HttpServer {
   readonly #server: Server;
   readonly #log: Log;
   readonly #maxBodyBytes: number;
+  readonly #guard: HttpGuard | undefined;
+  readonly #headers: Record<string, string>;
 
-  constructor(options: { log?: Log; maxBodyBytes?: number } = {}) {
+  /** `headers` go with every answer. */
+  constructor(
+    options: {
+      log?: Log;
+      maxBodyBytes?: number;
+      guard?: HttpGuard;
+      headers?: Record<string, string>;
+    } = {},
+  ) {
+    this.#guard = options.guard;
+    this.#headers = options.headers ?? {};
     this.#log = options.log ?? silentLog;
     this.#maxBodyBytes = options.maxBodyBytes ?? 1024 * 1024;
     this.#server = createServer((incoming, outgoing) => void this.#serve(incoming, outgoing));
@@ -98,8 +115,16 @@ export class HttpServer {
     } catch (error) {
       answer = this.#failure(incoming, error);
     }
+    if (answer.stream !== undefined) {
+      const { contentType = 'text/plain; charset=utf-8' } = answer;
+      const headers = { ...this.#headers, 'content-type': contentType, ...answer.headers };
+      outgoing.writeHead(answer.status ?? 200, headers);
+      answer.stream(outgoing);
+      return;
+    }
     const { payload, contentType } = encode(answer);
     outgoing.writeHead(answer.status ?? 200, {
+      ...this.#headers,
       'content-type': contentType,
       'content-length': payload.byteLength,
       // While closing, a kept-alive connection would hold the close back; and what
@@ -114,6 +139,16 @@ export class HttpServer {
     const method = incoming.method ?? 'GET';
     const url = parseUrl(incoming.url ?? '/');
     const segments = url.pathname.split('/');
+    const request = {
+      method,
+      path: url.pathname,
+      query: url.searchParams,
+      headers: incoming.headers,
+      text: () => readBody(incoming, this.#maxBodyBytes),
+      json: async () => parseJson(await readBody(incoming, this.#maxBodyBytes)),
+    };
+    const stopped = this.#guard?.(request);
+    if (stopped !== undefined) return stopped;
     const otherMethods = new Set<string>();
     for (const route of this.#routes) {
       const params = matchSegments(route.segments, segments);
@@ -122,15 +157,7 @@ export class HttpServer {
         otherMethods.add(route.method);
         continue;
       }
-      return route.handler({
-        method,
-        path: url.pathname,
-        query: url.searchParams,
-        params,
-        headers: incoming.headers,
-        text: () => readBody(incoming, this.#maxBodyBytes),
-        json: async () => parseJson(await readBody(incoming, this.#maxBodyBytes)),
-      });
+      return route.handler({ ...request, params });
     }
     if (otherMethods.size > 0) {
       const allow = [...otherMethods].join(', ');
@@ -155,6 +182,9 @@ export class HttpServer {
 
 function encode(answer: HttpAnswer): { payload: Buffer; contentType: string } {
   const { body, contentType } = answer;
+  if (body instanceof Uint8Array) {
+    return { payload: Buffer.from(body), contentType: contentType ?? 'application/octet-stream' };
+  }
   if (body === undefined || typeof body === 'string') {
     return {
       payload: Buffer.from(body ?? ''),

@@ -12,7 +12,8 @@ export interface RouterView {
 export interface RouterSession {
   node: string;
   state: string;
-  uptimeSeconds: number;
+  /** When it was first seen in this state. */
+  sinceMs: number;
   routes: number;
   /** The session is gone and its routes are kept for a restart. */
   isRestarting: boolean;

@@ -58,9 +58,11 @@ export class DemoNode {
     this.#pods = parts.pods;
     this.#addresses = parts.addresses;
     this.#agent = makeAgent(options, parts);
-    this.#running = this.#agent.run(this.#stopping.signal, () => this.#exit).catch((error) => {
-      options.log.error({ error: describeError(error) }, 'the agent failed');
-    });
+    this.#running = this.#agent
+      .run(this.#stopping.signal, () => this.#exit)
+      .catch((error) => {
+        options.log.error({ error: describeError(error) }, 'the agent failed');
+      });
   }
 
   static async start(options: DemoNodeOptions): Promise<DemoNode> {
@@ -187,7 +189,10 @@ function makeAgent(
 }
 
 /** The speaker, with its cables plugged in. */
-function cabledSpeaker(speaker: Speaker, { name, address, cabling }: DemoNodeOptions): SpeakerHands {
+function cabledSpeaker(
+  speaker: Speaker,
+  { name, address, cabling }: DemoNodeOptions,
+): SpeakerHands {
   return {
     listen: () => speaker.listen(),
     setPeers: (all) => speaker.setPeers(all.map((p) => cabling.dialled(p, { name, address }))),

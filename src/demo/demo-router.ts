@@ -25,6 +25,7 @@ export class DemoRouter {
   #port = 0;
   /** When each route was first heard: the age that people ask for. */
   readonly #heardMs = new Map<string, number>();
+  readonly #sessionSince = new Map<string, { state: string; sinceMs: number }>();
 
   constructor(options: DemoRouterOptions) {
     this.#o = options;
@@ -86,9 +87,16 @@ export class DemoRouter {
       address: router.address,
       asn: router.asn,
       isUp: collector !== undefined,
-      sessions: (collector?.peers() ?? []).map(sessionOf),
+      sessions: (collector?.peers() ?? []).map((peer) => this.#session(peer)),
       held: collector === undefined ? [] : this.#held(collector),
     };
+  }
+
+  #session({ name, state, routes, isRestarting }: CollectedPeer): RouterView['sessions'][number] {
+    const before = this.#sessionSince.get(name);
+    const sinceMs = before?.state === state ? before.sinceMs : Date.now();
+    this.#sessionSince.set(name, { state, sinceMs });
+    return { node: nodeName(name), state, sinceMs, routes, isRestarting };
   }
 
   #held(collector: Collector): HeldRoute[] {
@@ -110,16 +118,6 @@ export class DemoRouter {
     for (const key of this.#heardMs.keys()) if (!seen.has(key)) this.#heardMs.delete(key);
     return held.sort((a, b) => (a.prefix < b.prefix ? -1 : 1));
   }
-}
-
-function sessionOf(peer: CollectedPeer): RouterView['sessions'][number] {
-  return {
-    node: nodeName(peer.name),
-    state: peer.state,
-    uptimeSeconds: peer.uptimeSeconds ?? 0,
-    routes: peer.routes,
-    isRestarting: peer.isRestarting,
-  };
 }
 
 function nodeName(peer: string): string {

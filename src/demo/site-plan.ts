@@ -51,7 +51,7 @@ export function siteNode(index: number): SitedNode {
   const number = rackNumber(rackOf(index));
   const rack = `rack-${number}`;
   // A quarter of a million nodes fit; the four known addresses keep their place.
-  const address = firstAddresses[index] ?? `10.4.${number}.${40 + Math.floor(index / 2) % 200}`;
+  const address = firstAddresses[index] ?? `10.4.${number}.${40 + (Math.floor(index / 2) % 200)}`;
   return { name, rack, address, labels: { 'kubernetes.io/hostname': name, [rackLabel]: rack } };
 }
 

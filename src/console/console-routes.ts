@@ -1,0 +1,73 @@
+/** The console's paths. Everything is read, but for what `TryIt` offers in `cadastre up`. */
+
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import {
+  type HttpAnswer,
+  HttpRefusal,
+  type HttpRequest,
+  type HttpServer,
+} from '../base/http-server.ts';
+import { type Assets, acceptsGzip } from './assets.ts';
+import type { EventStream } from './event-stream.ts';
+import type { NodeDetail } from './node-detail.ts';
+import type { ConsoleState } from './state.ts';
+import type { TryIt } from './try-it.ts';
+import { views } from './views.ts';
+
+export interface ConsoleParts {
+  assets: Assets;
+  state: ConsoleState;
+  stream: EventStream;
+  detail: (node: string) => NodeDetail | undefined;
+  tryIt: TryIt | undefined;
+}
+
+const pack = promisify(gzip);
+/** Nothing that the page does not bring along: no foreign script, style, frame or form. */
+export const pageHeaders = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpServer {
+  const { assets, state, stream, detail, tryIt } = parts;
+  const page = (request: HttpRequest) => assets.answer('index.html', request);
+  server.on('GET', '/', page);
+  for (const view of views) server.on('GET', `/${view}`, page).on('GET', `/${view}/:name`, page);
+  return server
+    .on('GET', '/assets/:name', (request) => assets.answer(request.params.name ?? '', request))
+    .on('GET', '/api/state', (request) => answerState(state, request))
+    .on('GET', '/api/events', ({ query, headers }) => {
+      const from = headers['last-event-id'] ?? query.get('from') ?? '';
+      return {
+        contentType: 'text/event-stream',
+        headers: { 'cache-control': 'no-store' },
+        stream: (outgoing) => stream.open(outgoing, String(from)),
+      };
+    })
+    .on('GET', '/api/nodes/:name', ({ params }) => {
+      const found = detail(params.name ?? '');
+      if (found === undefined) throw new HttpRefusal(404, `there is no node called ${params.name}`);
+      return { body: found, headers: { 'cache-control': 'no-store' } };
+    })
+    .on('POST', '/api/try/:action', async ({ params, json }) => {
+      if (tryIt === undefined) throw new HttpRefusal(403, 'this console only looks');
+      const body = (await json()) as Record<string, unknown>;
+      return { body: { said: await tryIt.act(params.action ?? '', body) } };
+    });
+}
+
+async function answerState(state: ConsoleState, request: HttpRequest): Promise<HttpAnswer> {
+  const text = state.snapshot();
+  const headers = { 'cache-control': 'no-store', vary: 'accept-encoding' };
+  const contentType = 'application/json';
+  if (!acceptsGzip(request)) return { contentType, headers, body: text };
+  // Fast rather than small: this goes over a loopback or a rack.
+  const body = await pack(text, { level: 1 });
+  return { contentType, headers: { ...headers, 'content-encoding': 'gzip' }, body };
+}

@@ -1,0 +1,135 @@
+/**
+ * The room's essay. `console` shows, in a browser, who holds which piece of
+ * address space, and whether everybody says the same. It decides nothing and, in
+ * a cluster, changes nothing.
+ *
+ *   API server ─▶ copies ─▶ cluster-feed ─▶ state (rows) ─▶ event-stream ─▶ web/
+ *   routers (where they can be asked) ──────┘                ▲
+ *   plan: findings, what-if ─────────────────────────────────┘
+ *
+ *   state, rows       everything the page knows, and what changed since
+ *   cluster-feed      objects ─▶ rows, only of what changed
+ *   time-line         what happened
+ *   guard             Host, token, origin
+ *   console-routes    the paths
+ *   web/              the page: preact, CSS by hand, canvas; bundled, nothing is fetched elsewhere
+ *
+ * Not to be "optimised" away: the check of `Host` on loopback (a page of the web
+ * could otherwise read everything by DNS rebinding); no inline script or style;
+ * the resumable stream (a laptop that slept gets the sum, not the whole).
+ */
+import type { Clock } from '../base/clock.ts';
+import { CadastreError } from '../base/errors.ts';
+import { addHealthRoutes } from '../base/health-routes.ts';
+import { HttpServer } from '../base/http-server.ts';
+import type { Log } from '../base/log.ts';
+import { Metrics } from '../base/metrics.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { Assets } from './assets.ts';
+import { ClusterFeed } from './cluster-feed.ts';
+import { addConsoleRoutes, pageHeaders } from './console-routes.ts';
+import { EventStream } from './event-stream.ts';
+import { consoleGuard, isLoopbackHost } from './guard.ts';
+import type { RouterView } from './router-view.ts';
+import type { MetaRow } from './rows.ts';
+import { ConsoleState } from './state.ts';
+import type { TryIt } from './try-it.ts';
+
+export interface ConsoleOptions {
+  client: KubeClient;
+  listen: { host: string; port: number };
+  /** Demanded from everybody; without one only loopback is served. */
+  token?: string | undefined;
+  about: Pick<MetaRow, 'title' | 'version' | 'cluster' | 'mode' | 'commandFlags'>;
+  /** Routers that can be asked what they hold. */
+  routers?: { views(): RouterView[]; onChange(listener: () => void): void } | undefined;
+  tryIt?: TryIt | undefined;
+  /** More reasons not to be ready. */
+  notReady?: (() => string | undefined) | undefined;
+  metrics?: Metrics | undefined;
+  clock: Clock;
+  log: Log;
+}
+
+export interface RunningConsole {
+  readonly url: string;
+  readonly port: number;
+  readonly state: ConsoleState;
+  notReady(): string | undefined;
+  /** The routers or the play changed without the API server knowing. */
+  touch(): void;
+  stop(): Promise<void>;
+}
+
+/** How often ages of sources and routers are looked at, if nothing else happens. */
+const lookEveryMs = 2_000;
+const coalesceMs = 150;
+
+export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
+  const { client, listen, token, about, routers, tryIt, clock, log } = options;
+  const isLoopback = isLoopbackHost(listen.host);
+  if (!isLoopback && token === undefined) {
+    throw new CadastreError('BAD_FLAG', `the console on ${listen.host} needs a token`, {
+      remedy: 'Give --console-token-file, or listen on 127.0.0.1.',
+    });
+  }
+  const stopping = new AbortController();
+  const state = new ConsoleState({ epoch: clock.wallMs().toString(36) });
+  const feed = new ClusterFeed({ client, state, clock, log });
+  const stream = new EventStream(state);
+  const look = () => {
+    state.put('meta', '', { ...about, tryIt: tryIt?.switches() ?? null, sources: feed.sources() });
+    if (routers === undefined) return;
+    state.putAll('router', new Map(routers.views().map((view) => [view.name, view])));
+  };
+  let soon: NodeJS.Timeout | undefined;
+  const touch = () => {
+    soon ??= setTimeout(() => {
+      soon = undefined;
+      look();
+    }, coalesceMs);
+    soon.unref();
+  };
+  const server = new HttpServer({
+    log,
+    guard: consoleGuard({ isLoopback, token }),
+    headers: pageHeaders,
+  });
+  const notReady = () => feed.notReady() ?? options.notReady?.();
+  addHealthRoutes(server, {
+    metrics: options.metrics ?? new Metrics(),
+    ready: new Map([['console', notReady]]),
+  });
+  addConsoleRoutes(server, {
+    assets: new Assets(),
+    state,
+    stream,
+    detail: (name) => feed.detail(name),
+    tryIt,
+  });
+  look();
+  await server.listen(listen);
+  feed.start(stopping.signal);
+  feed.onChange(touch);
+  routers?.onChange(touch);
+  const looking = setInterval(look, lookEveryMs);
+  looking.unref();
+  const { port } = server;
+  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
+  return {
+    url: `http://${host}:${port}/`,
+    port,
+    state,
+    notReady,
+    touch,
+    async stop() {
+      stopping.abort();
+      clearInterval(looking);
+      clearTimeout(soon);
+      feed.stop();
+      state.close();
+      stream.close();
+      await server.close();
+    },
+  };
+}

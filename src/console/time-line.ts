@@ -1,0 +1,141 @@
+/**
+ * What happened, out of what is seen: objects' own times for what was there when
+ * the console came, changes for what came later, and the operator's warnings.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { ClusterNode } from '../model/node.ts';
+import type { Block } from '../model/node-block.ts';
+import type { NodeReportStatus } from '../model/node-report-status.ts';
+import type { KeptEvent, KeptReport } from './cluster-copies.ts';
+import type { ConsoleState } from './state.ts';
+
+/** Entries that are kept; the oldest go first. */
+const kept = 1_000;
+
+export class TimeLine {
+  readonly #state: ConsoleState;
+  readonly #clock: Clock;
+  readonly #ids: string[] = [];
+  #serial = 0;
+
+  constructor(state: ConsoleState, clock: Clock) {
+    this.#state = state;
+    this.#clock = clock;
+  }
+
+  node(next: ClusterNode, prev: ClusterNode | undefined): void {
+    const node = next.name;
+    if (prev === undefined || prev.uid !== next.uid) {
+      const text = `${node} joined with ${next.addresses.join(', ') || 'no address yet'}`;
+      this.#add({ id: `node ${next.uid}`, atMs: next.createdMs, reason: 'NodeJoined', node, text });
+      return;
+    }
+    if (next.isLeaving !== prev.isLeaving) {
+      const text = next.isLeaving
+        ? `${node} is asked to leave: its routes are taken back`
+        : `${node} is back in service`;
+      this.#add({ reason: next.isLeaving ? 'Draining' : 'Returned', node, text });
+    }
+    if (next.podCidrs.join() !== prev.podCidrs.join()) {
+      const cidr = next.podCidrs.join(', ');
+      const text = `somebody wrote ${cidr} into ${node}'s spec.podCIDRs`;
+      this.#add({ reason: 'RecordWritten', node, cidr, text, isWarning: true });
+    }
+  }
+
+  nodeGone({ name: node }: ClusterNode): void {
+    this.#add({ reason: 'NodeGone', node, text: `${node} is gone` });
+  }
+
+  block(next: Block, prev: Block | undefined): void {
+    const cidr = next.prefix.toString();
+    const node = next.nodeName;
+    if (next.phase === 'Guard') return;
+    if (prev === undefined) {
+      const text = `${cidr} given to ${node} from ${next.pool || 'no pool'}`;
+      const at = { id: `block ${next.uid}`, atMs: next.createdMs };
+      this.#add({ ...at, reason: 'Assigned', node, cidr, text });
+      if (next.phase === 'Active') return;
+    } else if (prev.phase === next.phase) return;
+    const words = {
+      Active: ['Returned', `${cidr} is ${node}'s again`],
+      Draining: ['Draining', `${cidr} is given back as soon as ${node} has emptied it`],
+      Cooling: ['Cooling', `${cidr} rests: ${node} is gone`],
+    } as const;
+    const [reason, text] = words[next.phase];
+    this.#add({ reason, node, cidr, text });
+  }
+
+  blockGone(last: Block): void {
+    const cidr = last.prefix.toString();
+    this.#add({ reason: 'Released', node: last.nodeName, cidr, text: `${cidr} is free again` });
+  }
+
+  report(next: KeptReport, prev: KeptReport | undefined): void {
+    if (prev === undefined || next.status === undefined) return;
+    const before = new Map(prev.status?.sessions?.map((session) => [session.peer, session]));
+    for (const session of next.status.sessions ?? []) {
+      this.#session(next.name, session, before.get(session.peer));
+    }
+  }
+
+  event({ uid, atMs, isWarning, reason, message, about }: KeptEvent): void {
+    // What goes well is told by the objects themselves.
+    if (!isWarning) return;
+    const node = about.kind === 'Node' ? about.name : '';
+    const text = node === '' ? `${about.kind} ${about.name}: ${message}` : message;
+    this.#add({ id: `event ${uid}`, atMs, reason, node, text, isWarning });
+  }
+
+  #session(
+    node: string,
+    session: NodeReportStatus['sessions'][number],
+    before: NodeReportStatus['sessions'][number] | undefined,
+  ): void {
+    const { peer, state, lastError } = session;
+    const isUp = state === 'Established';
+    const wasUp = before?.state === 'Established';
+    if (isUp !== wasUp && (isUp || before !== undefined)) {
+      const text = isUp
+        ? `${node} speaks with ${peer}`
+        : `${node} lost ${peer}${lastError ? `: ${lastError}` : ''}`;
+      this.#add({ reason: isUp ? 'SessionUp' : 'SessionDown', node, text, isWarning: !isUp });
+    }
+    const told = new Set(session.announced.map(({ prefix }) => prefix));
+    const known = new Set(before?.announced.map(({ prefix }) => prefix));
+    for (const cidr of told) {
+      if (known.has(cidr)) continue;
+      this.#add({ reason: 'Announced', node, cidr, text: `${node} announced ${cidr} to ${peer}` });
+    }
+    if (!isUp) return;
+    for (const cidr of known) {
+      if (told.has(cidr)) continue;
+      this.#add({ reason: 'Withdrawn', node, cidr, text: `${node} withdrew ${cidr} from ${peer}` });
+    }
+  }
+
+  #add(entry: {
+    id?: string;
+    atMs?: number;
+    reason: string;
+    node?: string;
+    cidr?: string;
+    text: string;
+    isWarning?: boolean;
+  }): void {
+    const id = entry.id ?? `seen ${++this.#serial}`;
+    const isNew = this.#state.get('entry', id) === undefined;
+    this.#state.put('entry', id, {
+      id,
+      atMs: entry.atMs ?? this.#clock.wallMs(),
+      reason: entry.reason,
+      node: entry.node ?? '',
+      cidr: entry.cidr ?? '',
+      text: entry.text,
+      isWarning: entry.isWarning ?? false,
+    });
+    if (!isNew) return;
+    this.#ids.push(id);
+    while (this.#ids.length > kept) this.#state.remove('entry', this.#ids.shift() as string);
+  }
+}

@@ -1,0 +1,3 @@
+/** The views, each with an address of its own. */
+export const views = ['land', 'nodes', 'routes', 'truth', 'time', 'try'] as const;
+export type ViewName = (typeof views)[number];

@@ -1,0 +1,212 @@
+/** The frame around every view: names, figures, whether it is live, keys. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type ViewName, views } from '../views.ts';
+import { Land } from './land.tsx';
+import { address, followLinks, go, usePlace } from './location.ts';
+import { Nodes } from './nodes.tsx';
+import { count } from './parts.tsx';
+import { Routes } from './routes.tsx';
+import { type Store, useStore } from './store.ts';
+import { applyTheme, readTheme, type Theme } from './theme.ts';
+import { Time } from './time.tsx';
+import { Truth } from './truth.tsx';
+import { TryIt } from './try.tsx';
+import { useTruth } from './use-truth.ts';
+
+const titles: Record<ViewName, string> = {
+  land: 'Land',
+  nodes: 'Nodes',
+  routes: 'Routes',
+  truth: 'Truth',
+  time: 'Time',
+  try: 'Try it',
+};
+
+export function App() {
+  const place = usePlace();
+  const store = useStore();
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const meta = store.map('meta').get('');
+  const shown = views.filter((view) => view !== 'try' || meta?.tryIt);
+  useKeys(shown, () => setHelpOpen((open) => !open));
+  useEffect(() => {
+    document.title = `${titles[place.view]} · ${meta?.title ?? 'Cadastre'}`;
+  }, [place.view, meta?.title]);
+  const View = { land: Land, nodes: Nodes, routes: Routes, truth: Truth, time: Time, try: TryIt }[
+    place.view
+  ];
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: links keep their own keys; this only keeps plain clicks in the page
+    <div class="app" onClick={followLinks}>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header class="top">
+        <a class="word" href="/land" aria-label="Cadastre">
+          <svg viewBox="0 0 24 24" aria-hidden="true">
+            <path d="M3 7.5 10.5 3 21 6.5v11L13.5 21 3 17z" />
+            <path d="M10.5 3v8.2L3 17M10.5 11.2 21 13M13.5 21v-9" />
+          </svg>
+          <span>Cadastre</span>
+        </a>
+        <nav aria-label="Views">
+          {shown.map((view, index) => (
+            <a
+              key={view}
+              href={address(view)}
+              aria-current={place.view === view ? 'page' : undefined}
+              aria-keyshortcuts={String(index + 1)}
+            >
+              {titles[view]}
+            </a>
+          ))}
+        </nav>
+        <div class="tools">
+          <Live store={store} />
+          <ThemeSwitch />
+          <button
+            type="button"
+            class="quiet round"
+            aria-label="Keys"
+            onClick={() => setHelpOpen(true)}
+          >
+            ?
+          </button>
+        </div>
+      </header>
+      <Figures store={store} />
+      <main id="main" tabIndex={-1}>
+        <View place={place} />
+      </main>
+      {isHelpOpen && <Keys onClose={() => setHelpOpen(false)} />}
+    </div>
+  );
+}
+
+function Live({ store }: { store: Store }) {
+  const words = { live: 'live', connecting: 'connecting', away: 'reconnecting' };
+  return (
+    <span class={`live live-${store.connection}`} role="status" title={store.trouble}>
+      {words[store.connection]}
+    </span>
+  );
+}
+
+function ThemeSwitch() {
+  const [theme, setTheme] = useState<Theme>(readTheme);
+  const next: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' };
+  const change = () => {
+    setTheme(next[theme]);
+    applyTheme(next[theme]);
+  };
+  return (
+    <button type="button" class="quiet" onClick={change} aria-label={`Colours: ${theme}`}>
+      {theme}
+    </button>
+  );
+}
+
+/** A strip of numbers that stays where it is. */
+function Figures({ store }: { store: Store }) {
+  const truth = useTruth();
+  const nodes = store.all('node');
+  const blocks = store.map('block');
+  const sessions = nodes.flatMap((node) => node.sessions);
+  const up = sessions.filter(({ state }) => state === 'Established').length;
+  const pods = nodes.reduce((sum, n) => sum + (n.used ?? []).reduce((s, b) => s + b.pods, 0), 0);
+  const disagreeing = truth.rows.filter(({ disagrees }) => disagrees).length;
+  const findings = store.all('finding');
+  const critical = findings.filter(({ severity }) => severity === 'critical').length;
+  return (
+    <dl class="figures" aria-label="At a glance">
+      <Figure name="pools" value={count(store.map('pool').size)} href="/land" />
+      <Figure name="blocks" value={count(blocks.size)} href="/land" />
+      <Figure name="nodes" value={count(nodes.length)} href="/nodes" />
+      <Figure name="pod addresses" value={count(pods)} href="/nodes" />
+      <Figure
+        name="sessions up"
+        value={`${up}/${sessions.length}`}
+        href="/routes"
+        tone={up < sessions.length ? 'warn' : ''}
+      />
+      <Figure
+        name="nodes that differ"
+        value={count(disagreeing)}
+        href="/truth"
+        tone={disagreeing > 0 ? 'warn' : ''}
+      />
+      <Figure
+        name="findings"
+        value={count(findings.length)}
+        href="/truth"
+        tone={critical > 0 ? 'bad' : findings.length > 0 ? 'warn' : ''}
+      />
+    </dl>
+  );
+}
+
+function Figure(props: { name: string; value: string; href: string; tone?: string }) {
+  return (
+    <div class={`figure ${props.tone ?? ''}`}>
+      <dt>{props.name}</dt>
+      <dd>
+        <a href={props.href}>{props.value}</a>
+      </dd>
+    </div>
+  );
+}
+
+function useKeys(shown: readonly ViewName[], toggleHelp: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.metaKey || event.ctrlKey || event.altKey) return;
+      const target = event.target as HTMLElement;
+      const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+      if (event.key === 'Escape' && isTyping) target.blur();
+      if (isTyping) return;
+      const view = shown[Number(event.key) - 1];
+      if (view !== undefined) go(address(view));
+      else if (event.key === '?') toggleHelp();
+      else if (event.key === '/') {
+        const filter = document.querySelector<HTMLElement>('main input[type=search]');
+        if (filter === null) return;
+        event.preventDefault();
+        filter.focus();
+      }
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, [shown.join(), toggleHelp]);
+}
+
+const keys: Array<[string, string]> = [
+  ['1 – 6', 'the views'],
+  ['/', 'to the filter'],
+  ['arrows', 'on the map: from block to block'],
+  ['+  −  0', 'on the map: closer, further, all of it'],
+  ['Enter', 'on the map: to the owner'],
+  ['?', 'this list'],
+];
+
+function Keys({ onClose }: { onClose: () => void }) {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => box.current?.showModal(), []);
+  return (
+    <dialog ref={box} class="keys" onClose={onClose} aria-label="Keys">
+      <h2>Keys</h2>
+      <dl>
+        {keys.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" onClick={() => box.current?.close()}>
+        Close
+      </button>
+    </dialog>
+  );
+}

@@ -1,0 +1,41 @@
+import type { EntryRow } from '../rows.ts';
+import { Age, BlockLink, Empty, NodeLink } from './parts.tsx';
+
+/** What happened, newest first. */
+export function EntryList(props: { entries: readonly EntryRow[]; now: number; limit?: number }) {
+  const { entries, now, limit = 300 } = props;
+  const shown = [...entries]
+    .sort((a, b) => b.atMs - a.atMs || (a.id < b.id ? 1 : -1))
+    .slice(0, limit);
+  if (shown.length === 0) return <Empty>Nothing has happened that matches.</Empty>;
+  return (
+    <ol class="entries">
+      {shown.map((entry) => (
+        <li key={entry.id} class={entry.isWarning ? 'warning' : ''}>
+          <Age sinceMs={entry.atMs} now={now} />
+          <span class="reason">{entry.reason}</span>
+          <span class="entry-text">{linked(entry)}</span>
+        </li>
+      ))}
+      {entries.length > shown.length && (
+        <li class="muted">{`and ${entries.length - shown.length} more; the filters find them`}</li>
+      )}
+    </ol>
+  );
+}
+
+/** The sentence, with the node and the block in it as links. */
+function linked({ text, node, cidr }: EntryRow) {
+  const words = [node, cidr].filter((word) => word !== '').map(escaped);
+  if (words.length === 0) return text;
+  const pieces = text.split(new RegExp(`\\b(${words.join('|')})(?![\\w./])`));
+  return pieces.map((piece, index) => {
+    if (piece === node) return <NodeLink key={index} name={piece} />;
+    if (piece === cidr && !cidr.includes(',')) return <BlockLink key={index} cidr={piece} />;
+    return piece;
+  });
+}
+
+function escaped(word: string): string {
+  return word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+}

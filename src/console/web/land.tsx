@@ -1,0 +1,398 @@
+/** The address space as a map: small pools as strips, large ones as Hilbert maps, a table beside. */
+import { useMemo, useState } from 'preact/hooks';
+import type { BlockRow, PoolRow } from '../rows.ts';
+import { LandMap } from './land-map.tsx';
+import { cidrAt, indexOfCidr, type LandModel, landModel, stateAt } from './land-model.ts';
+import { Strip } from './land-strip.tsx';
+import { address, go, type Place, setQuery } from './location.ts';
+import { css, readInk, tint, tintNumbers } from './palette.ts';
+import {
+  Age,
+  ageText,
+  BlockLink,
+  count,
+  Empty,
+  Mark,
+  NodeLink,
+  percent,
+  SameCommand,
+  Scroll,
+  useNow,
+} from './parts.tsx';
+import { type Store, useStore } from './store.ts';
+import { useThemeVersion } from './theme.ts';
+import { useTruth } from './use-truth.ts';
+
+type ColourBy = 'rack' | 'pool';
+
+export function Land({ place }: { place: Place }) {
+  const store = useStore();
+  const truth = useTruth();
+  const now = useNow();
+  useThemeVersion();
+  const pools = sortedPools(store);
+  const poolName = place.query.get('pool') ?? '';
+  const colourBy: ColourBy = place.query.get('colour') === 'pool' ? 'pool' : 'rack';
+  const chosen = pools.find(({ name }) => name === poolName);
+  const selected = place.query.get('block') ?? '';
+  const byPool = useBlocksByPool(store);
+  const tints = useTints(store, colourBy);
+  const version = store.version('block', 'pool', 'node');
+  const models = useMemo(
+    () =>
+      (chosen ? [chosen] : pools).flatMap((pool) =>
+        pool.cidrs.flatMap((cidr) => landModel(pool, cidr, byPool.get(pool.name) ?? []) ?? []),
+      ),
+    [version, chosen?.name],
+  );
+  const select = (cidr: string) => setQuery({ block: cidr });
+  const open = (model: LandModel, index: number) => {
+    const owner = model.blocks[index]?.node;
+    if (owner) go(address('nodes', owner));
+  };
+  const ink = readInk();
+  if (pools.length === 0) {
+    return (
+      <section class="view">
+        <h1>Land</h1>
+        <Empty>There is no pool yet. An IPPool says which land nodes get their blocks from.</Empty>
+        <SameCommand command="cadastre pools" />
+      </section>
+    );
+  }
+  return (
+    <section class="view land">
+      <div class="land-head">
+        <h1>Land</h1>
+        <ColourSwitch value={colourBy} />
+        <Legend tints={tints} isDark={ink.isDark} />
+      </div>
+      <div class="land-body">
+        <PoolList pools={pools} chosen={poolName} />
+        <div class={`sheets ${chosen ? 'one' : ''}`}>
+          {models.map((model) => (
+            <article class="sheet" key={`${model.pool.name} ${model.cidr.cidr}`}>
+              <SheetHead model={model} />
+              {model.isStrip ? (
+                <Strip
+                  model={model}
+                  colourOf={(index) =>
+                    css(tint(tintOf(tints, store, model, index, colourBy), ink.isDark))
+                  }
+                  disputed={truth.disputed}
+                  selected={selected}
+                  onSelect={select}
+                  onOpen={(index) => open(model, index)}
+                />
+              ) : (
+                <LandMap
+                  model={model}
+                  version={`${version} ${colourBy}`}
+                  tintOf={(index) => tintOf(tints, store, model, index, colourBy)}
+                  disputed={disputedCells(model, truth.disputed)}
+                  selected={selected === '' ? undefined : indexOfCidr(model, selected)}
+                  onSelect={(index) => select(model.blocks[index]?.cidr ?? cidrAt(model, index))}
+                  onOpen={(index) => open(model, index)}
+                />
+              )}
+            </article>
+          ))}
+        </div>
+        <aside class="beside">
+          <Detail
+            store={store}
+            cidr={selected}
+            models={models}
+            now={now}
+            disputed={truth.disputed}
+          />
+          <BlockTable
+            blocks={chosen ? (byPool.get(chosen.name) ?? []) : store.all('block')}
+            now={now}
+            selected={selected}
+            store={store}
+          />
+        </aside>
+      </div>
+      <SameCommand command={selected === '' ? 'cadastre blocks' : `cadastre explain ${selected}`} />
+    </section>
+  );
+}
+
+function ColourSwitch({ value }: { value: ColourBy }) {
+  return (
+    <fieldset class="choice">
+      <legend>Colour by</legend>
+      {(['rack', 'pool'] as const).map((one) => (
+        <label key={one}>
+          <input
+            type="radio"
+            name="colour"
+            checked={value === one}
+            onChange={() => setQuery({ colour: one === 'rack' ? '' : one })}
+          />
+          {one}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function Legend({ tints, isDark }: { tints: ReadonlyMap<string, number>; isDark: boolean }) {
+  const shown = [...tints].slice(0, 8);
+  return (
+    <ul class="legend" aria-label="Legend">
+      {shown.map(([name, number]) => (
+        <li key={name}>
+          <i style={{ background: css(tint(number, isDark)) }} />
+          {name || 'no rack'}
+        </li>
+      ))}
+      {tints.size > shown.length && <li class="muted">and {tints.size - shown.length} more</li>}
+      <li>
+        <i class="swatch-free" />
+        free
+      </li>
+      <li>
+        <i class="swatch-hatched" />
+        reserved or cooling
+      </li>
+      <li>
+        <i class="swatch-disputed" />
+        disagreement
+      </li>
+    </ul>
+  );
+}
+
+function PoolList({ pools, chosen }: { pools: PoolRow[]; chosen: string }) {
+  const link = (name: string, pool?: PoolRow) => {
+    const total = (pool?.cidrs ?? []).reduce((sum, { capacity }) => sum + capacity, 0);
+    const taken = (pool?.cidrs ?? []).reduce((sum, c) => sum + c.assigned + c.cooling, 0);
+    return (
+      <a
+        href={address('land', '', { pool: name })}
+        aria-current={chosen === name ? 'true' : undefined}
+      >
+        <span class="pool-name">{name || 'All pools'}</span>
+        {pool && (
+          <>
+            <span class="pool-use">{`${count(taken)} of ${count(total)}`}</span>
+            <meter
+              aria-label={`${name}: blocks taken`}
+              min={0}
+              max={Math.max(1, total)}
+              value={taken}
+            />
+            {pool.state !== 'Ready' && <Mark tone="warn">{pool.state}</Mark>}
+          </>
+        )}
+      </a>
+    );
+  };
+  return (
+    <nav class="pools" aria-label="Pools">
+      {link('')}
+      {pools.map((pool) => (
+        <div key={pool.name}>{link(pool.name, pool)}</div>
+      ))}
+    </nav>
+  );
+}
+
+function SheetHead({ model }: { model: LandModel }) {
+  const { pool, cidr } = model;
+  return (
+    <header class="sheet-head">
+      <h2>
+        <span class="cidr">{cidr.cidr}</span> <span class="sheet-pool">{pool.name}</span>
+      </h2>
+      <p>
+        {`${count(cidr.assigned)} assigned, ${count(cidr.free)} free of ${count(cidr.capacity)} blocks of /${cidr.blockLength}`}
+        {cidr.cooling > 0 && `, ${cidr.cooling} cooling`}
+        {model.perCell > 1n && `; a cell is ${model.perCell} blocks`}
+        <span class="muted">
+          {pool.selector === '' ? ' · for every node' : ` · for ${pool.selector}`}
+        </span>
+      </p>
+    </header>
+  );
+}
+
+function Detail(props: {
+  store: Store;
+  cidr: string;
+  models: LandModel[];
+  now: number;
+  disputed: ReadonlySet<string>;
+}) {
+  const { store, cidr, models, now, disputed } = props;
+  if (cidr === '') {
+    return (
+      <div class="card detail">
+        <p class="muted">Point at a block, or walk the map with the arrow keys.</p>
+      </div>
+    );
+  }
+  const model = models.find((one) => indexOfCidr(one, cidr) !== undefined);
+  const index = model && indexOfCidr(model, cidr);
+  const block =
+    store.map('block').get(cidr) ?? (index === undefined ? undefined : model?.blocks[index]);
+  const owner = block && store.map('node').get(block.node);
+  const used = owner?.used?.find((one) => one.cidr === cidr);
+  const state = model && index !== undefined ? stateAt(model, index) : undefined;
+  return (
+    <div class="card detail" aria-live="polite">
+      <h3 class="cidr">{cidr}</h3>
+      {block === undefined ? (
+        <p>{state === undefined ? 'in no pool shown here' : state}</p>
+      ) : (
+        <dl class="pairs">
+          <dt>owner</dt>
+          <dd>{block.node === '' ? '–' : <NodeLink name={block.node} />}</dd>
+          <dt>rack</dt>
+          <dd>{owner?.rack || '–'}</dd>
+          <dt>pool</dt>
+          <dd>{block.pool}</dd>
+          <dt>phase</dt>
+          <dd>
+            {block.phase} · <Age sinceMs={block.sinceMs} now={now} />
+            {block.freeAtMs !== undefined && ` · free in ${ageText(block.freeAtMs - now)}`}
+          </dd>
+          <dt>in use</dt>
+          <dd>
+            {used
+              ? `${used.pods} of ${used.total} (${percent(used.pods, Number(used.total))})`
+              : '–'}
+          </dd>
+          <dt>records</dt>
+          <dd>
+            {disputed.has(cidr) ? (
+              <a href={address('truth')}>
+                <Mark tone="bad">disagree</Mark>
+              </a>
+            ) : (
+              <Mark tone="good">agree</Mark>
+            )}
+          </dd>
+        </dl>
+      )}
+    </div>
+  );
+}
+
+const tableRows = 100;
+
+function BlockTable(props: {
+  blocks: readonly BlockRow[];
+  now: number;
+  selected: string;
+  store: Store;
+}) {
+  const [text, setText] = useState('');
+  const wanted = text.trim().toLowerCase();
+  const matching = props.blocks.filter(
+    ({ cidr, node, pool, phase }) =>
+      wanted === '' || `${cidr} ${node} ${pool} ${phase}`.toLowerCase().includes(wanted),
+  );
+  const shown = [...matching]
+    .sort((a, b) => a.cidr.localeCompare(b.cidr, 'en', { numeric: true }))
+    .slice(0, tableRows);
+  return (
+    <div class="card block-table">
+      <label class="filter">
+        <span>Blocks</span>
+        <input
+          type="search"
+          value={text}
+          placeholder="CIDR, node, pool or phase"
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <Scroll class="scroll" label="Blocks as a table">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">block</th>
+              <th scope="col">node</th>
+              <th scope="col">phase</th>
+              <th scope="col" class="right">
+                in use
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((block) => {
+              const used = props.store
+                .map('node')
+                .get(block.node)
+                ?.used?.find(({ cidr }) => cidr === block.cidr);
+              return (
+                <tr key={block.cidr} class={block.cidr === props.selected ? 'chosen' : ''}>
+                  <td>
+                    <BlockLink cidr={block.cidr} pool={block.pool} />
+                  </td>
+                  <td>{block.node && <NodeLink name={block.node} />}</td>
+                  <td>{block.phase}</td>
+                  <td class="right">{used?.pods ?? '–'}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </Scroll>
+      <p class="muted small">
+        {matching.length > shown.length
+          ? `the first ${shown.length} of ${count(matching.length)}; the filter finds the others`
+          : `${count(matching.length)} of ${count(props.blocks.length)}`}
+      </p>
+    </div>
+  );
+}
+
+function sortedPools(store: Store): PoolRow[] {
+  return store
+    .all('pool')
+    .sort(
+      (a, b) => b.priority - a.priority || a.name.localeCompare(b.name, 'en', { numeric: true }),
+    );
+}
+
+function useBlocksByPool(store: Store): Map<string, BlockRow[]> {
+  return useMemo(() => {
+    const byPool = new Map<string, BlockRow[]>();
+    for (const block of store.map('block').values()) {
+      const list = byPool.get(block.pool);
+      if (list === undefined) byPool.set(block.pool, [block]);
+      else list.push(block);
+    }
+    return byPool;
+  }, [store.version('block')]);
+}
+
+function useTints(store: Store, colourBy: ColourBy): Map<string, number> {
+  return useMemo(
+    () =>
+      colourBy === 'rack'
+        ? tintNumbers(store.all('node').map(({ rack }) => rack))
+        : tintNumbers(store.all('pool').map(({ name }) => name)),
+    [store.version('node', 'pool'), colourBy],
+  );
+}
+
+function tintOf(
+  tints: ReadonlyMap<string, number>,
+  store: Store,
+  model: LandModel,
+  index: number,
+  colourBy: ColourBy,
+): number {
+  const block = model.blocks[index];
+  if (block === undefined) return 0;
+  const name = colourBy === 'pool' ? block.pool : (store.map('node').get(block.node)?.rack ?? '');
+  return tints.get(name) ?? 11;
+}
+
+function disputedCells(model: LandModel, disputed: ReadonlySet<string>): number[] {
+  return [...disputed].flatMap((cidr) => indexOfCidr(model, cidr) ?? []);
+}

@@ -1,0 +1,64 @@
+/** Where the reader is: a view, perhaps a name in it, and filters. All of it is in the address. */
+import { useEffect, useState } from 'preact/hooks';
+import { type ViewName, views } from '../views.ts';
+
+export interface Place {
+  view: ViewName;
+  /** `/nodes/master1`. */
+  name: string;
+  query: URLSearchParams;
+}
+
+const moved = 'cadastre-moved';
+
+export function readPlace(): Place {
+  const [, first = '', second = ''] = location.pathname.split('/');
+  const view = views.find((one) => one === first) ?? 'land';
+  return { view, name: decodeURIComponent(second), query: new URLSearchParams(location.search) };
+}
+
+export function address(view: ViewName, name = '', query: Record<string, string> = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== '');
+  const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+  return `/${view}${name === '' ? '' : `/${encodeURIComponent(name)}`}${search}`;
+}
+
+export function go(href: string, how: 'push' | 'replace' = 'push'): void {
+  if (how === 'push') history.pushState(null, '', href);
+  else history.replaceState(null, '', href);
+  window.dispatchEvent(new Event(moved));
+}
+
+/** Changes filters without a new step in the history. */
+export function setQuery(change: Record<string, string>): void {
+  const { view, name, query } = readPlace();
+  for (const [key, value] of Object.entries(change)) {
+    if (value === '') query.delete(key);
+    else query.set(key, value);
+  }
+  go(address(view, name, Object.fromEntries(query)), 'replace');
+}
+
+export function usePlace(): Place {
+  const [place, setPlace] = useState(readPlace);
+  useEffect(() => {
+    const read = () => setPlace(readPlace());
+    window.addEventListener('popstate', read);
+    window.addEventListener(moved, read);
+    return () => {
+      window.removeEventListener('popstate', read);
+      window.removeEventListener(moved, read);
+    };
+  }, []);
+  return place;
+}
+
+/** Plain clicks on our own links stay in the page. */
+export function followLinks(event: MouseEvent): void {
+  if (event.defaultPrevented || event.button !== 0) return;
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const link = (event.target as Element | null)?.closest('a');
+  if (link?.target !== '' || link.origin !== location.origin || link.hash !== '') return;
+  event.preventDefault();
+  go(link.pathname + link.search);
+}

@@ -1,0 +1,288 @@
+/** Nodes: the list, and one of them in detail. */
+import { useEffect, useState } from 'preact/hooks';
+import type { NodeDetail } from '../node-detail.ts';
+import type { NodeRow } from '../rows.ts';
+import { EntryList } from './entries.tsx';
+import { address, type Place, setQuery } from './location.ts';
+import {
+  Age,
+  BlockLink,
+  Empty,
+  Filter,
+  Mark,
+  NodeLink,
+  percent,
+  SameCommand,
+  Scroll,
+  type Tone,
+  useNow,
+} from './parts.tsx';
+import { useStore } from './store.ts';
+
+export function Nodes({ place }: { place: Place }) {
+  return place.name === '' ? <NodeList place={place} /> : <OneNode name={place.name} />;
+}
+
+function NodeList({ place }: { place: Place }) {
+  const store = useStore();
+  const now = useNow();
+  const wanted = place.query.get('filter') ?? '';
+  const nodes = store
+    .all('node')
+    .filter((node) => matches(node, wanted.trim().toLowerCase()))
+    .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+  return (
+    <section class="view">
+      <div class="view-head">
+        <h1>Nodes</h1>
+        <Filter label="Filter" value={wanted} onInput={(filter) => setQuery({ filter })} />
+      </div>
+      <Scroll class="scroll tall" label="Nodes">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">node</th>
+              <th scope="col">rack</th>
+              <th scope="col">address</th>
+              <th scope="col">blocks</th>
+              <th scope="col">addresses in use</th>
+              <th scope="col">sessions</th>
+              <th scope="col">state</th>
+              <th scope="col" class="right">
+                age
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {nodes.map((node) => (
+              <tr key={node.name}>
+                <th scope="row">
+                  <NodeLink name={node.name} />
+                </th>
+                <td>{node.rack}</td>
+                <td class="mono">{node.addresses.join(', ')}</td>
+                <td>
+                  {node.register.map((cidr) => (
+                    <BlockLink key={cidr} cidr={cidr} />
+                  ))}
+                </td>
+                <td>
+                  <InUse node={node} />
+                </td>
+                <td class="mono">{sessionWords(node)}</td>
+                <td>
+                  <NodeState node={node} />
+                </td>
+                <td class="right">
+                  <Age sinceMs={node.createdMs} now={now} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {nodes.length === 0 && <Empty>No node matches.</Empty>}
+      </Scroll>
+      <SameCommand command="cadastre nodes" />
+    </section>
+  );
+}
+
+function matches({ name, rack, addresses, register }: NodeRow, wanted: string): boolean {
+  return [name, rack, ...addresses, ...register].join(' ').toLowerCase().includes(wanted);
+}
+
+export function stateOf(node: NodeRow): [Tone, string] {
+  if (node.isLeaving) return ['warn', 'draining'];
+  if (node.register.length === 0) return ['bad', node.blocksState?.reason ?? 'no block'];
+  if (node.agent === null) return ['off', 'no report'];
+  return node.agent.isReady ? ['good', 'serving'] : ['warn', node.agent.reason];
+}
+
+export function NodeState({ node }: { node: NodeRow }) {
+  const [tone, words] = stateOf(node);
+  return <Mark tone={tone}>{words}</Mark>;
+}
+
+function InUse({ node }: { node: NodeRow }) {
+  if (node.used === null) return <span class="muted">–</span>;
+  const pods = node.used.reduce((sum, block) => sum + block.pods, 0);
+  const total = node.used.reduce((sum, block) => sum + Number(block.total), 0);
+  return (
+    <span class="in-use">
+      <meter
+        min={0}
+        max={Math.max(1, total)}
+        value={pods}
+        aria-label={`${node.name}: addresses in use`}
+      />
+      <span>{`${pods} of ${total}`}</span>
+    </span>
+  );
+}
+
+function sessionWords({ sessions }: NodeRow): string {
+  if (sessions.length === 0) return '–';
+  const up = sessions.filter(({ state }) => state === 'Established').length;
+  return `${up} of ${sessions.length} up`;
+}
+
+function OneNode({ name }: { name: string }) {
+  const store = useStore();
+  const now = useNow();
+  const node = store.map('node').get(name);
+  const detail = useDetail(name, JSON.stringify([node?.register, node?.labels]));
+  const entries = store.all('entry').filter((entry) => entry.node === name);
+  if (node === undefined) {
+    return (
+      <section class="view">
+        <h1>{name}</h1>
+        <Empty>
+          There is no node called {name} (any more). <a href={address('nodes')}>All nodes</a>
+        </Empty>
+        <EntryList entries={entries} now={now} />
+        <SameCommand command={`cadastre explain ${name}`} />
+      </section>
+    );
+  }
+  return (
+    <section class="view">
+      <p class="crumb">
+        <a href={address('nodes')}>Nodes</a>
+      </p>
+      <div class="view-head">
+        <h1>{name}</h1>
+        <NodeState node={node} />
+        <a class="button" href={address('truth', '', { drain: name })}>
+          What if it is drained?
+        </a>
+      </div>
+      <div class="columns">
+        <div class="card">
+          <h2>Blocks</h2>
+          {node.register.length === 0 && (
+            <Empty>{node.blocksState?.message ?? 'It holds no block.'}</Empty>
+          )}
+          {node.register.map((cidr) => {
+            const used = node.used?.find((one) => one.cidr === cidr);
+            return (
+              <div key={cidr} class="held">
+                <BlockLink cidr={cidr} />
+                <span>
+                  {used
+                    ? `${used.pods} of ${used.total} addresses in use (${percent(used.pods, Number(used.total))}), ${used.resting} resting`
+                    : 'not reported'}
+                </span>
+                <meter
+                  min={0}
+                  max={Math.max(1, Number(used?.total ?? 1))}
+                  value={used?.pods ?? 0}
+                  aria-label={`${cidr}: addresses in use`}
+                />
+              </div>
+            );
+          })}
+          <dl class="pairs">
+            <dt>address</dt>
+            <dd class="mono">{node.addresses.join(', ')}</dd>
+            <dt>rack</dt>
+            <dd>{node.rack || '–'}</dd>
+            <dt>agent</dt>
+            <dd>
+              {node.agent ? `${node.agent.reason}: ${node.agent.message}` : 'has not reported'}
+            </dd>
+            <dt>kernel</dt>
+            <dd>{node.kernel ? `${node.kernel.held} of ${node.kernel.wanted} routes` : '–'}</dd>
+          </dl>
+        </div>
+        <div class="card">
+          <h2>Why this pool</h2>
+          {detail === undefined ? <p class="muted">asking…</p> : <Why detail={detail} />}
+        </div>
+        <div class="card">
+          <h2>Sessions</h2>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">peer</th>
+                <th scope="col">state</th>
+                <th scope="col" class="right">
+                  for
+                </th>
+                <th scope="col">announced</th>
+              </tr>
+            </thead>
+            <tbody>
+              {node.sessions.map((session) => (
+                <tr key={session.peer}>
+                  <th scope="row">
+                    {session.peer} <span class="muted mono">{session.address}</span>
+                  </th>
+                  <td>
+                    <Mark tone={session.state === 'Established' ? 'good' : 'bad'}>
+                      {session.state}
+                    </Mark>
+                    {session.lastError !== '' && <p class="small muted">{session.lastError}</p>}
+                  </td>
+                  <td class="right">
+                    <Age sinceMs={session.sinceMs} now={now} />
+                  </td>
+                  <td class="mono">
+                    {session.announced.map(({ prefix }) => prefix).join(', ') || '–'}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {node.sessions.length === 0 && <Empty>No peer is for this node.</Empty>}
+        </div>
+        <div class="card wide">
+          <h2>History</h2>
+          <EntryList entries={entries} now={now} limit={40} />
+        </div>
+      </div>
+      <SameCommand command={`cadastre explain ${name}`} />
+    </section>
+  );
+}
+
+function Why({ detail }: { detail: NodeDetail }) {
+  return (
+    <>
+      <p>
+        {detail.pool === '' ? (
+          'It holds no block of a pool.'
+        ) : (
+          <>
+            <b>{detail.pool}</b>: {detail.why}
+          </>
+        )}
+      </p>
+      <ol class="candidates">
+        {detail.candidates.slice(0, 6).map((one) => (
+          <li key={one.pool} class={one.isSelecting ? '' : 'muted'}>
+            <b>{one.pool}</b>{' '}
+            {one.isSelecting
+              ? `selects it, priority ${one.priority}, ${one.free} free`
+              : `does not select it: it ${one.unmet.join(', ')}`}
+            {one.obstacle !== '' && ` · ${one.obstacle}`}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function useDetail(name: string, version: string): NodeDetail | undefined {
+  const [detail, setDetail] = useState<NodeDetail>();
+  useEffect(() => {
+    let isCurrent = true;
+    fetch(`/api/nodes/${encodeURIComponent(name)}`)
+      .then((answer) => (answer.ok ? (answer.json() as Promise<NodeDetail>) : undefined))
+      .then((found) => isCurrent && setDetail(found))
+      .catch(() => undefined);
+    return () => {
+      isCurrent = false;
+    };
+  }, [name, version]);
+  return detail?.node === name ? detail : undefined;
+}

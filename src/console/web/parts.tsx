@@ -1,0 +1,137 @@
+/** Small things that every view uses. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { address } from './location.ts';
+import { store } from './store.ts';
+
+/** The command that shows the same, with a button that copies it. */
+export function SameCommand({ command }: { command: string }) {
+  const [said, setSaid] = useState('');
+  const { commandFlags = '' } = store.map('meta').get('') ?? {};
+  const isKubectl = command.startsWith('kubectl ');
+  const text = isKubectl
+    ? command.replace(/^kubectl /, commandFlags === '' ? 'kubectl ' : `kubectl ${commandFlags} `)
+    : `${command}${commandFlags === '' ? '' : ` ${commandFlags}`}`;
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setSaid('copied');
+    } catch {
+      setSaid('select it by hand');
+    }
+    setTimeout(() => setSaid(''), 1_500);
+  };
+  return (
+    <div class="same" data-testid="same-command">
+      <span class="same-word">The same in a terminal</span>
+      <code>{text}</code>
+      <button type="button" class="quiet" onClick={copy}>
+        {said === '' ? 'Copy' : said}
+      </button>
+      <span class="unseen" role="status">
+        {said}
+      </span>
+    </div>
+  );
+}
+
+/** Ages grow by themselves: once a second, all together. */
+export function useNow(everyMs = 1_000): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}
+
+export function ageText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86400)} d`;
+}
+
+export function Age({ sinceMs, now }: { sinceMs: number; now: number }) {
+  if (sinceMs === 0) return <span class="muted">–</span>;
+  const iso = new Date(sinceMs).toISOString();
+  return (
+    <time class="age" dateTime={iso} title={iso}>
+      {ageText(now - sinceMs)}
+    </time>
+  );
+}
+
+export type Tone = 'good' | 'bad' | 'warn' | 'calm' | 'off';
+
+export function Mark({ tone, children }: { tone: Tone; children: ComponentChildren }) {
+  return <span class={`mark mark-${tone}`}>{children}</span>;
+}
+
+export function NodeLink({ name }: { name: string }) {
+  return (
+    <a class="name" href={address('nodes', name)}>
+      {name}
+    </a>
+  );
+}
+
+export function BlockLink({ cidr, pool }: { cidr: string; pool?: string }) {
+  return (
+    <a class="cidr" href={address('land', '', { pool: pool ?? '', block: cidr })}>
+      {cidr}
+    </a>
+  );
+}
+
+export function Filter({
+  label,
+  value,
+  onInput,
+  id,
+}: {
+  label: string;
+  value: string;
+  onInput: (value: string) => void;
+  id?: string;
+}) {
+  return (
+    <label class="filter">
+      <span>{label}</span>
+      <input
+        type="search"
+        id={id}
+        value={value}
+        placeholder="any"
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}
+
+export function percent(part: number, whole: number): string {
+  if (whole === 0) return '0 %';
+  const value = (100 * part) / whole;
+  return value > 0 && value < 1 ? '< 1 %' : `${Math.round(value)} %`;
+}
+
+export function count(value: number): string {
+  return value.toLocaleString('en').replaceAll(',', ' ');
+}
+
+/** What scrolls by itself must be reachable by keys. */
+export function Scroll(props: { class: string; label: string; children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys scroll it
+    <section class={props.class} aria-label={props.label} tabIndex={0}>
+      {props.children}
+    </section>
+  );
+}

@@ -1,0 +1,248 @@
+/** Nodes and peers: who speaks with whom, and whether what is announced is what is held. */
+import type { RouterView } from '../router-view.ts';
+import type { NodeRow, SessionRow } from '../rows.ts';
+import { type Place, setQuery } from './location.ts';
+import {
+  Age,
+  ageText,
+  BlockLink,
+  Empty,
+  Filter,
+  Mark,
+  NodeLink,
+  SameCommand,
+  Scroll,
+  useNow,
+} from './parts.tsx';
+import { type Store, useStore } from './store.ts';
+
+export function Routes({ place }: { place: Place }) {
+  const store = useStore();
+  const now = useNow();
+  const wanted = (place.query.get('filter') ?? '').trim().toLowerCase();
+  const nodes = store
+    .all('node')
+    .filter(({ name, rack }) => `${name} ${rack}`.toLowerCase().includes(wanted))
+    .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+  const peers = peersOf(store);
+  const chosenNode = place.query.get('node') ?? '';
+  const chosenPeer = place.query.get('peer') ?? '';
+  return (
+    <section class="view">
+      <div class="view-head">
+        <h1>Routes</h1>
+        <Filter
+          label="Filter"
+          value={place.query.get('filter') ?? ''}
+          onInput={(filter) => setQuery({ filter })}
+        />
+      </div>
+      <div class="routes-body">
+        <Scroll class="scroll tall" label="Nodes and peers">
+          <table class="matrix">
+            <thead>
+              <tr>
+                <th scope="col">node</th>
+                {peers.map((peer) => (
+                  <th scope="col" key={peer.name}>
+                    <PeerHead {...peer} />
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {nodes.map((node) => (
+                <tr key={node.name}>
+                  <th scope="row">
+                    <NodeLink name={node.name} />
+                  </th>
+                  {peers.map(({ name, router }) => {
+                    const session = node.sessions.find(({ peer }) => peer === name);
+                    const isChosen = chosenNode === node.name && chosenPeer === name;
+                    return (
+                      <td key={name}>
+                        {session === undefined ? (
+                          <span class="muted">not its peer</span>
+                        ) : (
+                          <button
+                            type="button"
+                            class={`cell cell-${toneOf(session, node, router)}`}
+                            aria-pressed={isChosen}
+                            onClick={() =>
+                              setQuery(
+                                isChosen ? { node: '', peer: '' } : { node: node.name, peer: name },
+                              )
+                            }
+                          >
+                            <span>{session.state}</span>
+                            <span class="cell-age">{ageText(now - session.sinceMs)}</span>
+                            <span class="cell-count">{countWords(session, node, router)}</span>
+                          </button>
+                        )}
+                      </td>
+                    );
+                  })}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {peers.length === 0 && <Empty>No node speaks with a router.</Empty>}
+        </Scroll>
+        <Comparison
+          node={store.map('node').get(chosenNode)}
+          peer={peers.find(({ name }) => name === chosenPeer)}
+          now={now}
+        />
+      </div>
+      <SameCommand
+        command={
+          chosenNode === ''
+            ? 'kubectl get nodereports -o wide'
+            : `kubectl get nodereport ${chosenNode} -o yaml`
+        }
+      />
+    </section>
+  );
+}
+
+interface PeerColumn {
+  name: string;
+  address: string;
+  asn: number;
+  /** What the router itself says, where it can be asked. */
+  router: RouterView | undefined;
+}
+
+function peersOf(store: Store): PeerColumn[] {
+  const found = new Map<string, PeerColumn>();
+  const add = (name: string, address: string, asn: number) => {
+    const router = store.all('router').find((one) => one.name === name || one.address === address);
+    if (!found.has(name)) found.set(name, { name, address, asn, router });
+  };
+  for (const { name, address, asn } of store.all('peer')) add(name, address, asn);
+  for (const { sessions } of store.all('node')) {
+    for (const { peer, address, asn } of sessions) add(peer, address, asn);
+  }
+  return [...found.values()].sort((a, b) => a.name.localeCompare(b.name));
+}
+
+function PeerHead({ name, address, asn, router }: PeerColumn) {
+  return (
+    <span class="peer-head">
+      <b>{name}</b>
+      <span class="muted mono">{`${address} · AS ${asn}`}</span>
+      {router === undefined ? (
+        <Mark tone="off">cannot be asked</Mark>
+      ) : router.isUp ? (
+        <Mark tone="good">{`holds ${router.held.length}`}</Mark>
+      ) : (
+        <Mark tone="bad">down</Mark>
+      )}
+    </span>
+  );
+}
+
+function heldFrom(node: NodeRow, router: RouterView | undefined): RouterView['held'] {
+  return (router?.held ?? []).filter(
+    ({ nextHop, from }) => node.addresses.includes(nextHop) || from === node.name,
+  );
+}
+
+function toneOf(session: SessionRow, node: NodeRow, router: RouterView | undefined): string {
+  if (session.state !== 'Established') return 'bad';
+  if (router === undefined || !router.isUp) return 'good';
+  const told = session.announced.map(({ prefix }) => prefix).sort();
+  const held = heldFrom(node, router)
+    .map(({ prefix }) => prefix)
+    .sort();
+  return told.join() === held.join() ? 'good' : 'warn';
+}
+
+function countWords(session: SessionRow, node: NodeRow, router: RouterView | undefined): string {
+  const told = session.announced.length;
+  if (router === undefined || !router.isUp) return `${told} told`;
+  return `${told} told, ${heldFrom(node, router).length} held`;
+}
+
+function Comparison(props: {
+  node: NodeRow | undefined;
+  peer: PeerColumn | undefined;
+  now: number;
+}) {
+  const { node, peer, now } = props;
+  if (node === undefined || peer === undefined) {
+    return (
+      <aside class="card beside-card">
+        <h2>Route by route</h2>
+        <p class="muted">
+          Choose a session: what the node announced stands beside what the router holds.
+        </p>
+      </aside>
+    );
+  }
+  const session = node.sessions.find(({ peer: name }) => name === peer.name);
+  const held = new Map(heldFrom(node, peer.router).map((route) => [route.prefix, route]));
+  const told = new Map((session?.announced ?? []).map((route) => [route.prefix, route]));
+  const prefixes = [...new Set([...node.register, ...told.keys(), ...held.keys()])].sort();
+  return (
+    <aside class="card beside-card" aria-live="polite">
+      <h2>
+        {node.name} → {peer.name}
+      </h2>
+      <p>
+        <Mark tone={session?.state === 'Established' ? 'good' : 'bad'}>
+          {session?.state ?? 'none'}
+        </Mark>{' '}
+        {session && (
+          <>
+            for <Age sinceMs={session.sinceMs} now={now} />
+          </>
+        )}
+        {session?.lastError && <span class="muted"> · {session.lastError}</span>}
+      </p>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">route</th>
+            <th scope="col">registered</th>
+            <th scope="col">announced</th>
+            <th scope="col">held</th>
+          </tr>
+        </thead>
+        <tbody>
+          {prefixes.map((prefix) => {
+            const route = held.get(prefix);
+            return (
+              <tr key={prefix}>
+                <th scope="row">
+                  <BlockLink cidr={prefix} />
+                </th>
+                <td>
+                  {node.register.includes(prefix) ? (
+                    <Mark tone="good">yes</Mark>
+                  ) : (
+                    <Mark tone="bad">no</Mark>
+                  )}
+                </td>
+                <td class="mono">{told.get(prefix)?.nextHop ?? <Mark tone="warn">no</Mark>}</td>
+                <td class="mono">
+                  {peer.router === undefined ? (
+                    <Mark tone="off">not seen</Mark>
+                  ) : route === undefined ? (
+                    <Mark tone="warn">no</Mark>
+                  ) : (
+                    <>
+                      {route.nextHop} <Age sinceMs={route.sinceMs} now={now} />
+                      {route.isStale && <Mark tone="warn">stale</Mark>}
+                    </>
+                  )}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {prefixes.length === 0 && <Empty>Nothing is registered, announced or held.</Empty>}
+    </aside>
+  );
+}

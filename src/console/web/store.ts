@@ -1,0 +1,125 @@
+/**
+ * Everything the page knows: rows by kind, followed live. The state is fetched
+ * once, then changes are streamed; after a pause the stream goes on where it
+ * was, and only if the server has forgotten that place all is fetched anew.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import type { RowChange, RowKind, Rows, StateMessage } from '../rows.ts';
+
+export type Connection = 'connecting' | 'live' | 'away';
+
+/** Readers are told at most so often: the eye wants calm, and tables are long. */
+const tellEveryMs = 150;
+
+export class Store {
+  connection: Connection = 'connecting';
+  /** Why the state could not be had, for people. */
+  trouble = '';
+  readonly #rows = new Map<RowKind, Map<string, unknown>>();
+  readonly #versions = new Map<RowKind, number>();
+  readonly #listeners = new Set<() => void>();
+  #telling = 0;
+  #source: EventSource | undefined;
+
+  map<K extends RowKind>(kind: K): ReadonlyMap<string, Rows[K]> {
+    return this.#of(kind) as Map<string, Rows[K]>;
+  }
+
+  all<K extends RowKind>(kind: K): Rows[K][] {
+    return [...this.map(kind).values()];
+  }
+
+  /** Goes up when a row of the kind changes. */
+  version(...kinds: RowKind[]): string {
+    return kinds.map((kind) => this.#versions.get(kind) ?? 0).join('.');
+  }
+
+  async connect(): Promise<void> {
+    this.#source?.close();
+    try {
+      const answer = await fetch('/api/state');
+      if (!answer.ok) throw new Error(((await answer.json()) as { error: string }).error);
+      const { at, changes } = (await answer.json()) as StateMessage;
+      for (const kind of this.#rows.keys()) {
+        this.#rows.get(kind)?.clear();
+        this.#touch(kind);
+      }
+      this.#apply(changes);
+      this.#follow(at);
+    } catch (error) {
+      this.trouble = error instanceof Error ? error.message : String(error);
+      this.#setConnection('away');
+      setTimeout(() => void this.connect(), 2_000);
+    }
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #follow(at: string): void {
+    const source = new EventSource(`/api/events?from=${encodeURIComponent(at)}`);
+    this.#source = source;
+    source.onopen = () => {
+      this.trouble = '';
+      this.#setConnection('live');
+    };
+    source.onmessage = (event) => this.#apply((JSON.parse(event.data) as StateMessage).changes);
+    source.addEventListener('anew', () => {
+      source.close();
+      void this.connect();
+    });
+    source.onerror = () => {
+      this.#setConnection('away');
+      // Closed for good: the server refused (a new token, say). Otherwise the browser goes on trying.
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => void this.connect(), 2_000);
+    };
+  }
+
+  #apply(changes: readonly RowChange[]): void {
+    const touched = new Set<RowKind>();
+    for (const [kind, key, row] of changes) {
+      if (row === null) this.#of(kind).delete(key);
+      else this.#of(kind).set(key, row);
+      touched.add(kind);
+    }
+    for (const kind of touched) this.#touch(kind);
+    this.#tell();
+  }
+
+  #touch(kind: RowKind): void {
+    this.#versions.set(kind, (this.#versions.get(kind) ?? 0) + 1);
+  }
+
+  #setConnection(connection: Connection): void {
+    this.connection = connection;
+    this.#tell();
+  }
+
+  #tell(): void {
+    if (this.#telling !== 0) return;
+    this.#telling = window.setTimeout(() => {
+      this.#telling = 0;
+      for (const listener of this.#listeners) listener();
+    }, tellEveryMs);
+  }
+
+  #of(kind: RowKind): Map<string, unknown> {
+    let rows = this.#rows.get(kind);
+    if (rows === undefined) {
+      rows = new Map();
+      this.#rows.set(kind, rows);
+    }
+    return rows;
+  }
+}
+
+export const store = new Store();
+
+/** Renders again when something changed. */
+export function useStore(): Store {
+  const [, setTick] = useState(0);
+  useEffect(() => store.subscribe(() => setTick((tick) => tick + 1)), []);
+  return store;
+}

@@ -1,0 +1,51 @@
+import { EntryList } from './entries.tsx';
+import { type Place, setQuery } from './location.ts';
+import { Filter, SameCommand, useNow } from './parts.tsx';
+import { useStore } from './store.ts';
+
+/** What happened, newest first, by node, block or reason. */
+export function Time({ place }: { place: Place }) {
+  const store = useStore();
+  const now = useNow();
+  const node = place.query.get('node') ?? '';
+  const block = place.query.get('block') ?? '';
+  const reason = place.query.get('reason') ?? '';
+  const holds = (text: string, wanted: string) =>
+    text.toLowerCase().includes(wanted.trim().toLowerCase());
+  const all = store.all('entry');
+  const entries = all.filter(
+    (entry) => holds(entry.node, node) && holds(entry.cidr, block) && holds(entry.reason, reason),
+  );
+  const reasons = [...new Set(all.map((entry) => entry.reason))].sort();
+  return (
+    <section class="view">
+      <div class="view-head">
+        <h1>Time</h1>
+        <Filter label="Node" value={node} onInput={(value) => setQuery({ node: value })} />
+        <Filter label="Block" value={block} onInput={(value) => setQuery({ block: value })} />
+        <label class="filter">
+          <span>Reason</span>
+          <select
+            value={reason}
+            onChange={(event) => setQuery({ reason: event.currentTarget.value })}
+          >
+            <option value="">any</option>
+            {reasons.map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <div class="card">
+        <EntryList entries={entries} now={now} />
+      </div>
+      <SameCommand
+        command={
+          block === '' ? 'kubectl get events --sort-by=.lastTimestamp' : `cadastre explain ${block}`
+        }
+      />
+    </section>
+  );
+}

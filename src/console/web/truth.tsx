@@ -1,0 +1,144 @@
+/** One row a node, one column a source; what disagrees is joined by lines. */
+import { useRef } from 'preact/hooks';
+import type { TruthTable } from '../truth-table.ts';
+import { FindingList } from './findings.tsx';
+import { address, type Place, setQuery } from './location.ts';
+import { Empty, Filter, NodeLink, SameCommand, Scroll } from './parts.tsx';
+import { useStore } from './store.ts';
+import { TruthLines } from './truth-lines.tsx';
+import { useTruth } from './use-truth.ts';
+import { WhatIf } from './what-if.tsx';
+
+const words: Record<string, string> = {
+  truth: 'the truth',
+  agrees: 'agrees',
+  differs: 'differs from the register',
+  missing: 'should be there and is not',
+  empty: 'says nothing',
+  unseen: 'could not be seen',
+};
+
+export function Truth({ place }: { place: Place }) {
+  const store = useStore();
+  const truth = useTruth();
+  const frame = useRef<HTMLDivElement>(null);
+  const wanted = (place.query.get('filter') ?? '').trim().toLowerCase();
+  const onlyDiffering = place.query.get('only') === 'differing';
+  const rows = truth.rows.filter(
+    ({ node, disagrees }) => node.toLowerCase().includes(wanted) && (!onlyDiffering || disagrees),
+  );
+  const differing = truth.rows.filter(({ disagrees }) => disagrees).length;
+  const drained = place.query.get('drain') ?? '';
+  return (
+    <section class="view">
+      <div class="view-head">
+        <h1>Truth</h1>
+        <Filter
+          label="Filter"
+          value={place.query.get('filter') ?? ''}
+          onInput={(filter) => setQuery({ filter })}
+        />
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={onlyDiffering}
+            onChange={(event) => setQuery({ only: event.currentTarget.checked ? 'differing' : '' })}
+          />
+          only what differs
+        </label>
+        <p class="verdict" role="status">
+          {verdict(truth, differing)}
+        </p>
+      </div>
+      <Scroll class="scroll truth-scroll" label="What each source says">
+        <div class="truth-frame" ref={frame}>
+          <table class="truth">
+            <thead>
+              <tr>
+                <th scope="col">node</th>
+                {truth.columns.map(({ id, label, title, isSeen }) => (
+                  <th scope="col" key={id} title={title} class={isSeen ? '' : 'not-seen'}>
+                    {label}
+                    {!isSeen && <span class="small"> not seen</span>}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map(({ node, cells }) => (
+                <tr key={node}>
+                  <th scope="row">
+                    <NodeLink name={node} />
+                  </th>
+                  {cells.map(({ column, cidrs, state }) => (
+                    <td
+                      key={column}
+                      class={`say say-${state}`}
+                      data-node={node}
+                      data-column={column}
+                      title={words[state]}
+                    >
+                      {cidrs.length === 0 ? (
+                        <span class="say-none">{state === 'unseen' ? '?' : '–'}</span>
+                      ) : (
+                        cidrs.map((cidr) => (
+                          <span key={cidr} class="cidr">
+                            {cidr}
+                          </span>
+                        ))
+                      )}
+                      {(state === 'differs' || state === 'missing') && (
+                        <span class="unseen">{words[state]}</span>
+                      )}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          <TruthLines
+            frame={frame}
+            lines={truth.lines}
+            version={JSON.stringify([rows.map((r) => r.cells), truth.lines])}
+          />
+        </div>
+        {rows.length === 0 && <Empty>No node matches.</Empty>}
+      </Scroll>
+      {truth.strays.length > 0 && (
+        <p class="stray">
+          {truth.strays
+            .slice(0, 5)
+            .map(
+              ({ router, prefix, nextHop }) =>
+                `${router} holds ${prefix} via ${nextHop}, which is no node`,
+            )
+            .join('; ')}
+        </p>
+      )}
+      <div class="columns two">
+        <div class="card">
+          <h2>Findings</h2>
+          <FindingList findings={store.all('finding')} />
+        </div>
+        <div class="card">
+          <h2>What if</h2>
+          <WhatIf drained={drained} />
+        </div>
+      </div>
+      <SameCommand
+        command={drained === '' ? 'cadastre doctor' : `cadastre whatif drain ${drained}`}
+      />
+      <p class="unseen">
+        <a href={address('truth')}>Truth</a>
+      </p>
+    </section>
+  );
+}
+
+function verdict({ rows, columns }: TruthTable, differing: number): string {
+  if (rows.length === 0) return 'There are no nodes.';
+  const unseen = columns.filter(({ isSeen }) => !isSeen).map(({ label }) => label);
+  const rest = unseen.length === 0 ? '' : ` ${unseen.join(', ')} could not be seen.`;
+  if (differing > 0) return `${differing} of ${rows.length} nodes have records that differ.${rest}`;
+  return `Everything that was seen says the same.${rest}`;
+}

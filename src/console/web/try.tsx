@@ -1,0 +1,177 @@
+/** Faults and changes on a switch: only in `cadastre up`. */
+import { useState } from 'preact/hooks';
+import { EntryList } from './entries.tsx';
+import { address, type Place } from './location.ts';
+import { Empty, Mark, SameCommand, useNow } from './parts.tsx';
+import { useStore } from './store.ts';
+import { useTruth } from './use-truth.ts';
+
+export function TryIt(_: { place: Place }) {
+  const store = useStore();
+  const now = useNow();
+  const [said, setSaid] = useState('');
+  const [busy, setBusy] = useState('');
+  const meta = store.map('meta').get('');
+  const nodes = store
+    .all('node')
+    .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+  const [chosen, setChosen] = useState('');
+  const node = nodes.find(({ name }) => name === chosen) ?? nodes.at(-1);
+  if (!meta?.tryIt) {
+    return (
+      <section class="view">
+        <h1>Try it</h1>
+        <Empty>This console only looks. Start cadastre up to play with a site of your own.</Empty>
+      </section>
+    );
+  }
+  const { routersDown, secondAllocator } = meta.tryIt;
+  const act = async (action: string, body: Record<string, unknown>) => {
+    setBusy(action);
+    try {
+      const reply = await fetch(`/api/try/${action}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      const answer = (await reply.json()) as { said?: string; error?: string };
+      setSaid(answer.said ?? answer.error ?? '');
+    } catch (error) {
+      setSaid(String(error));
+    } finally {
+      setBusy('');
+    }
+  };
+  const button = (action: string, label: string, body: Record<string, unknown>) => (
+    <button
+      type="button"
+      disabled={busy !== ''}
+      aria-busy={busy === action}
+      onClick={() => void act(action, body)}
+    >
+      {label}
+    </button>
+  );
+  return (
+    <section class="view">
+      <div class="view-head">
+        <h1>Try it</h1>
+        <p class="verdict" role="status">
+          {said || 'This site exists only on your machine. Break it.'}
+        </p>
+      </div>
+      <div class="columns">
+        <div class="card try">
+          <h2>A second allocator</h2>
+          <p>
+            Somebody switches on another allocator over the same land. It writes its own idea of
+            each node's block into <code>Node.spec.podCIDRs</code>. Elsewhere a speaker announced
+            that field, and a year later draining one node took another one's pods off the network.
+          </p>
+          {secondAllocator
+            ? button('second-allocator', 'Switch it off again', { on: false })
+            : button('second-allocator', 'Switch it on', { on: true })}
+          {secondAllocator && <Mark tone="warn">is writing</Mark>}
+          <Story isOn={secondAllocator} />
+        </div>
+        <div class="card try">
+          <h2>Nodes</h2>
+          <p>A new node joins the site, gets its block, and its routers hear of it.</p>
+          {button('add-node', 'Add a node', {})}
+          <label class="filter">
+            <span>Node</span>
+            <select
+              value={node?.name ?? ''}
+              onChange={(event) => setChosen(event.currentTarget.value)}
+            >
+              {nodes.map(({ name, isLeaving }) => (
+                <option key={name} value={name}>
+                  {isLeaving ? `${name} (draining)` : name}
+                </option>
+              ))}
+            </select>
+          </label>
+          <div class="buttons">
+            {node &&
+              (node.isLeaving
+                ? button('undrain-node', `Bring ${node.name} back`, { node: node.name })
+                : button('drain-node', `Drain ${node.name}`, { node: node.name }))}
+            {node && button('remove-node', `Take ${node.name} out`, { node: node.name })}
+          </div>
+          {node && (
+            <p class="small">
+              <a href={address('truth', '', { drain: node.name })}>What would happen?</a>
+            </p>
+          )}
+        </div>
+        <div class="card try">
+          <h2>Routers</h2>
+          <p>Sessions end, routes go; the nodes find the router again when it is back.</p>
+          {store
+            .all('router')
+            .sort((a, b) => a.name.localeCompare(b.name))
+            .map(({ name, held }) => (
+              <div key={name} class="router-row">
+                <b>{name}</b>
+                {routersDown.includes(name) ? (
+                  <Mark tone="bad">down</Mark>
+                ) : (
+                  <Mark tone="good">{`holds ${held.length}`}</Mark>
+                )}
+                {routersDown.includes(name)
+                  ? button('revive-router', `Revive ${name}`, { router: name })
+                  : button('kill-router', `Kill ${name}`, { router: name })}
+              </div>
+            ))}
+        </div>
+        <div class="card wide">
+          <h2>What happens</h2>
+          <EntryList entries={store.all('entry')} now={now} limit={14} />
+        </div>
+      </div>
+      <SameCommand command="kubectl get ippools,nodeblocks,nodes" />
+    </section>
+  );
+}
+
+/** The incident, step by step: what went wrong elsewhere stays right here. */
+function Story({ isOn }: { isOn: boolean }) {
+  const store = useStore();
+  const truth = useTruth();
+  const wrong = truth.rows.filter(({ cells }) =>
+    cells.some(({ column, state }) => column === 'spec' && state === 'differs'),
+  ).length;
+  const routers = store.all('router').filter(({ isUp }) => isUp);
+  const misled = truth.rows.filter(({ cells }) =>
+    cells.some(
+      ({ column, state }) =>
+        (column === 'announced' || column.startsWith('held ')) && state === 'differs',
+    ),
+  ).length;
+  const steps: Array<[boolean, string]> = [
+    [isOn, 'The second allocator is on.'],
+    [wrong > 0, `${wrong} of ${truth.rows.length} nodes carry a wrong spec.podCIDRs.`],
+    [
+      wrong > 0 && misled === 0 && routers.length > 0,
+      misled === 0
+        ? 'No route followed it: agents announce what the register gives them, and nothing else.'
+        : `${misled} nodes announce what is not theirs.`,
+    ],
+  ];
+  if (!isOn && wrong === 0) return null;
+  return (
+    <>
+      <ol class="story" data-testid="story">
+        {steps.map(([isDone, text]) => (
+          <li key={text} class={isDone ? 'done' : ''}>
+            {text}
+          </li>
+        ))}
+      </ol>
+      <p class="small">
+        See it in <a href={address('truth')}>Truth</a>, then drain a node: nobody else loses a
+        route.
+      </p>
+    </>
+  );
+}
