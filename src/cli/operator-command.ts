@@ -1,12 +1,16 @@
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { type Command, Option } from 'commander';
+import { systemClock } from '../base/clock.ts';
 import { CadastreError, describeError } from '../base/errors.ts';
 import { addHealthRoutes } from '../base/health-routes.ts';
 import { HttpServer } from '../base/http-server.ts';
 import { jsonLog, type LogLevel, logLevels } from '../base/json-log.ts';
+import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
 import { registerProcessMetrics } from '../base/process-metrics.ts';
+import type { RunningConsole } from '../console/console.ts';
+import type { KubeAccess } from '../kube/access.ts';
 import { KubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/kubeconfig.ts';
 import { checkTimings, defaultTimings } from '../kube/lease-timings.ts';
@@ -18,9 +22,11 @@ import {
   providerOf,
 } from '../operator/providers.ts';
 import { readConfigMapName } from './config-map-flag.ts';
+import { readConsoleToken } from './console-flags.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from './ipam-flags.ts';
 import { readListen } from './listen-flag.ts';
 import { stopOnSignals } from './stop-signals.ts';
+import { readVersion } from './version.ts';
 
 /**
  * `cadastre operator`: wires the world to the operator once, and takes it apart
@@ -49,6 +55,8 @@ export function registerOperator(program: Command): void {
     .option('--identity <name>', 'name of this replica (default: host name and process id)')
     .option('--concurrency <n>', 'writes under way at once', '64')
     .option('--listen <address>', 'where /metrics, /livez and /readyz are served', '127.0.0.1:9470')
+    .option('--console <address>', 'serve the console there too, like 127.0.0.1:7077')
+    .option('--console-token-file <file>', 'a secret its readers must know; a must beyond loopback')
     .addOption(new Option('--log-level <level>').choices([...logLevels]).default('info'))
     .addHelpText(
       'after',
@@ -74,6 +82,8 @@ interface OperatorFlags extends IpamFlagValues {
   identity?: string;
   concurrency: string;
   listen: string;
+  console?: string;
+  consoleTokenFile?: string;
   logLevel: LogLevel;
 }
 
@@ -83,6 +93,9 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   setFlagsFromString('--semi-space-growth-factor=1');
   const settings = readSettings(flags);
   const listenAt = readListen(flags.listen);
+  const consoleAt = flags.console === undefined ? undefined : readListen(flags.console);
+  const token =
+    consoleAt && readConsoleToken(consoleAt, flags.consoleTokenFile, '--console-token-file');
   const access = await loadKubeConfig({
     ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
     ...(flags.context === undefined ? {} : { context: flags.context }),
@@ -101,6 +114,8 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
     ]),
   });
   await server.listen(listenAt);
+  const running =
+    consoleAt && (await serveConsole(consoleAt, token, { client, access, settings, log }));
   const stopping = stopOnSignals();
   const { mode, cluster } = { mode: settings.provider.name, cluster: access.origin };
   log.info({ mode, cluster, port: server.port, identity: settings.lease.identity }, 'starting');
@@ -112,10 +127,31 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
     throw error;
   } finally {
     stopProcessMetrics();
+    await running?.stop();
     await server.close();
     await client.close();
     stopping.done();
   }
+}
+
+/** Loaded only where it is wanted: it follows everything the operator does, and more. */
+async function serveConsole(
+  listen: { host: string; port: number },
+  token: string | undefined,
+  parts: { client: KubeClient; access: KubeAccess; settings: OperatorSettings; log: Log },
+): Promise<RunningConsole> {
+  const { startConsole } = await import('../console/console.ts');
+  const { client, access, settings, log } = parts;
+  const about = {
+    title: 'Cadastre',
+    version: readVersion(),
+    cluster: access.origin,
+    mode: settings.provider.name,
+    commandFlags: '',
+  };
+  const running = await startConsole({ client, listen, token, about, clock: systemClock, log });
+  log.info({ url: running.url }, 'the console is served');
+  return running;
 }
 
 function readSettings(flags: OperatorFlags): OperatorSettings {

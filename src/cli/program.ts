@@ -14,6 +14,7 @@ const commands: Record<string, () => Promise<Register>> = {
   operator: async () => (await import('./operator-command.ts')).registerOperator,
   agent: async () => (await import('./agent-command.ts')).registerAgent,
   cni: async () => (await import('./cni-command.ts')).registerCni,
+  console: async () => (await import('./console-command.ts')).registerConsole,
   status: async () => (await import('./status-command.ts')).registerStatus,
   drain: async () => (await import('./drain-command.ts')).registerDrain,
   nodes: async () => (await import('./nodes-command.ts')).registerNodes,
