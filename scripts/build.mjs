@@ -57,13 +57,15 @@ export async function buildCli(options = {}) {
       legalComments: 'eof',
       banner: { js: banner() },
     });
-    await buildPage(join(unfinished, 'console'));
+    const hasPage = await buildPage(join(unfinished, 'console'));
     chmodSync(outfile, 0o755);
     // What changes while we build is newer than this, and so makes it stale.
     utimesSync(outfile, startedAt, startedAt);
     const page = join(dirname(cliBundle), 'console');
-    mkdirSync(page, { recursive: true });
-    for (const name of pageFiles) renameSync(join(unfinished, 'console', name), join(page, name));
+    if (hasPage) mkdirSync(page, { recursive: true });
+    for (const name of hasPage ? pageFiles : []) {
+      renameSync(join(unfinished, 'console', name), join(page, name));
+    }
     renameSync(`${outfile}.map`, `${cliBundle}.map`);
     renameSync(outfile, cliBundle);
   } finally {
@@ -80,6 +82,7 @@ const pageFiles = ['app.js', 'app.css', 'index.html'];
 /** The console's page: everything it needs, and nothing to fetch elsewhere. @param {string} outdir */
 async function buildPage(outdir) {
   const web = join(checkoutDir, 'src/console/web');
+  if (!existsSync(web)) return false;
   await build({
     absWorkingDir: checkoutDir,
     entryPoints: [
@@ -96,6 +99,7 @@ async function buildPage(outdir) {
     logLevel: 'warning',
   });
   copyFileSync(join(web, 'index.html'), join(outdir, 'index.html'));
+  return true;
 }
 
 /** Bundled CommonJS packages call require() for Node's own modules; ESM has none. */

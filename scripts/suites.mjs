@@ -12,12 +12,6 @@ export const suites = [
   { name: 'lint', what: 'Biome: lint and format', isQuick: true, command: ['biome', 'check', '.'] },
   { name: 'types', what: 'the TypeScript compiler', isQuick: true, command: ['tsc', '--noEmit'] },
   {
-    name: 'web-types',
-    what: "the same for the console's page, which lives in a browser",
-    isQuick: true,
-    command: ['tsc', '--noEmit', '-p', 'src/console/web'],
-  },
-  {
     name: 'unit',
     what: 'each file by itself, and the arrows between the rooms',
     isQuick: true,

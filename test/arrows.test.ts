@@ -39,7 +39,7 @@ const rooms: Record<string, Room> = {
   doctor: { rooms: below, packages: [] },
   cni: { rooms: [], packages: [] },
   console: { rooms: [...below, ...actors], packages: ['preact'] },
-  demo: { rooms: [...below, ...actors, 'apiserver', 'console'], packages: [] },
+  demo: { rooms: [...below, ...actors, 'apiserver', 'console', 'lab'], packages: [] },
   lab: { rooms: [...below, ...actors, 'apiserver'], packages: ['yaml'] },
   cli: {
     rooms: [...below, ...actors, 'apiserver', 'cni', 'console', 'demo', 'lab'],

@@ -11,6 +11,7 @@ type Register = (program: Command, door: Door) => void;
  * client along, and `--version` should not wait for that.
  */
 const commands: Record<string, () => Promise<Register>> = {
+  up: async () => (await import('./up-command.ts')).registerUp,
   operator: async () => (await import('./operator-command.ts')).registerOperator,
   agent: async () => (await import('./agent-command.ts')).registerAgent,
   cni: async () => (await import('./cni-command.ts')).registerCni,
@@ -71,7 +72,7 @@ function makeProgram(door: Door): Command {
     .addHelpText(
       'after',
       `
-Everything but the operator, the agent, cni, drain and migrate apply or undo only looks, at a cluster or, with --from, at files.
+Everything but up, the operator, the agent, cni, drain and migrate apply or undo only looks, at a cluster or, with --from, at files.
 Data goes to stdout and words to stderr. Exit codes: 0 fine, 1 failed, 2 wrong usage.`,
     )
     .exitOverride();

@@ -7,7 +7,7 @@ import type { Log } from '../base/log.ts';
 import { type CollectedPeer, Collector } from '../bgp/collector.ts';
 import type { HeldRoute, RouterView } from '../console/router-view.ts';
 import type { Cabling, Socket } from './cabling.ts';
-import { nodeAsn, type SitedRouter } from './site-plan.ts';
+import type { SitedRouter } from './site-plan.ts';
 
 export interface DemoRouterOptions {
   router: SitedRouter;
@@ -52,7 +52,7 @@ export class DemoRouter {
         return {
           address: loopback,
           name: `${node}@${loopback}`,
-          asn: nodeAsn,
+          asn: router.nodeAsn,
           localAsn: router.asn,
           routerId: router.address,
           families: ['ipv4', 'ipv6'],

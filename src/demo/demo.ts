@@ -41,13 +41,15 @@ import { nodeObject } from './node-object.ts';
 import { PodLife } from './pod-life.ts';
 import { SecondAllocator } from './second-allocator.ts';
 import { SharedCopies } from './shared-copies.ts';
-import { blockOfLand, planSite, poolOfNode, type Site, siteNode } from './site-plan.ts';
+import { blockOfLand, poolOfNode, type Site, siteNode } from './site-plan.ts';
 
 export interface DemoOptions {
   dataDir: string;
   client: KubeClient;
-  /** How many there are at least; undefined: four at first, later whatever there is. */
-  nodes?: number;
+  /** What is there at first. */
+  site: Site;
+  /** How many nodes there are at least; undefined: those of the site, later whatever there is. */
+  nodes?: number | undefined;
   clock: Clock;
   random: () => number;
   log: Log;
@@ -61,7 +63,6 @@ export interface DemoOptions {
 /** A refusal that a person sees. */
 export class CannotDo extends Error {}
 
-const defaultNodes = 4;
 /** Agents that start at once. */
 const startAtOnce = 16;
 
@@ -81,8 +82,9 @@ export class Demo {
   #running: Promise<unknown>[] = [];
   #settling: Promise<void> = Promise.resolve();
 
-  private constructor(options: DemoOptions, site: Site) {
+  constructor(options: DemoOptions) {
     this.#o = options;
+    const { site } = options;
     const { client, clock, log } = options;
     const onChange = () => this.#tell();
     this.#routers = site.routers.map(
@@ -106,17 +108,6 @@ export class Demo {
       keep: (raw) => readNode(raw as KubeObject),
       handler: { onPut: () => this.#settle(), onDelete: () => this.#settle() },
     });
-  }
-
-  static async start(options: DemoOptions): Promise<Demo> {
-    const demo = new Demo(options, planSite(0));
-    try {
-      await demo.#start();
-    } catch (error) {
-      await demo.stop();
-      throw error;
-    }
-    return demo;
   }
 
   get metrics(): Metrics {
@@ -153,7 +144,10 @@ export class Demo {
       const node = siteNode(index);
       if (this.#nodeCopy.get(node.name) !== undefined) continue;
       await this.#ensure(ipPools, poolOfNode(index));
-      if (await this.#ensure(nodes, nodeObject(node))) return node.name;
+      const made = await this.#ensure(nodes, nodeObject(node));
+      if (made === undefined) continue;
+      this.#nodeCopy.put(made);
+      return node.name;
     }
   }
 
@@ -196,7 +190,8 @@ export class Demo {
     await Promise.all(this.#running);
   }
 
-  async #start(): Promise<void> {
+  /** Until everything is on its way; `notReady` tells when it is there. */
+  async start(): Promise<void> {
     const { dataDir, log, random, podEveryMs = 2_000 } = this.#o;
     const { signal } = this.#stopping;
     this.#memory = await readDemoMemory(dataDir);
@@ -225,23 +220,22 @@ export class Demo {
   }
 
   async #seed(): Promise<void> {
-    const { nodes: wanted, onProgress } = this.#o;
+    const { nodes: wanted, onProgress, site } = this.#o;
     if (this.#memory.isSeeded && wanted === undefined) return;
-    const site = planSite(wanted ?? defaultNodes);
     if (!this.#memory.isSeeded) {
       onProgress?.('registering pools and peers');
       for (const pool of site.pools) await this.#ensure(ipPools, pool);
       for (const peer of site.peers) await this.#ensure(bgpPeers, peer);
     }
-    const missing = Math.max(0, site.nodes.length - this.#nodeCopy.size);
-    if (missing > 0) onProgress?.(`adding ${missing} nodes`);
-    for (const [index, node] of site.nodes.entries()) {
-      if (this.#nodeCopy.size >= site.nodes.length) break;
-      await this.#ensure(ipPools, poolOfNode(index));
+    const least = wanted ?? site.nodes.length;
+    const missing = Math.max(0, least - this.#nodeCopy.size);
+    if (missing > 0) onProgress?.(`adding ${missing} ${missing === 1 ? 'node' : 'nodes'}`);
+    for (const node of this.#memory.isSeeded ? [] : site.nodes) {
       const made = await this.#ensure(nodes, nodeObject(node));
       if (made !== undefined) this.#nodeCopy.put(made);
     }
     await this.#remember({ isSeeded: true });
+    while (this.#nodeCopy.size < least) await this.addNode();
   }
 
   /** What was created, or undefined where it is there already. */

@@ -7,10 +7,11 @@
  * allocators once disagreed (docs/up.md tells the story).
  */
 import { apiVersion } from '../model/keys.ts';
+import type { LabelSelector } from '../model/label-selector.ts';
 import type { KubeObject } from '../model/object.ts';
 
-export const nodeAsn = 64513;
-export const routerAsn = 64524;
+const nodeAsn = 64513;
+const routerAsn = 64524;
 /** A label of the kind that people already have on their nodes. */
 export const rackLabel = 'topology.kubernetes.io/rack';
 
@@ -25,6 +26,8 @@ export interface SitedRouter {
   name: string;
   address: string;
   asn: number;
+  /** Of the nodes that speak with it. */
+  nodeAsn: number;
 }
 
 export interface Site {
@@ -41,8 +44,8 @@ const firstBlock = 5 * 256 + 112;
 const firstAddresses = ['10.4.94.32', '10.4.94.21', '10.4.94.31', '10.4.94.23'];
 
 export const routers: readonly SitedRouter[] = [
-  { name: 'tor1', address: '10.4.36.250', asn: routerAsn },
-  { name: 'tor2', address: '10.4.36.251', asn: routerAsn },
+  { name: 'tor1', address: '10.4.36.250', asn: routerAsn, nodeAsn },
+  { name: 'tor2', address: '10.4.36.251', asn: routerAsn, nodeAsn },
 ];
 
 /** Nodes are numbered from 0: three masters, then node1 and on. */
@@ -97,7 +100,7 @@ export function planSite(nodeCount: number): Site {
     nodes,
     routers: [...routers],
     pools: [...Array.from({ length: racks }, (_, rack) => rackPool(rack)), overflowPool],
-    peers: routers.map(peerOf),
+    peers: routers.map((router) => peerOf(router)),
   };
 }
 
@@ -106,12 +109,21 @@ export function poolOfNode(index: number): KubeObject {
   return rackPool(rackOf(index));
 }
 
-export function peerOf({ name, address, asn }: SitedRouter): KubeObject {
+export function peerOf(
+  { name, address, asn, nodeAsn }: SitedRouter,
+  nodeSelector?: LabelSelector,
+): KubeObject {
   return {
     apiVersion,
     kind: 'BGPPeer',
     metadata: { name },
-    spec: { address, asn, localASN: nodeAsn, families: ['ipv4'], connectRetrySeconds: 2 },
+    spec: {
+      address,
+      asn,
+      localASN: nodeAsn,
+      connectRetrySeconds: 2,
+      ...(nodeSelector === undefined ? {} : { nodeSelector }),
+    },
   };
 }
 

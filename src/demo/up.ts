@@ -1,0 +1,102 @@
+/**
+ * Everything in one process: API server, operator, agents, routers, console. The
+ * order is that of need, and the way down is the way up backwards. The console
+ * listens first of all that takes time, so that `/readyz` can say what is missing.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startApiServer } from '../apiserver/apiserver.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { type RunningConsole, startConsole } from '../console/console.ts';
+import { KubeClient } from '../kube/client.ts';
+import { loadKubeConfig } from '../kube/kubeconfig.ts';
+import { Demo } from './demo.ts';
+import type { Site } from './site-plan.ts';
+import { tryItOf } from './try-it.ts';
+
+export interface UpOptions {
+  dataDir: string;
+  site: Site;
+  nodes?: number | undefined;
+  host: string;
+  port: number;
+  token?: string | undefined;
+  podEveryMs?: number | undefined;
+  version: string;
+  clock: Clock;
+  log: Log;
+  onProgress: (words: string) => void;
+}
+
+export interface Up {
+  readonly url: string;
+  readonly kubeconfigPath: string;
+  readonly demo: Demo;
+  readonly console: RunningConsole;
+  notReady(): string | undefined;
+  stop(): Promise<void>;
+}
+
+export async function startUp(options: UpOptions): Promise<Up> {
+  const { dataDir, host, port, token, version, clock, log, onProgress } = options;
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const undo: Array<() => Promise<void>> = [];
+  const stop = async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    const api = await startApiServer({ dataDir: join(dataDir, 'api'), host: '127.0.0.1', log });
+    undo.push(() => api.stop());
+    const access = await loadKubeConfig({ kubeconfig: api.kubeconfigPath });
+    const client = new KubeClient(access, { connections: 32, log });
+    undo.push(() => client.close());
+    const demo = new Demo({
+      dataDir,
+      client,
+      site: options.site,
+      nodes: options.nodes,
+      clock,
+      random: Math.random,
+      log,
+      version,
+      onProgress,
+      ...(options.podEveryMs === undefined ? {} : { podEveryMs: options.podEveryMs }),
+    });
+    let isStarted = false;
+    const notStarted = () => (isStarted ? demo.notReady() : 'the site is being set up');
+    const running = await startConsole({
+      client,
+      listen: { host, port },
+      token,
+      about: {
+        title: 'cadastre up',
+        version,
+        cluster: 'embedded',
+        mode: 'ip-pool',
+        commandFlags: `--kubeconfig ${api.kubeconfigPath}`,
+      },
+      routers: { views: () => demo.routers(), onChange: (listener) => demo.onChange(listener) },
+      tryIt: tryItOf(demo),
+      notReady: notStarted,
+      metrics: demo.metrics,
+      clock,
+      log,
+    });
+    undo.push(() => running.stop());
+    undo.push(() => demo.stop());
+    await demo.start();
+    isStarted = true;
+    return {
+      url: running.url,
+      kubeconfigPath: api.kubeconfigPath,
+      demo,
+      console: running,
+      notReady: running.notReady,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
