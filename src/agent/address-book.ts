@@ -81,6 +81,8 @@ export class AddressBook {
   readonly #unclaimed = new Set<Allocation>();
   /** Before this none of them expires: asked on every allocation, so it must cost nothing. */
   #soonestMs = Number.POSITIVE_INFINITY;
+  /** Of nobody in the book, and yet not to be given. */
+  #keptBack = new Map<string, Address>();
   #nextGeneration = 1;
   /** Times in records are counted from here, and a record of age moves it on for all of them. */
   #agedAtMs: number;
@@ -137,6 +139,23 @@ export class AddressBook {
 
   blockOf(address: Address): Prefix | undefined {
     return this.#space.blockOf(address);
+  }
+
+  /** Everything, as far as memory knows. */
+  remembered(): Iterable<Allocation> {
+    return this.#byOwner.values();
+  }
+
+  /** All addresses that somebody has whom the book does not know: nobody else gets them. */
+  keepBack(all: readonly Address[]): void {
+    const before = this.#keptBack;
+    this.#keptBack = new Map(all.map((address) => [address.toString(), address]));
+    for (const [text, address] of before) {
+      if (!this.#keptBack.has(text) && !this.#byAddress.has(text)) this.#space.forget(address);
+    }
+    for (const [text, address] of this.#keptBack) {
+      if (!this.#byAddress.has(text)) this.#space.take(address);
+    }
   }
 
   async list(): Promise<Allocation[]> {

@@ -20,6 +20,8 @@ export interface Link {
   /** Up, and so is the other end. */
   hasCarrier: boolean;
   tunnel?: TunnelSettings;
+  /** Words that somebody left on it; `ip link` shows them. */
+  alias?: string;
 }
 
 export interface TunnelSettings {
@@ -61,6 +63,8 @@ export interface LinkChange {
   isUp?: boolean;
   mtu?: number;
   mac?: string;
+  /** At most 255 bytes. */
+  alias?: string;
 }
 
 /** An address on an interface. */
@@ -103,6 +107,11 @@ export function assertOurLink(name: string): void {
 export function hostLinkName(containerId: string, ifName: string): string {
   const hash = createHash('sha256').update(`${containerId}\0${ifName}`).digest('hex');
   return `${linkPrefix}${hash.slice(0, 12)}`;
+}
+
+/** Whether hostLinkName could have made it. */
+export function isPodLink(name: string): boolean {
+  return /^cad[0-9a-f]{12}$/.test(name);
 }
 
 /** A locally administered MAC that everyone derives alike from the same words. */

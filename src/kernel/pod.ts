@@ -51,6 +51,8 @@ export interface PodWiring extends PodPlace {
   mtu?: number;
   /** Of the pod's end. */
   mac?: string;
+  /** Left on the host's end, for people; one that is too long is left out. */
+  alias?: string;
 }
 
 export interface WiredPod {

@@ -307,15 +307,17 @@ export function contractCases(openSite: () => Promise<Site>): void {
       expect(await node.checkPod(wiring(path))).toEqual({ kind: 'fine' });
     });
 
-    test('gets the MAC, the gateway and the destinations that were asked for', async () => {
+    test('gets the MAC, the words, the gateway and the destinations that were asked for', async () => {
       const path = await site.makeNamespace();
       const asked = wiring(path, {
         mac: '02:00:00:00:00:77',
+        alias: 'pod x/eth0 /run/netns/x',
         addresses: [a('10.5.1.7')],
         gateway: { ipv4: a('10.5.1.1') },
         routes: [p('10.0.0.0/8'), p('fd00::/8')],
       });
       expect((await node.wirePod(asked)).podMac).toBe('02:00:00:00:00:77');
+      expect(await node.link('cadpod1')).toMatchObject({ alias: 'pod x/eth0 /run/netns/x' });
       const inside = site.inside(path);
       expect(texts(await inside.routes({ protocol: podRouteProtocol }))).toEqual([
         '10.0.0.0/8 via 10.5.1.1 dev eth0 onlink metric 0',

@@ -359,6 +359,43 @@ test('a sweep that cannot see namespaces cuts nobody off: the interfaces are sti
   expect(hands.wired.size).toBe(1);
 });
 
+describe('an interface that the book knows nothing of', () => {
+  const lose = (name: string) => book.release(`cni:pods/${name}/eth0`);
+
+  test('keeps its addresses from others until the runtime deletes it', async () => {
+    await call('ADD', { args: 'IP=10.0.0.2' });
+    await lose('a');
+    await server.sweep();
+    expect((await call('ADD', { ...pod('b'), args: 'IP=10.0.0.2' })).code).toBe(103);
+    expect(hands.wired.size).toBe(1);
+    await call('DEL');
+    await server.sweep();
+    expect((await call('ADD', { ...pod('b'), args: 'IP=10.0.0.2' })).code).toBeUndefined();
+    await server.sweep();
+    expect(await code(call('CHECK', { ...pod('b'), config: { prevResult: {} } }))).toBe(106);
+    expect(book.use().map(({ pods }) => pods)).toEqual([1, 1]);
+  });
+
+  test('is removed when its namespace was seen and is gone', async () => {
+    await call('ADD');
+    await lose('a');
+    await server.sweep();
+    hands.namespaces.delete('/run/netns/a');
+    expect(await server.sweep()).toBe(1);
+    await server.sweep();
+    nothingLeft();
+  });
+
+  test('is not removed by an agent that never saw its namespace', async () => {
+    await call('ADD');
+    await lose('a');
+    hands.namespaces.clear();
+    expect(await server.sweep()).toBe(0);
+    expect(await server.sweep()).toBe(0);
+    expect(hands.wired.size).toBe(1);
+  });
+});
+
 describe('a remembered DEL', () => {
   test('is done at start, and before an ADD of the same container', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'del-spool-'));

@@ -38,9 +38,10 @@ import {
 import { type CniCode, CniError } from './cni-error.ts';
 import { addResult, ipamResult } from './cni-result.ts';
 import { OwnerTurns } from './owner-turns.ts';
+import { podAlias, type StrayHands, Strays } from './strays.ts';
 
 /** What CNI needs of the kernel. */
-export type PodHands = Pick<Kernel, 'wirePod' | 'unwirePod' | 'checkPod' | 'hasNamespace' | 'link'>;
+export type PodHands = Pick<Kernel, 'wirePod' | 'checkPod'> & StrayHands;
 
 export interface CniAnswer {
   isError: boolean;
@@ -76,10 +77,12 @@ export class CniServer {
   readonly #options: CniServerOptions;
   readonly #log: Log;
   readonly #turns = new OwnerTurns();
+  readonly #strays: Strays;
 
   constructor(options: CniServerOptions) {
     this.#options = options;
     this.#log = options.log ?? silentLog;
+    this.#strays = new Strays(options);
   }
 
   /** Never throws: everything is an answer. */
@@ -188,9 +191,11 @@ export class CniServer {
       netnsPath: pod.netns,
       ifName: pod.ifname,
       addresses,
+      alias: podAlias(pod),
       ...(mtu === undefined ? {} : { mtu }),
     };
     try {
+      await this.#strays.settled(pod.hostIfName);
       return await hands.wirePod(wiring);
     } catch (error) {
       const isThere = error instanceof CadastreError && error.code === 'LINK_EXISTS';
@@ -308,7 +313,7 @@ export class CniServer {
       if ((await hands.link(hostIfName)) === undefined) gone.push(allocation);
     }
     await this.#removeAll(gone, false);
-    return gone.length;
+    return gone.length + (await this.#strays.look());
   }
 
   async #removeAll(gone: readonly Allocation[], isIpam: boolean): Promise<void> {

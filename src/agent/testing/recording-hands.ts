@@ -1,6 +1,9 @@
 import { CadastreError } from '../../base/errors.ts';
 import type { Link } from '../../kernel/link.ts';
 import type { PodCheck, PodPlace, PodWiring, WiredPod } from '../../kernel/pod.ts';
+import { type KernelRoute, podRouteProtocol } from '../../kernel/route.ts';
+import { familyBits } from '../../net/family.ts';
+import { Prefix } from '../../net/prefix.ts';
 import type { PodHands } from '../cni/cni-server.ts';
 
 /** Wires nothing, and remembers what it would have: for tests of what is asked of the kernel. */
@@ -20,6 +23,22 @@ export class RecordingHands implements PodHands {
     for (const [name, { netnsPath }] of this.wired) {
       if (netnsPath === path) this.wired.delete(name);
     }
+  }
+
+  async links(): Promise<Link[]> {
+    return [...this.wired.values()].map(
+      ({ hostIfName, alias }) => ({ name: hostIfName, alias }) as Link,
+    );
+  }
+
+  async routes(): Promise<KernelRoute[]> {
+    return [...this.wired.values()].flatMap(({ hostIfName, addresses }) =>
+      addresses.map((address) => ({
+        prefix: Prefix.of(address, familyBits(address.family)),
+        device: hostIfName,
+        protocol: podRouteProtocol,
+      })),
+    );
   }
 
   async link(name: string): Promise<Link | undefined> {

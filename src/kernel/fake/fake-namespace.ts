@@ -149,8 +149,12 @@ export class FakeNamespace {
 }
 
 export function plainLink(link: FakeLink): Link {
-  const { index, name, kind, mac, mtu, isUp, hasCarrier, tunnel } = link;
-  return { index, name, kind, mac, mtu, isUp, hasCarrier, ...(tunnel ? { tunnel } : {}) };
+  const { index, name, kind, mac, mtu, isUp, hasCarrier, tunnel, alias } = link;
+  return {
+    ...{ index, name, kind, mac, mtu, isUp, hasCarrier },
+    ...(tunnel ? { tunnel } : {}),
+    ...(alias ? { alias } : {}),
+  };
 }
 
 function isLinkLocal(address: Address): boolean {

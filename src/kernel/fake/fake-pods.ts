@@ -23,7 +23,8 @@ export function wireFakePod(
   const podMac = (wiring.mac ?? derivedMac(`pod ${hostIfName}`)).toLowerCase();
   const furniture = podFurniture(wiring);
 
-  const near = host.addLink({ name: hostIfName, kind: 'veth', mac: hostMac, mtu });
+  const alias = wiring.alias === undefined ? {} : { alias: wiring.alias };
+  const near = host.addLink({ name: hostIfName, kind: 'veth', mac: hostMac, mtu, ...alias });
   const far = pod.addLink({ name: ifName, kind: 'veth', mac: podMac, mtu });
   near.peer = { namespace: pod, name: ifName };
   far.peer = { namespace: host, name: hostIfName };

@@ -38,6 +38,7 @@ const IFLA_IFNAME = 3;
 const IFLA_MTU = 4;
 const IFLA_LINK = 5;
 const IFLA_LINKINFO = 18;
+const IFLA_IFALIAS = 20;
 const IFLA_AF_SPEC = 26;
 const IFLA_GROUP = 27;
 const IFLA_NET_NS_FD = 28;
@@ -58,6 +59,8 @@ const vxlan = {
 const geneve = { ID: 1, PORT: 5, COLLECT_METADATA: 6 };
 
 const infoHeaderLength = 16;
+/** IFALIASZ without the end. */
+const maxAliasBytes = 255;
 
 /** struct ifinfomsg: family, type, index, flags, which flags count. */
 function linkHeader(writer: NetlinkWriter, index: number, flags = 0, change = 0): NetlinkWriter {
@@ -139,10 +142,13 @@ function nameAndFrame(
 
 export function setLink(link: { index: number; name: string }, change: LinkChange): Request {
   return request(RTM_SETLINK, 0, `change the interface ${link.name}`, (writer) => {
-    const { isUp, mtu, mac } = change;
+    const { isUp, mtu, mac, alias } = change;
     linkHeader(writer, link.index, isUp ? IFF_UP : 0, isUp === undefined ? 0 : IFF_UP);
     if (mtu !== undefined) writer.attrU32(IFLA_MTU, mtu);
     if (mac !== undefined) writer.attr(IFLA_ADDRESS, macBytes(mac));
+    if (alias !== undefined && Buffer.byteLength(alias) <= maxAliasBytes) {
+      writer.attrText(IFLA_IFALIAS, alias);
+    }
   });
 }
 
@@ -189,6 +195,7 @@ export function readLink({ body }: Message): Link {
   const kind = info?.get(IFLA_INFO_KIND)?.text() ?? '';
   const data = info?.get(IFLA_INFO_DATA)?.attrs();
   const tunnel = data && readTunnel(kind, data);
+  const alias = attrs.get(IFLA_IFALIAS)?.text();
   return {
     index: body.i32(4),
     name: attrs.get(IFLA_IFNAME)?.text() ?? '',
@@ -198,6 +205,7 @@ export function readLink({ body }: Message): Link {
     isUp: (flags & IFF_UP) !== 0,
     hasCarrier: (flags & IFF_LOWER_UP) !== 0,
     ...(tunnel ? { tunnel } : {}),
+    ...(alias ? { alias } : {}),
   };
 }
 

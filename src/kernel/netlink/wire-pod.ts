@@ -91,7 +91,7 @@ async function furnish(
     // Both have ended, whichever fails, before anything is undone or closed.
     const [inPod, onHost] = await Promise.allSettled([
       furnishPod(pod, end, podNamespace, furniture),
-      furnishHost(host, hostLink, furniture),
+      furnishHost(host, hostLink, furniture, wiring.alias),
     ]);
     if (inPod.status === 'rejected') throw inPod.reason;
     if (onHost.status === 'rejected') throw onHost.reason;
@@ -132,12 +132,13 @@ async function furnishHost(
   host: NetlinkSocket,
   hostLink: Link,
   { hostAddresses, hostRoutes }: PodFurniture,
+  alias: string | undefined,
 ): Promise<void> {
   const hasIpv6 = hostRoutes.some(({ prefix }) => prefix.family === 'ipv6');
   await host.run([
     // Not on a host whose kernel has no IPv6 at all.
     ...(hasIpv6 ? [withoutOwnLinkLocal(hostLink)] : []),
-    setLink(hostLink, { isUp: true }),
+    setLink(hostLink, { isUp: true, ...(alias === undefined ? {} : { alias }) }),
     ...hostAddresses.map((address) => addAddress(hostLink, address)),
     ...hostRoutes.map((route) =>
       addRoute(settle(route), podRouteProtocol, new Map([[hostLink.name, hostLink.index]])),

@@ -1,0 +1,103 @@
+/**
+ * Interfaces of pods that the book knows nothing of: an ADD was killed before
+ * the disk had it, or the journal was lost. The runtime will DEL the first kind;
+ * the second is a pod that lives. So neither is cut off: its addresses are kept
+ * from everybody else, for as long as the kernel leads them there.
+ *
+ * One is removed when its namespace was there, and is not any more. That it was
+ * there must have been seen: an agent that cannot see the folder of namespaces
+ * would else cut off every pod.
+ */
+import { type Log, silentLog } from '../../base/log.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { hostLinkName, isPodLink, type Link } from '../../kernel/link.ts';
+import { podRouteProtocol } from '../../kernel/route.ts';
+import type { AddressBook } from '../address-book.ts';
+
+export type StrayHands = Pick<Kernel, 'link' | 'links' | 'routes' | 'hasNamespace' | 'unwirePod'>;
+
+export class Strays {
+  readonly #book: AddressBook;
+  readonly #hands: StrayHands;
+  readonly #log: Log;
+  /** Names of those whose namespace was there at the last look. */
+  #living = new Set<string>();
+  readonly #removals = new Map<string, Promise<unknown>>();
+
+  constructor({ book, hands, log }: { book: AddressBook; hands: StrayHands; log?: Log }) {
+    this.#book = book;
+    this.#hands = hands;
+    this.#log = log ?? silentLog;
+  }
+
+  /** How many were removed. Called with every sweep, the first before anyone is served. */
+  async look(): Promise<number> {
+    const [links, routes] = await Promise.all([
+      this.#hands.links(),
+      this.#hands.routes({ protocol: podRouteProtocol }),
+    ]);
+    const known = this.#knownNames();
+    const strays: Link[] = [];
+    for (const link of links) {
+      if (!isPodLink(link.name) || known.has(link.name)) continue;
+      // It may be gone since: the interface of a pod that the book did know.
+      const isThere = (await this.#hands.link(link.name)) !== undefined;
+      if (isThere && !this.#knownNames().has(link.name)) strays.push(link);
+    }
+    const living = new Set<string>();
+    const gone: string[] = [];
+    for (const { name, alias = '' } of strays) {
+      const netns = readPodAlias(alias);
+      if (netns === undefined || (await this.#hands.hasNamespace(netns))) living.add(name);
+      else if (this.#living.has(name)) gone.push(name);
+    }
+    const kept = strays.filter(({ name }) => !gone.includes(name));
+    for (const { name, alias } of kept) {
+      if (this.#living.has(name)) continue;
+      const fields = { reason: 'StrayInterface', link: name, alias };
+      this.#log.warn(fields, `${name} is of no pod in the journal; its addresses are kept back`);
+    }
+    this.#living = living;
+    await Promise.all(gone.map((name) => this.#remove(name)));
+    const names = new Set(kept.map(({ name }) => name));
+    this.#book.keepBack(
+      routes
+        .filter(({ device }) => device !== undefined && names.has(device))
+        .map(({ prefix }) => prefix.first()),
+    );
+    return gone.length;
+  }
+
+  /** Before an interface of that name is made: a removal under way must not meet it. */
+  async settled(name: string): Promise<void> {
+    await this.#removals.get(name)?.catch(() => undefined);
+  }
+
+  #knownNames(): Set<string> {
+    const names = new Set<string>();
+    for (const { attachment } of this.#book.remembered()) {
+      if (attachment) names.add(hostLinkName(attachment.containerId, attachment.ifname));
+    }
+    return names;
+  }
+
+  async #remove(name: string): Promise<void> {
+    const removal = this.#hands.unwirePod({ hostIfName: name });
+    this.#removals.set(name, removal);
+    try {
+      await removal;
+      this.#log.info({ link: name }, `removed ${name}: its namespace is gone`);
+    } finally {
+      this.#removals.delete(name);
+    }
+  }
+}
+
+/** What `ip link` shows beside the host's end: whose it is. */
+export function podAlias(pod: { containerId: string; ifname: string; netns: string }): string {
+  return `pod ${pod.containerId}/${pod.ifname} ${pod.netns}`;
+}
+
+function readPodAlias(alias: string): string | undefined {
+  return /^pod [^ /]+\/\S+ (\/.+)$/.exec(alias)?.[1];
+}
