@@ -5,10 +5,9 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
+import { checkoutDir } from '../../scripts/checkout.mjs';
 import { ensureShim } from '../../scripts/shim.mjs';
 import { addNamespace, deleteNamespace, ip, type Namespace } from '../kernel/namespaces.ts';
-
-const root = join(import.meta.dirname, '../..');
 
 export interface PluginOutcome {
   exit: number | null;
@@ -33,10 +32,10 @@ export class TestNode {
 
   static async create(blocks: string[]): Promise<TestNode> {
     // In the checkout, where the optional native package is found.
-    const bundle = join(root, `node_modules/.cache/test-node-${process.pid}.mjs`);
+    const bundle = join(checkoutDir, `node_modules/.cache/test-node-${process.pid}.mjs`);
     mkdirSync(dirname(bundle), { recursive: true });
     await build({
-      entryPoints: [join(import.meta.dirname, 'agent-process.ts')],
+      entryPoints: [join(checkoutDir, 'test/node/agent-process.ts')],
       outfile: bundle,
       bundle: true,
       platform: 'node',

@@ -1,0 +1,2 @@
+/** The folder that holds package.json. */
+export const checkoutDir: string;
