@@ -21,6 +21,7 @@ import {
   projectionNames,
   providerOf,
 } from '../operator/providers.ts';
+import { Shadow } from '../operator/shadow.ts';
 import { readConfigMapName } from './config-map-flag.ts';
 import { readConsoleToken } from './console-flags.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from './ipam-flags.ts';
@@ -52,6 +53,7 @@ export function registerOperator(program: Command): void {
     .option('--lease-duration <seconds>', 'others take over so long after the last renewal')
     .option('--renew-deadline <seconds>', 'a leader trusts itself so long after its last renewal')
     .option('--retry-period <seconds>', 'how often a leader renews')
+    .option('--shadow', 'only say what an operator would do (log, /shadow, metrics); write nothing')
     .option('--identity <name>', 'name of this replica (default: host name and process id)')
     .option('--concurrency <n>', 'writes under way at once', '64')
     .option('--listen <address>', 'where /metrics, /livez and /readyz are served', '127.0.0.1:9470')
@@ -64,12 +66,14 @@ export function registerOperator(program: Command): void {
 Examples:
   $ cadastre operator
   $ cadastre operator --ipam cluster-pool --cluster-pool-ipv4-cidr 10.5.112.0/21
-  $ cadastre operator --project annotations,node-spec --listen 0.0.0.0:9470`,
+  $ cadastre operator --project annotations,node-spec --listen 0.0.0.0:9470
+  $ cadastre operator --shadow        # in another terminal: curl -s 127.0.0.1:9470/shadow`,
     )
     .action((flags: OperatorFlags) => runOperator(flags));
 }
 
 interface OperatorFlags extends IpamFlagValues {
+  shadow?: boolean;
   kubeconfig?: string;
   context?: string;
   project?: string[];
@@ -105,7 +109,8 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   const stopProcessMetrics = registerProcessMetrics(metrics);
   const { concurrency } = settings;
   const client = new KubeClient(access, { connections: concurrency, metrics, log });
-  const operator = new Operator({ client, settings, log, metrics });
+  const base = { client, settings, log, metrics };
+  const operator = flags.shadow === true ? new Shadow(base) : new Operator(base);
   const server = new HttpServer({ log });
   addHealthRoutes(server, {
     metrics,
@@ -113,6 +118,9 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
       ['copies', () => (operator.isSynced ? undefined : 'not everything that exists is known yet')],
     ]),
   });
+  if (operator instanceof Shadow) {
+    server.on('GET', '/shadow', () => ({ body: operator.report ?? {} }));
+  }
   await server.listen(listenAt);
   const running =
     consoleAt && (await serveConsole(consoleAt, token, { client, access, settings, log }));

@@ -3,8 +3,10 @@
  * moves, a crash between any two steps is gone on from, and all of it can be undone.
  */
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { runBuilt } from '../cli/built-command.ts';
+import { writeKubeconfig } from '../parts/kubeconfig.ts';
 import { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { cadastreProgram } from './operator-process.ts';
@@ -133,6 +135,63 @@ test('from podCIDRs of kube-controller-manager: what fits is adopted, the other 
   expect(await ciliumBlocks('strays')).toEqual(['10.99.0.0/24']);
   expect((await planNow()).moves.map(({ node }) => node)).toEqual(['strays']);
 }, 180_000);
+
+interface ShadowReport {
+  intentions: Array<{ action: string; node: string; cidr: string }>;
+}
+
+test('shadow mode says what the operator then does, may only look, and writes nothing', async () => {
+  const applied = await cluster.kubectl(['apply', '-f', 'deploy/shadow.yaml']);
+  expect(applied.exitCode, applied.stderr).toBe(0);
+  const account = '/api/v1/namespaces/kube-system/serviceaccounts/cadastre-shadow';
+  const { status } = await cluster.must<{ status: { token: string } }>('POST', `${account}/token`, {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: {},
+  });
+  const kubeconfigPath = join(cluster.dir, 'shadow-kubeconfig');
+  const users = { shadow: { token: status.token } };
+  writeKubeconfig(kubeconfigPath, { server: cluster.api.url, caFile: cluster.api.caFile, users });
+  await cluster.createPool('p', { cidrs: ['10.1.0.0/22'], blockSize: { ipv4: 24 } });
+  await cluster.createNode('held', { podCIDRs: ['10.1.2.0/24'] });
+  await cluster.createCiliumNode('held', ['10.1.2.0/24']);
+  await cluster.createNode('strays', { podCIDRs: ['10.9.0.0/24'] });
+  const mark = cluster.requests.mark();
+  const shadow = await cluster.operator(['--shadow'], { kubeconfigPath });
+  await shadow.whenSynced();
+  await cluster.createNode('new');
+  const seen = await eventually(async () => {
+    const report = JSON.parse((await shadow.get('/shadow')).text) as ShadowReport;
+    expect(report.intentions.map(({ node }) => node)).toContain('new');
+    return report.intentions.map(({ action, node, cidr }) => `${action} ${node} ${cidr}`);
+  });
+  expect(seen.sort()).toEqual([
+    'adopt held 10.1.2.0/24',
+    'assign new 10.1.0.0/24',
+    'project held 10.1.2.0/24',
+    'project new 10.1.0.0/24',
+    'refuse strays ',
+  ]);
+  expect(await shadow.metric('cadastre_shadow_intentions', { action: 'project' })).toBe(2);
+  expect(
+    cluster.requests.since(mark).filter(({ userAgent }) => userAgent.startsWith('cadastre')),
+  ).toEqual([]);
+  expect(shadow.logged(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+
+  await cluster.leader();
+  await eventually(async () => {
+    expect([await blocksOf('held'), await blocksOf('new'), await blocksOf('strays')]).toEqual([
+      ['10.1.2.0/24'],
+      ['10.1.0.0/24'],
+      [],
+    ]);
+    const report = JSON.parse((await shadow.get('/shadow')).text) as ShadowReport;
+    expect(report.intentions.map(({ action, node }) => `${action} ${node}`)).toEqual([
+      'refuse strays',
+    ]);
+  });
+  await shadow.whenLogged(({ msg }) => msg === 'no longer would assign 10.1.0.0/24', 'no longer');
+}, 120_000);
 
 /** What an agent would do, as far as the register sees it: gives back what drains, tells what is its own. */
 function playAgent(node: string): () => Promise<void> {

@@ -1,0 +1,220 @@
+import { type Clock, systemClock } from '../base/clock.ts';
+import { describeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Gauge, Metrics } from '../base/metrics.ts';
+import { ApiError } from '../kube/api-error.ts';
+import { pause } from '../kube/backoff.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { CacheHandler, Kept } from '../kube/object-cache.ts';
+import { apiVersion, group, version } from '../model/keys.ts';
+import type { Finding } from '../plan/finding.ts';
+import { type Intention, intendedActions, planIntentions } from '../plan/intentions.ts';
+import type { NamedNetwork } from '../plan/pool-set.ts';
+import { Register } from '../plan/register.ts';
+import { type Copies, type CopyHandlers, makeCopies } from './copies.ts';
+import type { OperatorSettings } from './operator.ts';
+import { readServiceNetworks } from './service-networks.ts';
+
+/**
+ * The operator's shadow: it sees what an operator sees and says what one would
+ * do, and has no hand that could do it. It takes no lease, registers no resource
+ * and writes nothing at all, so the right to get, list and watch is enough, and it
+ * may run beside a real operator, or beside whoever allocates today.
+ *
+ * It thinks anew after a change, but not more often than every few seconds, from
+ * nothing: a register made afresh out of the copies.
+ */
+export interface ShadowOptions {
+  client: KubeClient;
+  settings: OperatorSettings;
+  log: Log;
+  metrics: Metrics;
+  clock?: Clock;
+  everyMs?: number;
+}
+
+export interface ShadowReport {
+  apiVersion: string;
+  kind: 'ShadowReport';
+  at: string;
+  mode: string;
+  nodes: number;
+  intentions: Intention[];
+  findings: Finding[];
+}
+
+const usualEveryMs = 5_000;
+const lookAroundEveryMs = 60_000;
+
+export class Shadow {
+  isSynced = false;
+  report: ShadowReport | undefined;
+  readonly #o: ShadowOptions;
+  readonly #clock: Clock;
+  readonly #copies: Copies;
+  readonly #gauge: Gauge;
+  readonly #said = new Set<string>();
+  #networks: NamedNetwork[] = [];
+  #hasOurs = false;
+  #hasCilium = false;
+  #isChanged = true;
+
+  constructor(options: ShadowOptions) {
+    this.#o = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#gauge = options.metrics.gauge(
+      'cadastre_shadow_intentions',
+      'Shadow mode: writes that an operator would make now, by action.',
+    );
+    const base = { ...options, clock: this.#clock };
+    this.#copies = makeCopies(base, this.#handlers());
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { log, settings } = this.#o;
+    log.info({ mode: settings.provider.name }, 'shadow mode: nothing will be written');
+    this.#copies.nodes.start(signal);
+    let lookedMs = Number.NEGATIVE_INFINITY;
+    while (!signal.aborted) {
+      try {
+        const nowMs = this.#clock.monotonicMs();
+        if (nowMs - lookedMs > lookAroundEveryMs) {
+          await this.#lookAround(signal);
+          lookedMs = nowMs;
+          // What rests is free after a time, without any change.
+          this.#isChanged = true;
+        }
+        await this.#copies.nodes.synced;
+        if (this.#isChanged) this.#think();
+      } catch (error) {
+        if (signal.aborted) return;
+        log.warn({ error: describeError(error) }, 'could not look at the cluster; trying again');
+      }
+      await pause(this.#o.everyMs ?? usualEveryMs, signal);
+    }
+  }
+
+  /** What is not registered is empty, until it is. */
+  async #lookAround(signal: AbortSignal): Promise<void> {
+    const { client, settings } = this.#o;
+    const { pools, blocks, reports, ciliumNodes } = this.#copies;
+    this.#networks = [...settings.serviceNetworks, ...(await readServiceNetworks(client))];
+    if (!this.#hasOurs && (await this.#isServed(`/apis/${group}/${version}`))) {
+      this.#hasOurs = true;
+      const ours =
+        settings.provider.pools === 'objects' ? [pools, blocks, reports] : [blocks, reports];
+      for (const copy of ours) copy.start(signal);
+      await Promise.all(ours.map((copy) => copy.synced));
+    }
+    const isWanted = settings.switches.ciliumNode || settings.sources.includes('ciliumnode');
+    if (isWanted && !this.#hasCilium && (await this.#isServed('/apis/cilium.io/v2'))) {
+      this.#hasCilium = true;
+      ciliumNodes.start(signal);
+      await ciliumNodes.synced;
+    }
+  }
+
+  async #isServed(path: string): Promise<boolean> {
+    try {
+      await this.#o.client.rawGet(path);
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.isNotFound) return false;
+      throw error;
+    }
+  }
+
+  #think(): void {
+    this.#isChanged = false;
+    const { settings, log } = this.#o;
+    const { provider, rules } = settings;
+    const register = this.#registerNow();
+    const nodes = register.nodes.size;
+    const switches = {
+      ...settings.switches,
+      ciliumNode: settings.switches.ciliumNode && this.#hasCilium,
+    };
+    const nowMs = this.#clock.wallMs();
+    const { intentions, plan } = provider.allocates
+      ? planIntentions(register, { ...rules, switches }, nowMs)
+      : { intentions: [], plan: { findings: [] } };
+    this.#tell(intentions);
+    this.report = {
+      apiVersion,
+      kind: 'ShadowReport',
+      at: new Date(nowMs).toISOString(),
+      mode: provider.name,
+      nodes,
+      intentions,
+      findings: plan.findings,
+    };
+    for (const action of intendedActions) {
+      const count = intentions.filter((one) => one.action === action).length;
+      this.#gauge.set(count, { action });
+    }
+    if (!this.isSynced) {
+      this.isSynced = true;
+      log.info({ nodes, intentions: intentions.length }, 'everything that exists is known');
+    }
+  }
+
+  /** Each is said when it comes and when it is no longer so; what stays is in the report. */
+  #tell(intentions: readonly Intention[]): void {
+    const now = new Map(intentions.map((one) => [JSON.stringify(one), one]));
+    for (const [key, { action, node, cidr, pool, detail }] of now) {
+      if (this.#said.has(key)) continue;
+      const what = cidr === '' ? node : `${cidr} of ${node || 'nobody'}`;
+      this.#o.log.info({ action, node, cidr, pool }, `would ${action} ${what}: ${detail}`);
+    }
+    for (const key of this.#said) {
+      if (now.has(key)) continue;
+      const { action, node, cidr } = JSON.parse(key) as Intention;
+      this.#o.log.info({ action, node, cidr }, `no longer would ${action} ${cidr || node}`);
+    }
+    this.#said.clear();
+    for (const key of now.keys()) this.#said.add(key);
+  }
+
+  #registerNow(): Register {
+    const { settings } = this.#o;
+    const { pools, nodes, blocks, reports, ciliumNodes } = this.#copies;
+    const register = new Register(settings.sources);
+    const { clusterPool } = settings;
+    if (clusterPool !== undefined) {
+      const inside = this.#networks
+        .map(({ prefix }) => prefix)
+        .filter((prefix) => clusterPool.cidrs.some((cidr) => cidr.overlaps(prefix)));
+      register.putPool({ ...clusterPool, reserved: [...clusterPool.reserved, ...inside] });
+    }
+    for (const { read } of pools.values()) if (read.kind === 'pool') register.putPool(read.pool);
+    register.putNetworks('services', this.#networks);
+    for (const node of nodes.values()) register.putNode(node);
+    for (const cilium of ciliumNodes.values()) register.putCiliumNode(cilium);
+    for (const report of reports.values()) register.putReport(report);
+    for (const block of blocks.values()) register.putBlock(block);
+    return register;
+  }
+
+  #handlers(): CopyHandlers {
+    const handler = <T extends Kept>(): CacheHandler<T> => ({
+      onPut: (next, prev) => {
+        // The kubelet's heartbeats change the version alone.
+        if (prev === undefined || essenceOf(next) !== essenceOf(prev)) this.#isChanged = true;
+      },
+      onDelete: () => {
+        this.#isChanged = true;
+      },
+    });
+    return {
+      pools: handler(),
+      nodes: handler(),
+      blocks: handler(),
+      reports: handler(),
+      ciliumNodes: handler(),
+    };
+  }
+}
+
+function essenceOf(kept: Kept): string {
+  return JSON.stringify({ ...kept, resourceVersion: '' });
+}
