@@ -137,13 +137,18 @@ function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
       );
     }
   }
-  // A pool that lies over a network serves nothing, even before it has cut a block there.
+  // A pool that lies over a network is trouble before it has cut a block there.
+  const ofBlocks = [...found];
   for (const pool of pools) {
     const problem = overlapsNetwork(
       pool,
       networks.map(({ name, prefix, node }) => ({ name, prefix, isNode: node !== undefined })),
     );
-    if (problem === undefined) continue;
+    // Where a block of it lies there already, that has been told, and is worse.
+    const isTold = ofBlocks.some(({ prefix }) =>
+      pool.cidrs.some((cidr) => cidr.contains(parsePrefix(prefix!)!)),
+    );
+    if (problem === undefined || isTold) continue;
     found.push(
       finding(
         'OverlapsNetwork',

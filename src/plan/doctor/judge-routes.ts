@@ -108,7 +108,11 @@ function judgeBlock(
     tell('WrongNextHop', node, 'critical', { now: [node], if: [] });
   }
   const isLeaving = survey.nodes.get(node)?.node.isLeaving === true;
-  const missing = standings.filter(({ isMissing }) => isMissing);
+  // Whose announcements are not known is not said to announce nothing.
+  const isKnown = survey.nodes.get(node)?.announces !== undefined;
+  const missing = standings.filter(
+    ({ isMissing, view }) => isMissing && (view.isRouter || isKnown),
+  );
   if (missing.length === 0 || isLeaving) return found;
   const expected = missing.filter(({ view }) => expectations.expects(view, block));
   if (missing.length === standings.length) {

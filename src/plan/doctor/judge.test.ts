@@ -1,0 +1,496 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  block,
+  bothRoutes,
+  cilium,
+  ciliumNode,
+  cleanWorlds,
+  dayMs,
+  node,
+  nowMs,
+  pool,
+  prefix,
+  report,
+  reported,
+  route,
+  router,
+  session,
+} from '../../../test/doctor/worlds.ts';
+import { reasons } from '../../model/reasons.ts';
+import type { Evidence } from './evidence.ts';
+import { type DoctorFinding, type DoctorReason, doctorReasons } from './finding.ts';
+import { judge } from './judge.ts';
+
+const ofCilium = cleanWorlds['cluster-pool of Cilium'];
+const ofNodes = cleanWorlds['kubernetes of Cilium'];
+const ofCadastre = cleanWorlds['ip-pool of Cadastre'];
+
+/** The world with another one of its parts. */
+const withTor1 = (
+  evidence: Evidence,
+  ...routes: Evidence['routers'][number]['routes'][number][]
+) => ({
+  ...evidence,
+  routers: [router('tor1', routes)],
+});
+
+interface Pair {
+  /** A world in which it is found, */
+  triggers: Evidence;
+  /** and one just beside it, in which it is not. */
+  beside: Evidence;
+  finding: Partial<DoctorFinding>;
+}
+
+const [toA, toB] = bothRoutes as [(typeof bothRoutes)[0], (typeof bothRoutes)[0]];
+const nearlyFull = (taken: number) => ({
+  ...ofCadastre(),
+  pools: [pool('all', ['10.1.0.0/20'], { ipv4: 24 })],
+  blocks: [
+    ...ofCadastre().blocks,
+    ...Array.from({ length: taken - 2 }, (_, at) => block(`10.1.${at + 2}.0/24`, `n${at}`)),
+  ],
+  nodes: [
+    ...ofCadastre().nodes,
+    ...Array.from({ length: taken - 2 }, (_, at) => node(`n${at}`, `10.0.1.${at + 1}`)),
+  ],
+  routers: [],
+});
+
+const pairs: Record<DoctorReason, Pair> = {
+  SourcesDisagree: {
+    triggers: {
+      ...ofCilium(),
+      nodes: [node('a', '10.0.0.1', { podCidrs: ['10.1.7.0/24'] }), node('b', '10.0.0.2')],
+    },
+    // Host bits are read over: the same block, written otherwise.
+    beside: {
+      ...ofCilium(),
+      nodes: [node('a', '10.0.0.1', { podCidrs: ['10.1.0.3/24'] }), node('b', '10.0.0.2')],
+    },
+    finding: {
+      node: 'a',
+      prefix: '10.1.0.0/24',
+      says: { CiliumNode: '10.1.0.0/24', 'Node.spec': '10.1.7.0/24' },
+      severity: 'info',
+    },
+  },
+  SecondAllocator: {
+    triggers: {
+      ...ofCilium(),
+      nodes: [
+        node('a', '10.0.0.1', { podCidrs: ['10.1.1.0/24'] }),
+        node('b', '10.0.0.2', { podCidrs: ['10.1.0.0/24'] }),
+      ],
+    },
+    // Left over on an old node: nobody fills it in any more.
+    beside: {
+      ...ofCilium(),
+      nodes: [node('a', '10.0.0.1', { podCidrs: ['10.1.1.0/24'] }), node('b', '10.0.0.2')],
+    },
+    finding: { node: null, prefix: null, severity: 'warning' },
+  },
+  Detour: {
+    triggers: withTor1(ofCilium(), toA, route('10.1.1.0/24', '10.0.0.1')),
+    // A path that the router knows but does not take.
+    beside: withTor1(ofCilium(), toA, toB, route('10.1.1.0/24', '10.0.0.1', { isUsed: false })),
+    finding: {
+      node: 'a',
+      owner: 'b',
+      prefix: '10.1.1.0/24',
+      hurts: { now: [], if: [{ event: 'drain a', nodes: ['b'], prefixes: ['10.1.1.0/24'] }] },
+    },
+  },
+  Blackhole: {
+    triggers: withTor1(ofCilium(), toA),
+    // The next larger route leads to the owner.
+    beside: withTor1(ofCilium(), toA, route('10.1.0.0/23', '10.0.0.2')),
+    finding: {
+      node: 'b',
+      prefix: '10.1.1.0/24',
+      severity: 'critical',
+      hurts: { now: ['b'], if: [] },
+    },
+  },
+  Orphan: {
+    triggers: withTor1(ofCilium(), toA, toB, route('10.1.5.0/24', '10.0.0.1')),
+    // Learnt from another router: whoever announces it is not among these.
+    beside: {
+      ...ofCilium(),
+      routers: [
+        router('tor1', [toA, toB, route('10.1.5.0/24', '10.0.0.251')]),
+        router('tor2', [toA, toB], { addresses: ['10.0.0.251'] }),
+      ],
+    },
+    finding: { node: 'a', prefix: '10.1.5.0/24', owner: null },
+  },
+  Stale: {
+    triggers: withTor1(ofCilium(), toA, toB, route('10.1.5.0/24', '10.0.0.99')),
+    // Not the cluster's land: somebody else's route.
+    beside: withTor1(ofCilium(), toA, toB, route('10.77.5.0/24', '10.0.0.99')),
+    finding: { node: null, prefix: '10.1.5.0/24', owner: null },
+  },
+  WrongNextHop: {
+    triggers: withTor1(ofCilium(), toA, route('10.1.1.0/24', '10.0.0.99')),
+    beside: {
+      ...ofCilium(),
+      routers: [
+        router('tor1', [toA, route('10.1.1.0/24', '10.0.0.99')]),
+        router('tor2', [toA, toB], { addresses: ['10.0.0.99'] }),
+      ],
+    },
+    finding: {
+      node: 'b',
+      prefix: '10.1.1.0/24',
+      severity: 'critical',
+      hurts: { now: ['b'], if: [] },
+    },
+  },
+  NotHeld: {
+    triggers: { ...ofCilium(), routers: [router('tor1', bothRoutes), router('tor2', [toA])] },
+    // Another rack's router: it shares no node with the first.
+    beside: { ...ofCilium(), routers: [router('tor1', [toA]), router('tor2', [toB])] },
+    finding: {
+      node: 'b',
+      prefix: '10.1.1.0/24',
+      says: { CiliumNode: 'b', announced: 'b', tor1: 'via 10.0.0.2 (b)', tor2: 'not held' },
+      hurts: {
+        now: [],
+        if: [{ event: 'lose-router tor1', nodes: ['b'], prefixes: ['10.1.1.0/24'] }],
+      },
+    },
+  },
+  NotAnnounced: {
+    triggers: {
+      ...ofCadastre(),
+      reports: [ofCadastre().reports[0]!, report('b', { sessions: [session('tor1', '10.0.0.2')] })],
+    },
+    // It is being emptied: it takes its routes back on purpose.
+    beside: {
+      ...ofCadastre(),
+      nodes: ofCadastre().nodes.map((one) =>
+        one.name === 'b' ? { ...one, isLeaving: true as const } : one,
+      ),
+      reports: [ofCadastre().reports[0]!, report('b', { sessions: [session('tor1', '10.0.0.2')] })],
+      routers: [router('tor1', [toA])],
+    },
+    finding: { node: 'b', prefix: '10.1.1.0/24', severity: 'critical' },
+  },
+  UnknownPrefix: {
+    triggers: withTor1(ofCilium(), toA, toB, route('192.0.2.7/32', '10.0.0.1')),
+    beside: {
+      ...withTor1(ofCilium(), toA, toB, route('192.0.2.7/32', '10.0.0.1')),
+      loadBalancerRanges: [prefix('192.0.2.0/28')],
+    },
+    finding: { node: 'a', prefix: '192.0.2.7/32', severity: 'info' },
+  },
+  DuplicateBlock: {
+    triggers: {
+      ...ofNodes(),
+      nodes: [
+        node('a', '10.0.0.1', { podCidrs: ['10.1.0.0/24'] }),
+        node('b', '10.0.0.2', { podCidrs: ['10.1.0.0/24'] }),
+      ],
+    },
+    beside: ofNodes(),
+    finding: { prefix: '10.1.0.0/24', owner: 'a', node: 'b', severity: 'critical' },
+  },
+  OverlappingBlocks: {
+    triggers: {
+      ...ofNodes(),
+      nodes: [
+        node('a', '10.0.0.1', { podCidrs: ['10.1.0.0/23'] }),
+        node('b', '10.0.0.2', { podCidrs: ['10.1.1.0/24'] }),
+      ],
+    },
+    beside: {
+      ...ofNodes(),
+      nodes: [
+        node('a', '10.0.0.1', { podCidrs: ['10.1.2.0/23'] }),
+        node('b', '10.0.0.2', { podCidrs: ['10.1.1.0/24'] }),
+      ],
+    },
+    finding: { prefix: '10.1.1.0/24', node: 'b', hurts: { now: ['a', 'b'], if: [] } },
+  },
+  OutsidePools: {
+    triggers: {
+      ...ofCilium(),
+      cilium: cilium(
+        { ipam: 'cluster-pool', 'cluster-pool-ipv4-cidr': '10.1.0.0/24 10.2.0.0/16' },
+        14,
+      ),
+    },
+    // Two CIDRs of the pool cover the block together.
+    beside: {
+      ...ofCilium(),
+      cilium: cilium(
+        { ipam: 'cluster-pool', 'cluster-pool-ipv4-cidr': '10.1.0.0/24,10.1.1.0/24,10.2.0.0/16' },
+        14,
+      ),
+    },
+    finding: { node: 'b', prefix: '10.1.1.0/24' },
+  },
+  OverlapsNetwork: {
+    triggers: {
+      ...ofCilium(),
+      serviceNetworks: [{ name: 'Services', prefix: prefix('10.1.1.128/25') }],
+    },
+    // In the pool's land, but in nobody's block.
+    beside: {
+      ...ofCilium(),
+      nodes: [node('a', '10.0.0.1'), node('b', '10.0.0.2'), node('c', '10.2.1.5')],
+      ciliumNodes: [...ofCilium().ciliumNodes, ciliumNode('c', '10.1.2.0/24')],
+      routers: [],
+    },
+    finding: { node: 'b', prefix: '10.1.1.0/24', severity: 'critical' },
+  },
+  PoolNearlyFull: {
+    triggers: nearlyFull(15),
+    beside: nearlyFull(13),
+    finding: { says: expect.objectContaining({ pool: 'all', free: '1 of 16 ipv4 blocks of /24' }) },
+  },
+  NoPoolForGroup: {
+    triggers: {
+      ...ofCadastre(),
+      nodes: [
+        ...ofCadastre().nodes,
+        node('c', '10.0.0.3', { labels: { rack: '2' } }),
+        node('d', '10.0.0.4', { labels: { rack: '2' } }),
+      ],
+    },
+    beside: {
+      ...ofCadastre(),
+      nodes: [...ofCadastre().nodes, node('c', '10.0.0.3', { labels: { rack: '2' } })],
+      pools: [...ofCadastre().pools, pool('rest', ['10.3.0.0/16'], { ipv4: 24 })],
+    },
+    finding: {
+      node: 'c',
+      hurts: { now: ['c', 'd'], if: [] },
+      says: { labels: 'rack=2', nodes: 'c, d', pools: 'all' },
+    },
+  },
+  LeakedAddress: {
+    triggers: { ...ofCadastre(), reports: [report('a', { blocks: [reported('10.1.0.0/24', 3)] })] },
+    beside: ofCadastre(),
+    finding: { node: 'a', prefix: '10.1.0.0/24', says: { agent: '3 addresses', Pods: '1' } },
+  },
+  StrandedBlock: {
+    triggers: { ...ofCadastre(), blocks: [...ofCadastre().blocks, block('10.1.9.0/24', 'gone')] },
+    // It cools, as it should.
+    beside: {
+      ...ofCadastre(),
+      blocks: [
+        ...ofCadastre().blocks,
+        block('10.1.9.0/24', 'gone', { phase: 'Cooling', coolingSinceMs: nowMs - 1000 }),
+      ],
+    },
+    finding: { node: 'gone', prefix: '10.1.9.0/24', owner: null },
+  },
+};
+
+describe('each reason', () => {
+  test('has a pair of worlds here, and a sentence in the vocabulary', () => {
+    expect(Object.keys(pairs).sort()).toEqual([...doctorReasons].sort());
+    for (const reason of doctorReasons) expect(reasons[reason]).toMatch(/\.$/);
+  });
+
+  test.each(Object.entries(pairs))('%s is found', (reason, { triggers, finding }) => {
+    const found = judge(triggers).filter((one) => one.reason === reason);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatchObject(finding);
+    expect(found[0]?.fix).not.toBe('');
+  });
+
+  test.each(Object.entries(pairs))('%s is not found just beside it', (reason, { beside }) => {
+    expect(judge(beside).filter((one) => one.reason === reason)).toEqual([]);
+  });
+});
+
+describe('a clean cluster', () => {
+  test.each(Object.entries(cleanWorlds))('of mode %s gives no finding', (_, world) => {
+    expect(judge(world())).toEqual([]);
+  });
+});
+
+describe('what routers hold', () => {
+  test('an empty table means that every pod is cut off; a table of the other family means nothing', () => {
+    const none = { ...ofCilium(), routers: [router('tor1', [])] };
+    expect(judge(none).map(({ reason, node: who }) => [reason, who])).toEqual([
+      ['Blackhole', 'a'],
+      ['Blackhole', 'b'],
+    ]);
+    const other = router('tor1', [], { families: new Set(['ipv6']) });
+    expect(judge({ ...ofCilium(), routers: [other] })).toEqual([]);
+  });
+
+  test('equal paths to the owner and to another node are a detour that draining does not hurt', () => {
+    const [found, ...more] = judge(
+      withTor1(ofCilium(), toA, toB, route('10.1.1.0/24', '10.0.0.1')),
+    );
+    expect(more).toEqual([]);
+    expect(found).toMatchObject({ reason: 'Detour', node: 'a', hurts: { now: [], if: [] } });
+    expect(found?.says.tor1).toBe('via 10.0.0.1 (a) and 10.0.0.2 (b)');
+  });
+
+  test('a more specific route to another node takes a part of the block away', () => {
+    const found = judge(withTor1(ofCilium(), toA, toB, route('10.1.1.128/25', '10.0.0.1')));
+    expect(found.map(({ reason, prefix: at, owner }) => [reason, at, owner])).toEqual([
+      ['Detour', '10.1.1.128/25', 'b'],
+    ]);
+  });
+
+  test('a host route of the owner itself, a default route and other people are nobody to us', () => {
+    const quiet = withTor1(
+      ofCilium(),
+      toA,
+      toB,
+      route('10.1.1.9/32', '10.0.0.2'),
+      route('0.0.0.0/0', '10.0.0.254'),
+      route('172.16.0.0/12', ''),
+      route('10.0.0.2/32', '10.0.0.2'),
+    );
+    expect(judge(quiet)).toEqual([]);
+  });
+
+  test('a route that the router holds and cannot use is no way to the pods', () => {
+    const found = judge(
+      withTor1(ofCilium(), toA, route('10.1.1.0/24', '10.0.0.2', { isUsed: false })),
+    );
+    expect(found.map(({ reason }) => reason)).toEqual(['Blackhole']);
+    expect(found[0]?.says.tor1).toBe('held, not used: via 10.0.0.2 (b)');
+  });
+
+  test('a link-local next hop is matched by who told it', () => {
+    const told = route('10.1.1.0/24', 'fe80::1', { from: '10.0.0.2' });
+    expect(judge(withTor1(ofCilium(), toA, told))).toEqual([]);
+  });
+
+  test('a node by its IPv6 address, however it is written', () => {
+    const evidence = { ...ofCilium(), nodes: [node('a', '10.0.0.1'), node('b', 'FD00::0:2')] };
+    expect(judge(withTor1(evidence, toA, route('10.1.1.0/24', 'fd00::2')))).toEqual([]);
+  });
+
+  test('where peers are configured, they say which router is to hold what', () => {
+    const peer = (name: string, address: string, rack: string) => ({
+      name,
+      address,
+      port: 179,
+      asn: 64524,
+      localAsn: 64513,
+      families: ['ipv4' as const],
+      holdSeconds: 90,
+      gracefulRestartSeconds: 0,
+      nodeSelectors: [{ matchLabels: { rack } }],
+    });
+    const evidence: Evidence = {
+      ...ofCilium(),
+      nodes: [
+        node('a', '10.0.0.1', { labels: { rack: '1' } }),
+        node('b', '10.0.0.2', { labels: { rack: '2' } }),
+      ],
+      routers: [
+        router('tor1', bothRoutes, { addresses: ['10.0.0.251'] }),
+        router('tor2', [toA], { addresses: ['10.0.0.252'] }),
+      ],
+    };
+    const apart = {
+      ...evidence,
+      peers: [peer('x', '10.0.0.251', '2'), peer('y', '10.0.0.252', '1')],
+    };
+    expect(judge(apart)).toEqual([]);
+    const both = { ...apart, peers: [...apart.peers, peer('z', '10.0.0.252', '2')] };
+    expect(judge(both).map(({ reason, prefix: at }) => [reason, at])).toEqual([
+      ['NotHeld', '10.1.1.0/24'],
+    ]);
+  });
+
+  test('announced by the owner, held by nobody: the blackhole and its cause are both told', () => {
+    const found = judge({ ...ofCadastre(), routers: [router('tor1', [toA])] });
+    expect(found.map(({ reason, node: who }) => [reason, who])).toEqual([
+      ['Blackhole', 'b'],
+      ['NotHeld', 'b'],
+    ]);
+  });
+
+  test('a stale route is seen in mode kubernetes too, where no pool is known', () => {
+    const found = judge(withTor1(ofNodes(), toA, toB, route('10.1.200.0/24', '10.0.0.99')));
+    expect(found.map(({ reason }) => reason)).toEqual(['Stale']);
+  });
+
+  test('the owner of an orphan is named when a record still knows it', () => {
+    const evidence = withTor1(ofCilium(), toA, toB, route('10.1.5.0/24', '10.0.0.1'));
+    const found = judge({
+      ...evidence,
+      ciliumNodes: [...evidence.ciliumNodes, ciliumNode('gone', '10.1.5.0/24')],
+    });
+    expect(found.map(({ reason, owner }) => [reason, owner])).toEqual([
+      ['Orphan', 'gone'],
+      ['StrandedBlock', null],
+    ]);
+  });
+});
+
+describe('a forecast', () => {
+  const grown = (joinedDaysAgo: number[]) => {
+    const names = joinedDaysAgo.map((_, at) => `n${at}`);
+    return {
+      ...ofCadastre(),
+      pools: [pool('all', ['10.1.0.0/20'], { ipv4: 24 })],
+      nodes: [
+        ...ofCadastre().nodes,
+        ...names.map((name, at) =>
+          node(name, `10.0.1.${at + 1}`, { createdMs: nowMs - joinedDaysAgo[at]! * dayMs }),
+        ),
+      ],
+      blocks: [
+        ...ofCadastre().blocks,
+        ...names.map((name, at) => block(`10.1.${at + 2}.0/24`, name)),
+      ],
+      routers: [],
+    };
+  };
+
+  test('counts the nodes of the last thirty days', () => {
+    const found = judge(grown(Array.from({ length: 10 }, (_, at) => at + 1)));
+    expect(found.map(({ reason, says }) => [reason, says.forecast])).toEqual([
+      ['PoolNearlyFull', 'full in 12 days, as 10 nodes joined in 30 days'],
+    ]);
+  });
+
+  test('is silent about what joined long ago', () => {
+    expect(judge(grown(Array.from({ length: 10 }, () => 60)))).toEqual([]);
+  });
+});
+
+test('the order in which evidence came changes nothing', () => {
+  const worlds = [...Object.values(pairs).map(({ triggers }) => triggers)];
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...worlds),
+      fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
+      (world, chance) => {
+        const shuffled = <T>(list: readonly T[]): T[] =>
+          list
+            .map((one) => ({ one, at: chance.next().value as number }))
+            .sort((x, y) => x.at - y.at)
+            .map(({ one }) => one);
+        const mixed: Evidence = {
+          ...world,
+          nodes: shuffled(world.nodes),
+          ciliumNodes: shuffled(world.ciliumNodes),
+          pools: shuffled(world.pools),
+          blocks: shuffled(world.blocks),
+          reports: shuffled(world.reports),
+          serviceNetworks: shuffled(world.serviceNetworks),
+          routers: shuffled(world.routers).map((table) => ({
+            ...table,
+            routes: shuffled(table.routes),
+          })),
+        };
+        expect(judge(mixed)).toEqual(judge(world));
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
