@@ -49,7 +49,8 @@ export class RouteCollector {
   canonical(text: string): string {
     const known = this.#addresses.get(text);
     if (known !== undefined) return known;
-    const bare = text.replace(/%.*$/, '');
+    const zone = text.indexOf('%');
+    const bare = zone < 0 ? text : text.slice(0, zone);
     const address = parseAddress(bare)?.toString() ?? bare;
     const canonical = address === '0.0.0.0' || address === '::' ? '' : address;
     this.#addresses.set(text, canonical);

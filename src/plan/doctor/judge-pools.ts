@@ -1,21 +1,32 @@
 import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import type { LabelSelector, Labels } from '../../model/label-selector.ts';
+import { ClaimIndex } from '../../net/claim-index.ts';
 import type { Family } from '../../net/family.ts';
-import { compareText } from '../pool-set.ts';
-import { familyUsage, poolUsage } from '../pool-status.ts';
-import type { Register } from '../register.ts';
+import { compareText, PoolSet } from '../pool-set.ts';
 import { listNames, plural } from './facts.ts';
 import type { DoctorFinding } from './finding.ts';
 import type { Survey } from './survey.ts';
 
 /** Pools that run out, and nodes that no pool is for. */
-export function judgePools(survey: Survey, register: Register): DoctorFinding[] {
+export function judgePools(survey: Survey): DoctorFinding[] {
+  if (survey.pools.length === 0) return [];
+  const poolSet = new PoolSet(survey.pools);
+  const taken = takenLand(survey);
   return [
     ...survey.pools.flatMap((pool) =>
-      poolFamilies(pool).flatMap((family) => nearlyFull(survey, register, pool, family)),
+      poolFamilies(pool).flatMap((family) => nearlyFull(survey, poolSet, taken, pool, family)),
     ),
-    ...unselected(survey, register),
+    ...unselected(survey, poolSet),
   ];
+}
+
+/** Everything that cannot be cut any more: blocks of nodes, resting ones, guards, what is reserved. */
+function takenLand({ blocks, evidence, pools }: Survey): ClaimIndex<number> {
+  const taken = new ClaimIndex<number>();
+  for (const { prefix } of blocks) taken.record(prefix, 0);
+  for (const { prefix } of evidence.blocks) taken.record(prefix, 0);
+  for (const { reserved } of pools) for (const prefix of reserved) taken.record(prefix, 0);
+  return taken;
 }
 
 /** A tenth is left, or it will be gone in a fortnight: both leave time for a change request. */
@@ -24,18 +35,25 @@ const soonDays = 14;
 
 function nearlyFull(
   survey: Survey,
-  register: Register,
+  poolSet: PoolSet,
+  taken: ClaimIndex<number>,
   pool: Pool,
   family: Family,
 ): DoctorFinding[] {
-  const { capacity, free } = familyUsage(pool, poolUsage(register, pool), family);
+  const size = pool.blockSize[family] ?? 0;
+  let [capacity, free] = [0, 0];
+  for (const cidr of pool.cidrs) {
+    if (cidr.family !== family) continue;
+    capacity += cidr.countOf(size);
+    free += taken.countFree(cidr, size);
+  }
   const forecast = forecastOf(survey, pool, family, free);
   const isFew = free <= capacity * fewestShare;
   if (!isFew && (forecast === undefined || forecast.days > soonDays)) return [];
   const waiting = [...survey.nodes.values()]
     .filter(({ blocks, node }) => {
       const isServed = blocks.some(({ prefix }) => prefix.family === family);
-      return !isServed && register.poolSet.selecting(node.labels).includes(pool);
+      return !isServed && poolSet.selecting(node.labels).includes(pool);
     })
     .map(({ node }) => node.name);
   const isFull = free === 0;
@@ -101,12 +119,12 @@ function forecastOf(
 }
 
 /** One finding for all nodes that look the same to the selectors. */
-function unselected(survey: Survey, register: Register): DoctorFinding[] {
+function unselected(survey: Survey, poolSet: PoolSet): DoctorFinding[] {
   if (survey.truth.mode !== 'ip-pool' || survey.pools.length === 0) return [];
   const keys = [...new Set(survey.pools.flatMap((pool) => selectorKeys(pool.selector)))].sort();
   const groups = new Map<string, string[]>();
   for (const [name, { node }] of survey.nodes) {
-    if (register.poolSet.selecting(node.labels).length > 0) continue;
+    if (poolSet.selecting(node.labels).length > 0) continue;
     const group = labelsText(node.labels, keys);
     groups.set(group, [...(groups.get(group) ?? []), name]);
   }

@@ -3,7 +3,7 @@ import type { Prefix } from '../../net/prefix.ts';
 import { plural } from './facts.ts';
 import type { DoctorFinding } from './finding.ts';
 import { wrongRecord } from './fixes.ts';
-import { type RecordName, recordsOf } from './records.ts';
+import type { RecordName } from './records.ts';
 import type { Survey, SurveyedNode } from './survey.ts';
 import type { TruthRecord } from './truth.ts';
 
@@ -21,7 +21,7 @@ export function judgeRecords(survey: Survey): DoctorFinding[] {
   const found: DoctorFinding[] = [];
   const seconds = new Map<RecordName, { nodes: string[]; differ: number }>();
   for (const [name, surveyed] of survey.nodes) {
-    const records = recordsOf(survey, surveyed);
+    const { records } = surveyed;
     for (const family of families) {
       const ours = surveyed.blocks
         .map(({ prefix }) => prefix)

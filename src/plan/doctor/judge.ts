@@ -29,7 +29,6 @@ import { judgePools } from './judge-pools.ts';
 import { judgeRecords } from './judge-records.ts';
 import { judgeRoutes } from './judge-routes.ts';
 import { claimantsOf } from './records.ts';
-import { registerOf } from './register-of.ts';
 import { type Survey, survey } from './survey.ts';
 
 /** What is wrong, worst first. */
@@ -44,7 +43,7 @@ export function judgeSurvey(surveyed: Survey): DoctorFinding[] {
     ...judgeRoutes(surveyed, claimants),
     ...judgeAnnouncing(surveyed, claimants),
     ...judgeLand(surveyed, claimants),
-    ...(surveyed.pools.length === 0 ? [] : judgePools(surveyed, registerOf(surveyed))),
+    ...judgePools(surveyed),
   ];
   return inOrder(found);
 }

@@ -1,7 +1,11 @@
+import type { CiliumNode } from '../../model/cilium-node.ts';
+import type { ClusterNode } from '../../model/node.ts';
+import type { Block } from '../../model/node-block.ts';
 import { families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import { readHoldings } from '../holdings.ts';
-import type { Survey, SurveyedNode } from './survey.ts';
+import type { Evidence, WitnessReport } from './evidence.ts';
+import type { Survey } from './survey.ts';
 import { readAll } from './truth.ts';
 
 /** The records of a node's blocks, in the order in which they stand in a finding. */
@@ -13,11 +17,16 @@ export type RecordName =
   | 'agent'
   | 'kernel';
 
-/** What each record says the node has; a record that says nothing is left out. */
+/** What each record says; a record that says nothing is left out. */
+export type NodeRecords = ReadonlyMap<RecordName, readonly Prefix[]>;
+
 export function recordsOf(
-  survey: Pick<Survey, 'evidence'>,
-  { node, cilium, report, registered }: SurveyedNode,
-): Map<RecordName, Prefix[]> {
+  { kernel }: Pick<Evidence, 'kernel'>,
+  node: ClusterNode,
+  cilium: CiliumNode | undefined,
+  report: WitnessReport | undefined,
+  registered: readonly Block[],
+): NodeRecords {
   const records = new Map<RecordName, Prefix[]>();
   const put = (name: RecordName, prefixes: Prefix[]) => {
     if (prefixes.length > 0) records.set(name, prefixes);
@@ -31,7 +40,6 @@ export function recordsOf(
   put('Node.spec', readAll(node.podCidrs));
   put('annotation', annotated(node));
   put('agent', readAll((report?.status?.blocks ?? []).map(({ cidr }) => cidr)));
-  const { kernel } = survey.evidence;
   if (kernel?.node === node.name) {
     put(
       'kernel',
@@ -41,7 +49,8 @@ export function recordsOf(
   return records;
 }
 
-function annotated(node: SurveyedNode['node']): Prefix[] {
+function annotated(node: ClusterNode): Prefix[] {
+  if (Object.keys(node.annotations).length === 0) return [];
   const found: Prefix[] = [];
   const { bySource } = readHoldings(node, undefined, ['annotation', 'old-annotation']);
   for (const held of bySource.values()) {
@@ -71,7 +80,7 @@ export function claimantsOf(survey: Survey): Claimants {
     else known.push(who);
   };
   for (const [name, surveyed] of survey.nodes) {
-    for (const [record, prefixes] of recordsOf(survey, surveyed)) {
+    for (const [record, prefixes] of surveyed.records) {
       for (const prefix of prefixes) put(prefix.toString(), record, name);
     }
     for (const { prefix } of new Set(surveyed.announces ?? [])) {

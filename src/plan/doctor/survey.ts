@@ -17,6 +17,7 @@ import {
 import type { Evidence, WitnessReport } from './evidence.ts';
 import { canonicalAddress, NextHops } from './next-hops.ts';
 import { poolsOf } from './pools.ts';
+import { type NodeRecords, recordsOf } from './records.ts';
 import { announcedTable, type RouteView, viewTable } from './route-view.ts';
 import { findTruth, isHolder, type Truth, trueBlocks } from './truth.ts';
 
@@ -55,6 +56,8 @@ export interface SurveyedNode {
   cilium: CiliumNode | undefined;
   report: WitnessReport | undefined;
   registered: readonly Block[];
+  /** What each record says the node has. */
+  records: NodeRecords;
   blocks: readonly OwnedBlock[];
   /** undefined: not known. */
   announces: readonly Announcement[] | undefined;
@@ -101,11 +104,13 @@ export function survey(evidence: Evidence): Survey {
       if (known === undefined) owners.set(block.key, [block]);
       else known.push(block);
     }
+    const held = registered.get(name) ?? [];
     nodes.set(name, {
       node,
       cilium,
       report,
-      registered: registered.get(name) ?? [],
+      registered: held,
+      records: recordsOf(evidence, node, cilium, report, held),
       blocks: own,
       announces: announcementsOf(announcedBy, node, cilium, report),
     });
