@@ -1,19 +1,26 @@
 import { type Command, Option } from 'commander';
 import { CadastreError } from '../base/errors.ts';
 import { assemble } from '../doctor/assemble.ts';
+import type { ListenPlan } from '../doctor/listen.ts';
 import { parseCiliumVersion } from '../model/cilium-config.ts';
 import type { Pool } from '../model/ip-pool.ts';
+import type { ClusterNode } from '../model/node.ts';
 import { type Evidence, type Mode, modes } from '../plan/doctor/evidence.ts';
 import { readObjects, requireNodes } from './doctor-objects.ts';
 import type { Door } from './door.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from './ipam-flags.ts';
 import { type RibFlag, readRibFlag, readRibs, type SeenRouter } from './rib-flags.ts';
+import { readListenFlag } from './routers-listen-flag.ts';
 import { addViewFlags, type ViewFlagValues } from './view-flags.ts';
 
 /** What doctor and whatif look at; the two take the same flags. */
 export type DoctorFlagValues = ViewFlagValues &
   IpamFlagValues & {
     rib?: RibFlag[];
+    listen?: ListenPlan[];
+    listenSeconds: string;
+    listenRouters?: string;
+    kernel?: string | boolean;
     ciliumVersion?: string;
     ciliumNamespace: string;
   };
@@ -36,6 +43,28 @@ export function addDoctorFlags(command: Command): Command {
     )
     .addOption(
       new Option(
+        '--listen <where>',
+        'let routers come to us: bmp=ADDRESS:PORT, or bgp=ADDRESS:PORT,as=OURS,peer-as=THEIRS; repeatable',
+      )
+        .helpGroup(group)
+        .argParser(readListenFlag),
+    )
+    .addOption(
+      new Option('--listen-seconds <n>', 'how long to listen at most')
+        .default('30')
+        .helpGroup(group),
+    )
+    .addOption(
+      new Option(
+        '--listen-routers <n>',
+        'stop when so many routers have told everything',
+      ).helpGroup(group),
+    )
+    .addOption(
+      new Option('--kernel [node]', 'the routes of this machine, which is a node').helpGroup(group),
+    )
+    .addOption(
+      new Option(
         '--cilium-version <version>',
         'which Cilium runs, where its DaemonSet cannot be seen: 1.11',
       ).helpGroup(group),
@@ -48,16 +77,14 @@ export function addDoctorFlags(command: Command): Command {
 }
 
 /** Flags are judged before anything is read. */
-export async function gather(
-  flags: DoctorFlagValues,
-  door: Door,
-  live: () => Promise<SeenRouter[]> = async () => [],
-): Promise<Evidence> {
+export async function gather(flags: DoctorFlagValues, door: Door): Promise<Evidence> {
   const { mode, clusterPool, serviceNetworks } = readMode(flags);
   const ciliumVersion = readVersion(flags.ciliumVersion);
+  const listening = readListening(flags);
   const objects = await readObjects(flags, door);
   requireNodes(objects);
-  const routers = [...(await readRibs(flags.rib ?? [], door)), ...(await live())];
+  const ribs = await readRibs(flags.rib ?? [], door);
+  const live = listening === undefined ? [] : await hear(listening, door);
   return assemble({
     nowMs: door.clock.wallMs(),
     mode,
@@ -65,8 +92,64 @@ export async function gather(
     ciliumVersion,
     clusterPool,
     serviceNetworks,
-    routers,
+    routers: [...ribs, ...live],
+    kernel: await kernelOf(flags.kernel, objects.nodes),
   });
+}
+
+async function kernelOf(flag: string | boolean | undefined, nodes: readonly ClusterNode[]) {
+  if (flag === undefined || flag === false) return undefined;
+  const { NetlinkKernel } = await import('../kernel/netlink-kernel.ts');
+  const { readLocalKernel } = await import('../doctor/local-kernel.ts');
+  const kernel = new NetlinkKernel({});
+  try {
+    return await readLocalKernel(kernel, nodes, flag === true ? undefined : flag);
+  } finally {
+    await kernel.close();
+  }
+}
+
+interface Listening {
+  plans: ListenPlan[];
+  seconds: number;
+  routers: number | undefined;
+}
+
+function readListening(flags: DoctorFlagValues): Listening | undefined {
+  const { listen, listenSeconds, listenRouters } = flags;
+  if (listen === undefined) return undefined;
+  const seconds = readWhole('--listen-seconds', listenSeconds, 1, 3600);
+  const routers =
+    listenRouters === undefined ? undefined : readWhole('--listen-routers', listenRouters, 1, 256);
+  return { plans: listen, seconds, routers };
+}
+
+function readWhole(flag: string, text: string, least: number, most: number): number {
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : -1;
+  if (value >= least && value <= most) return value;
+  throw new CadastreError(
+    'BAD_FLAG',
+    `${flag}=${text} is not a whole number from ${least} to ${most}`,
+  );
+}
+
+async function hear({ plans, seconds, routers }: Listening, door: Door): Promise<SeenRouter[]> {
+  const { listenToRouters } = await import('../doctor/listen.ts');
+  const { stopOnSignals } = await import('./stop-signals.ts');
+  const { signal, done } = stopOnSignals();
+  try {
+    return await listenToRouters({
+      plans,
+      seconds,
+      routers,
+      signal,
+      say: (line) => door.say(line),
+      now: () => door.clock.monotonicMs(),
+      pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    });
+  } finally {
+    done();
+  }
 }
 
 function readMode(flags: DoctorFlagValues): {

@@ -42,6 +42,8 @@ export const routerAddresses = {
   gobgp: '10.4.94.252',
   openbgpd: '10.4.94.253',
 } as const;
+/** Where a doctor may take part as a BGP speaker of its own. */
+export const doctorAddress = '10.4.94.254';
 export type RouterName = keyof typeof routerAddresses;
 
 /** How each prints its table: of both families, and of one. */
@@ -65,7 +67,7 @@ export interface Site {
 let counter = 0;
 
 export async function startSite(
-  options: { routers?: readonly RouterName[]; bmpPort?: number } = {},
+  options: { routers?: readonly RouterName[]; bmpPort?: number; bgpPort?: number } = {},
 ): Promise<Site> {
   const prefix = `cad-${process.pid}-${80 + counter++}`;
   const [nodeSpace, namespace] = [`${prefix}u`, `${prefix}r`];
@@ -77,7 +79,7 @@ export async function startSite(
   await ip(`-n ${nodeSpace} link add eth0 type veth peer name eth0 netns ${namespace}`);
   for (const [space, addresses] of [
     [nodeSpace, Object.values(siteNodes)],
-    [namespace, Object.values(routerAddresses)],
+    [namespace, [...Object.values(routerAddresses), doctorAddress]],
   ] as const) {
     for (const address of addresses) {
       await ip(`-n ${space} addr add ${address}/24 dev eth0`);
@@ -102,7 +104,13 @@ export async function startSite(
   for (const name of wanted) {
     const place = join(folder, name);
     mkdirSync(place);
-    routers[name] = starters[name]({ place, inside, spawn, bmpPort: options.bmpPort });
+    routers[name] = starters[name]({
+      place,
+      inside,
+      spawn,
+      bmpPort: options.bmpPort,
+      bgpPort: options.bgpPort,
+    });
   }
   const speakers = new Map<SiteNode, SpeakerProcess>();
   for (const [name, address] of Object.entries(siteNodes)) {
@@ -170,6 +178,7 @@ interface Place {
   inside: Site['inside'];
   spawn: Site['spawn'];
   bmpPort: number | undefined;
+  bgpPort: number | undefined;
 }
 
 const neighbours = Object.values(siteNodes);
@@ -215,7 +224,7 @@ ${
       },
     };
   },
-  bird({ place, inside, spawn }) {
+  bird({ place, inside, spawn, bgpPort }) {
     const socket = join(place, 'ctl');
     const protocols = Object.entries(siteNodes).map(
       ([name, address]) => `protocol bgp ${name} {
@@ -233,6 +242,18 @@ router id ${routerAddresses.bird};
 protocol device {}
 protocol direct { ipv4; ipv6; }
 ${protocols.join('\n')}
+${
+  bgpPort === undefined
+    ? ''
+    : `protocol bgp doctor {
+  local ${routerAddresses.bird} as ${routerAsn};
+  neighbor ${doctorAddress} port ${bgpPort} as ${routerAsn};
+  strict bind on; multihop;
+  connect delay time 1; connect retry time 1; error wait time 1, 2;
+  ipv4 { import none; export where source = RTS_BGP; };
+  ipv6 { import none; export where source = RTS_BGP; };
+}`
+}
 `,
     );
     spawn('/usr/sbin/bird', [

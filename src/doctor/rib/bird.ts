@@ -38,12 +38,16 @@ export function readBird(text: string): ReadRib {
   const collector = new RouteCollector();
   let path: BirdPath | undefined;
   let prefix = '';
-  const flush = () => {
-    if (path === undefined) return;
+  const flush = (): string | undefined => {
+    if (path === undefined) return undefined;
     const { attribute, nextHops, isUsed, isLocal, from } = path;
+    if (nextHops.length === 0 && attribute === undefined && !isLocal && isUsed) {
+      return `the route ${path.prefix} has no next hop; the dump is cut short`;
+    }
     const hops = nextHops.length > 0 ? nextHops : attribute === undefined ? [''] : [attribute];
     for (const hop of isLocal ? [''] : hops) collector.add(path.prefix, hop, isUsed, from);
     path = undefined;
+    return undefined;
   };
   const lines = text.split('\n');
   if (lines.at(-1) !== '') {
@@ -55,7 +59,8 @@ export function readBird(text: string): ReadRib {
     if (line === '' || /^(BIRD .* ready\.|Access restricted|Table .*:)$/.test(line)) continue;
     const found = head.exec(line)?.groups;
     if (found !== undefined) {
-      flush();
+      const lame = flush();
+      if (lame !== undefined) return refusedRib(lame);
       if (found.prefix!.trim() !== '') prefix = found.prefix!;
       if (prefix === '') return refusedRib(`line ${at + 1} is a path of no prefix: ${quote(line)}`);
       const via = /^via (\S+)/.exec(found.way!)?.[1];
@@ -78,7 +83,8 @@ export function readBird(text: string): ReadRib {
     else if (/^\s+dev \S+/.test(line)) path.isLocal = true;
     if (hop !== undefined) path.attribute = hop;
   }
-  flush();
+  const lame = flush();
+  if (lame !== undefined) return refusedRib(lame);
   return { kind: 'rib', rib: collector.dump('BIRD') };
 }
 

@@ -10,6 +10,7 @@
  *   judge-routes    Detour, Blackhole, NotHeld, WrongNextHop
  *   judge-strays    Orphan, Stale, UnknownPrefix
  *   judge-announcing   NotAnnounced
+ *   judge-kernel    Detour inside the machine we run on
  *   judge-land      DuplicateBlock, OverlappingBlocks, OutsidePools, OverlapsNetwork,
  *                   StrandedBlock, LeakedAddress
  *   judge-pools     PoolNearlyFull, NoPoolForGroup
@@ -24,6 +25,7 @@ import { compareText } from '../pool-set.ts';
 import type { Evidence } from './evidence.ts';
 import { type DoctorFinding, type DoctorReport, doctorReasons } from './finding.ts';
 import { judgeAnnouncing } from './judge-announcing.ts';
+import { judgeKernel } from './judge-kernel.ts';
 import { judgeLand } from './judge-land.ts';
 import { judgePools } from './judge-pools.ts';
 import { judgeRecords } from './judge-records.ts';
@@ -42,6 +44,7 @@ export function judgeSurvey(surveyed: Survey): DoctorFinding[] {
     ...judgeRecords(surveyed),
     ...judgeRoutes(surveyed, claimants),
     ...judgeAnnouncing(surveyed, claimants),
+    ...judgeKernel(surveyed, claimants),
     ...judgeLand(surveyed, claimants),
     ...judgePools(surveyed),
   ];

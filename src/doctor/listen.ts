@@ -1,0 +1,262 @@
+/**
+ * Routers that speak to us while we look. BMP (RFC 7854) shows what each of a
+ * router's peers has told it; a BGP session shows what the router itself would
+ * tell a neighbour, which is its best paths. Either is over when every router
+ * that came has said End-of-RIB, or when the time is.
+ *
+ * What was not complete when the time was over is a source of state `partly`:
+ * a route that is missing there means nothing.
+ */
+
+import { CadastreError } from '../base/errors.ts';
+import { BmpStation } from '../bgp/bmp/bmp-station.ts';
+import type { MonitoredRouter } from '../bgp/bmp/monitored-router.ts';
+import type { RibView } from '../bgp/bmp/peer-header.ts';
+import { Collector } from '../bgp/collector.ts';
+import { isUnicast } from '../bgp/wire/afi-safi.ts';
+import type { AfiSafi, Nlri } from '../bgp/wire/message.ts';
+import { type Family, families } from '../net/family.ts';
+import { Prefix } from '../net/prefix.ts';
+import type { HeldRoute, RouterTable } from '../plan/doctor/evidence.ts';
+import { plural } from '../plan/doctor/facts.ts';
+import type { Source } from '../plan/doctor/finding.ts';
+
+export interface ListenPlan {
+  protocol: 'bmp' | 'bgp';
+  host: string;
+  port: number;
+  /** BGP: our AS, and the router's. */
+  localAsn?: number;
+  peerAsn?: number;
+}
+
+export interface ListenOptions {
+  plans: readonly ListenPlan[];
+  /** How long at most. */
+  seconds: number;
+  /** Enough when so many routers are complete; undefined: wait the whole time. */
+  routers?: number | undefined;
+  signal?: AbortSignal | undefined;
+  /** Progress, for people. */
+  say(line: string): void;
+  now(): number;
+  pause(ms: number): Promise<void>;
+}
+
+export interface HeardRouter {
+  table: RouterTable;
+  source: Source;
+}
+
+export async function listenToRouters(options: ListenOptions): Promise<HeardRouter[]> {
+  const ears = await Promise.all(options.plans.map(openEar));
+  try {
+    for (const ear of ears) options.say(`listening for ${ear.what}`);
+    const end = options.now() + options.seconds * 1000;
+    let told = '';
+    for (;;) {
+      const heard = ears.flatMap((ear) => ear.heard());
+      const complete = heard.filter(({ source }) => source.state === 'seen').length;
+      const line = heard.map(({ source }) => `${source.name}: ${source.holds}`).join('; ');
+      if (line !== told && line !== '') options.say(line);
+      told = line;
+      const isEnough = options.routers !== undefined && complete >= options.routers;
+      if (isEnough || options.now() >= end || options.signal?.aborted === true) {
+        return heard.length > 0
+          ? heard
+          : ears.map((ear) => nobody(ear.what, ear.kind, options.seconds));
+      }
+      await options.pause(Math.min(100, Math.max(1, end - options.now())));
+    }
+  } finally {
+    await Promise.all(ears.map((ear) => ear.close()));
+  }
+}
+
+interface Ear {
+  what: string;
+  kind: 'bmp' | 'bgp';
+  heard(): HeardRouter[];
+  close(): Promise<void>;
+}
+
+function openEar(plan: ListenPlan): Promise<Ear> {
+  return plan.protocol === 'bmp' ? openStation(plan) : openCollector(plan);
+}
+
+async function openStation({ host, port }: ListenPlan): Promise<Ear> {
+  const station = new BmpStation();
+  await opened(`${host}:${port}`, () => station.listen({ host, port }));
+  return {
+    what: `BMP on ${host}:${station.port}`,
+    kind: 'bmp',
+    heard: () => named(station.routers.map(bmpTable)),
+    close: () => station.close(),
+  };
+}
+
+async function openCollector({ host, port, localAsn = 0, peerAsn = 0 }: ListenPlan): Promise<Ear> {
+  const complete = new Map<string, Set<Family>>();
+  const collector = new Collector({
+    listen: { address: host, port },
+    welcome: (address) => ({
+      address,
+      asn: peerAsn,
+      localAsn,
+      // Ours alone in the session; the router compares it with its own.
+      routerId: '192.0.2.1',
+      isPassive: true,
+      holdSeconds: 90,
+      families: ['ipv4', 'ipv6'],
+      capabilities: { addPathReceive: false },
+    }),
+    onChange: (peer, { endOfRib }) => {
+      const family = endOfRib && familyOf(endOfRib);
+      if (family === undefined) return;
+      const known = complete.get(peer) ?? new Set<Family>();
+      complete.set(peer, known.add(family));
+    },
+    onDown: (peer) => complete.delete(peer),
+  });
+  await opened(`${host}:${port}`, () => collector.listen());
+  return {
+    what: `BGP on ${host}:${collector.port} as AS ${localAsn}, from AS ${peerAsn}`,
+    kind: 'bgp',
+    heard: () =>
+      collector
+        .peers()
+        .filter(({ state }) => state === 'Established')
+        .map((peer) => {
+          const routes = collector.routesOf(peer.name).map(({ prefix, nextHops }) => ({
+            prefix: prefixOf(prefix),
+            nextHop: nextHops[0] ?? '',
+            isUsed: true,
+          }));
+          return heardRouter('bgp', peer.name, routes, complete.get(peer.name) ?? new Set(), [
+            peer.name,
+          ]);
+        }),
+    close: () => collector.close(),
+  };
+}
+
+async function opened(where: string, listen: () => Promise<void>): Promise<void> {
+  try {
+    await listen();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'EADDRINUSE' ? 'somebody listens there already' : String((error as Error).message);
+    throw new CadastreError('BAD_FLAG', `--listen ${where}: ${why}`, { cause: error });
+  }
+}
+
+/**
+ * Of a router's views the one nearest to what it forwards by: its Loc-RIB, what
+ * passed its policy, what came before. Only the first says which path is used.
+ */
+const viewOrder: readonly RibView[] = [
+  'loc-rib',
+  'adj-rib-in-post-policy',
+  'adj-rib-in-pre-policy',
+];
+
+function bmpTable(router: MonitoredRouter): HeardRouter {
+  const views = new Set(router.peers.flatMap((peer) => peer.views));
+  const view = viewOrder.find((one) => views.has(one));
+  const routes: HeldRoute[] = [];
+  const complete = new Set<Family>();
+  const unfinished = new Set<Family>();
+  for (const peer of router.peers) {
+    if (view === undefined) break;
+    const own = new Set(peer.completeFamilies(view).map(familyOf));
+    for (const family of families) {
+      const count = peer.rib(view)?.sizeOf({ afi: family === 'ipv4' ? 1 : 2, safi: 1 }) ?? 0;
+      if (own.has(family)) complete.add(family);
+      else if (count > 0) unfinished.add(family);
+    }
+    peer.rib(view)?.forEach(({ prefix, nextHops }) => {
+      const nextHop = nextHops[0] ?? '';
+      const isOwn = nextHop === '0.0.0.0' || nextHop === '::';
+      routes.push({
+        prefix: prefixOf(prefix),
+        nextHop: isOwn ? '' : nextHop,
+        isUsed: true,
+        from: peer.address,
+      });
+    });
+  }
+  for (const family of unfinished) complete.delete(family);
+  const heard = heardRouter('bmp', router.sysName || router.remoteAddress, routes, complete, [
+    router.remoteAddress,
+  ]);
+  const seesChoice = view === 'loc-rib' || view === undefined;
+  const notes = [
+    heard.source.note,
+    seesChoice ? undefined : `what its peers told it (${view}), not which path it chose`,
+    router.faults > 0
+      ? `${router.faults} messages were not understood: ${router.lastFault}`
+      : undefined,
+  ].filter((one) => one !== undefined);
+  return {
+    ...heard,
+    source: { ...heard.source, ...(notes.length > 0 ? { note: notes.join('; ') } : {}) },
+  };
+}
+
+function heardRouter(
+  kind: 'bmp' | 'bgp',
+  name: string,
+  routes: HeldRoute[],
+  complete: ReadonlySet<Family>,
+  addresses: string[],
+): HeardRouter {
+  const isSeen = complete.size > 0;
+  return {
+    table: { router: name, families: complete, routes, addresses },
+    source: {
+      name,
+      kind,
+      state: isSeen ? 'seen' : 'partly',
+      ageSeconds: 0,
+      holds: `${kind.toUpperCase()}: ${plural(routes.length, 'route')}${complete.size === 1 ? ` (${[...complete].join()} only)` : ''}`,
+      ...(isSeen ? {} : { note: 'it has not finished: what is missing may still come' }),
+    },
+  };
+}
+
+/** Two connections of one name are told apart by a number. */
+function named(heard: HeardRouter[]): HeardRouter[] {
+  const seen = new Map<string, number>();
+  return heard.map((one) => {
+    const times = (seen.get(one.table.router) ?? 0) + 1;
+    seen.set(one.table.router, times);
+    if (times === 1) return one;
+    const name = `${one.table.router}#${times}`;
+    return { table: { ...one.table, router: name }, source: { ...one.source, name } };
+  });
+}
+
+function nobody(what: string, kind: 'bmp' | 'bgp', seconds: number): HeardRouter {
+  const name = `listener ${kind}`;
+  return {
+    table: { router: name, families: new Set(), routes: [], addresses: [] },
+    source: {
+      name,
+      kind,
+      state: 'partly',
+      ageSeconds: null,
+      holds: 'nothing',
+      note: `no router came to ${what} within ${seconds} s`,
+    },
+  };
+}
+
+function familyOf({ afi, safi }: AfiSafi): Family | undefined {
+  if (!isUnicast(afi, safi)) return undefined;
+  return afi === 1 ? 'ipv4' : 'ipv6';
+}
+
+function prefixOf({ afi, length, w0, w1, w2, w3 }: Nlri): Prefix {
+  return new Prefix(afi === 1 ? 'ipv4' : 'ipv6', length, w0, w1, w2, w3);
+}

@@ -1,0 +1,37 @@
+import type { DoctorFinding } from './finding.ts';
+import type { Claimants } from './records.ts';
+import { saysAbout } from './records.ts';
+import type { Survey } from './survey.ts';
+
+/**
+ * The routes of the machine we run on: a block of another node that it sends to a
+ * third one. What it takes for its own is one of the node's records.
+ */
+export function judgeKernel(survey: Survey, claimants: Claimants): DoctorFinding[] {
+  const { kernel } = survey.evidence;
+  if (kernel === undefined) return [];
+  const found: DoctorFinding[] = [];
+  for (const { prefix, via, isLocal } of kernel.routes) {
+    if (isLocal || via === undefined) continue;
+    const key = prefix.toString();
+    const owners = survey.owners.get(key);
+    const hop = survey.nextHops.of({ nextHop: via });
+    if (owners === undefined || hop.kind !== 'node') continue;
+    if (owners.some(({ node }) => node === hop.node)) continue;
+    const [{ node: owner } = { node: '' }] = owners;
+    found.push({
+      reason: 'Detour',
+      severity: 'warning',
+      node: hop.node,
+      prefix: key,
+      owner,
+      says: {
+        ...saysAbout(claimants, key),
+        [`kernel of ${kernel.node}`]: `via ${via} (${hop.node})`,
+      },
+      hurts: { now: [], if: [{ event: `drain ${hop.node}`, nodes: [owner], prefixes: [key] }] },
+      fix: `on ${kernel.node}: ip route replace ${key} via ${survey.nextHops.addressOf(owner)}`,
+    });
+  }
+  return found;
+}
