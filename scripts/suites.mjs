@@ -31,6 +31,13 @@ export const suites = [
   { name: 'cli', what: 'the command line, as one types it', include: ['test/cli/**/*.test.ts'] },
   { name: 'cases', what: 'independent cases, as data', include: ['test/cases/**/*.test.ts'] },
   {
+    name: 'apiserver',
+    what: 'the embedded API server and the real one, by the same cases',
+    include: ['test/apiserver/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { kube: true },
+  },
+  {
     name: 'world',
     what: 'stories on a real API server',
     include: ['test/world/**/*.test.ts'],

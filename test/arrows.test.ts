@@ -33,7 +33,7 @@ const rooms: Record<string, Room> = {
   kube: { rooms: nouns, packages: ['undici', 'yaml'] },
   kernel: { rooms: nouns, packages: ['koffi'] },
   bgp: { rooms: nouns, packages: ['koffi'] },
-  apiserver: { rooms: ['base'], packages: ['yaml'] },
+  apiserver: { rooms: ['base'], packages: ['@marcbachmann/cel-js', 'yaml'] },
   operator: { rooms: below, packages: [] },
   agent: { rooms: below, packages: [] },
   doctor: { rooms: below, packages: [] },

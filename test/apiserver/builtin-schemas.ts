@@ -51,7 +51,8 @@ export async function readBuiltinSchemas(
 ): Promise<Record<string, Definition>> {
   const found: Record<string, Definition> = {};
   for (const [path, kinds] of Object.entries(builtinKinds)) {
-    const { schemas } = ((await read(`/openapi/v3/${path}`)) as OpenApi).components;
+    const document = await read(`/openapi/v3/${path}`);
+    const { schemas } = (document as OpenApi).components;
     const [, group, version] = path === 'api/v1' ? ['', '', 'v1'] : path.split('/');
     const take = (name: string) => {
       if (found[name] !== undefined) return;

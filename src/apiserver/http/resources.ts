@@ -4,7 +4,7 @@ import type { KubeObject } from '../object.ts';
 import { isFields } from '../object.ts';
 import type { ResourceType } from '../resource.ts';
 import { parseFieldSelector, parseLabelSelector } from '../selectors.ts';
-import { badRequest, methodNotAllowed, noSuchPath, notFound } from '../status.ts';
+import { badRequest, faults, invalid, methodNotAllowed, noSuchPath, notFound } from '../status.ts';
 import { type Form, partialMetadata, table } from '../table.ts';
 import { create, type Written } from '../verbs/create.ts';
 import type { FieldValidation, WriteOptions } from '../verbs/decode.ts';
@@ -145,7 +145,6 @@ function serveWatch(
     wantsBookmarks: query.get('allowWatchBookmarks') === 'true',
     sendsInitialEvents: query.get('sendInitialEvents') === 'true',
   };
-  outgoing.writeHead(200, { 'content-type': 'application/json' });
   const stop = watch(api, found, asked, form, outgoing);
   watches.add(stop);
   outgoing.on('close', () => watches.delete(stop));
@@ -161,9 +160,8 @@ function writeOptions({ query, incoming }: Exchange, isApply: boolean): WriteOpt
     throw badRequest(`dryRun: Unsupported value: ${dryRun}`);
   const manager = query.get('fieldManager') ?? '';
   if (isApply && manager === '') {
-    throw badRequest(
-      'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
-    );
+    const options = { group: 'meta.k8s.io', plural: 'patchoptions', kind: 'PatchOptions' };
+    throw invalid(options, '', [faults.required('fieldManager', 'is required for apply patch')]);
   }
   // Who does not say is known by the first word of its user agent.
   const agent = (incoming.headers['user-agent'] ?? 'unknown').split('/')[0] as string;

@@ -2,7 +2,7 @@
  * What happens to an object before it is judged: fields nobody declared go,
  * defaults come. Both walk the object along its schema and change it in place.
  */
-import { copyOf, type Fields, isFields, put } from '../object.ts';
+import { copyOf, isFields, put } from '../object.ts';
 import { fieldSchema, type Resolve, type Schema } from './schema.ts';
 
 /** Drops undeclared fields; returns their paths, for strict clients. */
@@ -49,8 +49,7 @@ export function fillDefaults(value: unknown, schema: Schema, resolve: Resolve): 
   if (!isFields(value)) return;
   for (const [name, child] of Object.entries(here.properties ?? {})) {
     const field = resolve(child);
-    if (value[name] === null && field.nullable !== true && field.default !== undefined)
-      delete value[name];
+    if (value[name] === null && field.nullable !== true) delete value[name];
     if (value[name] === undefined && field.default !== undefined)
       put(value, name, copyOf(field.default));
     if (value[name] !== undefined) fillDefaults(value[name], field, resolve);
@@ -63,13 +62,20 @@ export function fillDefaults(value: unknown, schema: Schema, resolve: Resolve): 
   }
 }
 
-/** Built-in kinds read null as absence, and drop what is empty by their types' own rule. */
-export function dropNulls(value: unknown): void {
-  if (Array.isArray(value)) for (const each of value) dropNulls(each);
+/**
+ * Built-in kinds read null as absence, and do not keep an empty map or list
+ * that nothing asks for. An empty struct is kept: being there is what it says.
+ */
+export function dropEmpty(value: unknown, schema: Schema | undefined, resolve: Resolve): void {
+  const here = resolve(schema);
+  if (Array.isArray(value)) for (const each of value) dropEmpty(each, here.items, resolve);
   else if (isFields(value)) {
-    for (const [key, each] of Object.entries(value as Fields)) {
-      if (each === null) delete value[key];
-      else dropNulls(each);
+    for (const [key, each] of Object.entries(value)) {
+      const child = resolve(fieldSchema(here, key));
+      dropEmpty(each, child, resolve);
+      const isMap = isFields(each) && child.additionalProperties !== undefined;
+      const isEmpty = (isMap || Array.isArray(each)) && Object.keys(each as object).length === 0;
+      if (each === null || (isEmpty && !here.required?.includes(key))) delete value[key];
     }
   }
 }

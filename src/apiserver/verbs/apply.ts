@@ -1,13 +1,195 @@
-import type { Api, Target } from '../api.ts';
-import { badRequest } from '../status.ts';
-import type { Written } from './create.ts';
-import type { WriteOptions } from './decode.ts';
+/**
+ * Server-side apply: the client says what it wants of an object and nothing
+ * else. What it said last time and says no more goes, unless somebody else
+ * wants it too; what somebody else set to another value is a conflict, unless
+ * the client insists.
+ */
+import { type Api, collectionOf, keyIn, type Target } from '../api.ts';
+import { describePlace } from '../fields/fields-v1.ts';
+import { isInside, type Place } from '../fields/leaves.ts';
+import {
+  type Actor,
+  changedPlaces,
+  entriesOf,
+  newEntry,
+  type Owner,
+  ownableLeaves,
+  ownersOf,
+} from '../fields/managed-fields.ts';
+import { mergeApplied, removePlace } from '../fields/merge.ts';
+import {
+  copyOf,
+  type Fields,
+  isEqual,
+  isFields,
+  type KubeObject,
+  type ManagedFields,
+  timestamp,
+} from '../object.ts';
+import type { ResourceType } from '../resource.ts';
+import { badRequest, type Cause, notFound, Refusal } from '../status.ts';
+import { createDecoded, type Written } from './create.ts';
+import { decode, type WriteOptions } from './decode.ts';
+import { store } from './update.ts';
 
 export function applyConfiguration(
-  _api: Api,
-  _target: Target,
-  _body: unknown,
-  _options: WriteOptions,
+  api: Api,
+  target: Target,
+  body: unknown,
+  options: WriteOptions,
 ): Written {
-  throw badRequest('server-side apply is not served');
+  const { type, name, subresource } = target;
+  const applied = decodeApplied(target, body, options);
+  const actor: Actor = { ...options, subresource, now: timestamp(api.nowMs()) };
+  const places = new Set(ownableLeaves(type, applied).keys());
+  dropForeign(target, places);
+  const current = collectionOf(api, type).get(keyIn(target, name));
+  const mine: Owner = { entry: newEntry(type, 'Apply', actor), places };
+  if (current === undefined) {
+    if (subresource !== undefined) throw notFound(type, name);
+    return createDecoded(api, target, applied, options, entriesOf([mine]));
+  }
+  const live = current.object;
+  const isMine = ({ entry }: Owner) =>
+    entry.operation === 'Apply' &&
+    entry.manager === options.fieldManager &&
+    (entry.subresource ?? '') === (subresource ?? '');
+  const owners = ownersOf(live);
+  const others = owners.filter((owner) => !isMine(owner));
+  const before = owners.find(isMine);
+  const merged = copyOf(
+    mergeApplied(withoutOwnership(live), applied, type.schema, type.resolve),
+  ) as KubeObject;
+  giveUp(target, merged, before?.places ?? new Set(), places, others);
+  settleConflicts(target, live, merged, places, others, options);
+  const isSameSet = before !== undefined && isEqual([...before.places].sort(), [...places].sort());
+  if (isSameSet) mine.entry.time = before.entry.time as string;
+  return store(api, target, current, merged, options, entriesOf([...others, mine]));
+}
+
+function decodeApplied(target: Target, body: unknown, options: WriteOptions): KubeObject {
+  const { name, namespace, type } = target;
+  if (!isFields(body)) throw badRequest('the applied configuration is no object');
+  const meta = (isFields(body.metadata) ? body.metadata : {}) as Fields;
+  if (meta.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
+  if (meta.name !== undefined && meta.name !== name) {
+    throw badRequest(
+      `the name of the object (${meta.name}) does not match the name on the URL (${name})`,
+    );
+  }
+  const applied = decode(type, copyOf(body), options);
+  applied.metadata.name = name;
+  if (namespace !== undefined) applied.metadata.namespace ??= namespace;
+  return applied;
+}
+
+/** The status is applied by itself, and nothing else with it. */
+function dropForeign({ type, subresource }: Target, places: Set<Place>): void {
+  if (!type.hasStatus) return;
+  for (const place of [...places]) {
+    const isStatus = place === 'f:status' || isInside(place, 'f:status');
+    if (isStatus !== (subresource === 'status')) places.delete(place);
+  }
+}
+
+function withoutOwnership(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/** What was applied before, is not any more, and nobody else holds. */
+function giveUp(
+  { type }: Target,
+  merged: KubeObject,
+  before: Set<Place>,
+  now: Set<Place>,
+  others: Owner[],
+): void {
+  const held = (place: Place) => {
+    const isHeldIn = (places: Iterable<Place>) => {
+      for (const each of places) if (each === place || isInside(each, place)) return true;
+      return false;
+    };
+    return isHeldIn(now) || others.some(({ places }) => isHeldIn(places));
+  };
+  const gone = [...before].filter((place) => !held(place));
+  // With an item goes what is in it; without its key it could not be found any more.
+  const whole = gone.filter((place) => !gone.some((outer) => isInside(place, outer)));
+  for (const place of whole) removePlace(merged, place, type.schema, type.resolve);
+}
+
+function settleConflicts(
+  { type }: Target,
+  live: KubeObject,
+  merged: KubeObject,
+  places: Set<Place>,
+  others: Owner[],
+  { force, fieldManager }: WriteOptions,
+): void {
+  const own = ownFromBefore(type, live, fieldManager);
+  const changed = changedPlaces(ownableLeaves(type, live), ownableLeaves(type, merged));
+  const causes: (Cause & { who: string })[] = [];
+  for (const { entry, places: theirs } of others) {
+    for (const place of [...theirs]
+      .filter((each) => changed.has(each) && places.has(each))
+      .sort()) {
+      if (force || own.has(place)) theirs.delete(place);
+      else {
+        const who = nameOf(entry);
+        causes.push({
+          reason: 'FieldManagerConflict',
+          message: `conflict with ${who}`,
+          field: describePlace(place),
+          who,
+        });
+      }
+    }
+  }
+  if (causes.length > 0) throw conflicts(causes);
+}
+
+/** Whoever applies is known by name; a plain write also by when and through which version. */
+function nameOf({ manager = '', subresource, operation, apiVersion, time }: ManagedFields): string {
+  const inside =
+    subresource === undefined ? '' : ` with subresource ${JSON.stringify(subresource)}`;
+  const write = operation === 'Update' ? ` using ${apiVersion} at ${time}` : '';
+  return `${JSON.stringify(manager)}${inside}${write}`;
+}
+
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/**
+ * What kubectl applied from the client side before, and nobody changed since:
+ * it is kubectl's own when it moves to server-side apply.
+ */
+function ownFromBefore(type: ResourceType, live: KubeObject, manager: string): Set<Place> {
+  const text = live.metadata.annotations?.[lastApplied];
+  if (manager !== 'kubectl' || text === undefined) return new Set();
+  try {
+    const said = ownableLeaves(type, JSON.parse(text) as KubeObject);
+    const now = ownableLeaves(type, live);
+    return new Set(
+      [...said].flatMap(([place, value]) => (isEqual(now.get(place), value) ? [place] : [])),
+    );
+  } catch {
+    // An annotation that cannot be read claims nothing.
+    return new Set();
+  }
+}
+
+function conflicts(causes: (Cause & { who: string })[]): Refusal {
+  const only = causes.length === 1;
+  const said = only
+    ? `Apply failed with 1 conflict: ${causes[0]?.message}: ${causes[0]?.field}`
+    : `Apply failed with ${causes.length} conflicts: ${[...new Set(causes.map(({ who }) => who))]
+        .map((who) => {
+          const fields = causes
+            .filter((cause) => cause.who === who)
+            .map(({ field }) => `- ${field}`);
+          return `conflicts with ${who}:\n${fields.join('\n')}`;
+        })
+        .join('\n')}`;
+  return new Refusal(409, 'Conflict', said, {
+    causes: causes.map(({ who: _, ...cause }) => cause),
+  });
 }

@@ -1,7 +1,7 @@
 /** From a body to an object of the right kind: what it says of itself, and fields nobody knows. */
 import { type Fields, isFields, type KubeObject } from '../object.ts';
 import { apiVersionOf, type ResourceType } from '../resource.ts';
-import { dropNulls, prune } from '../schema/shape.ts';
+import { dropEmpty, prune } from '../schema/shape.ts';
 import { validate } from '../schema/validate.ts';
 import { badRequest, faults, invalid } from '../status.ts';
 
@@ -50,7 +50,7 @@ function refuseKind(type: ResourceType, object: Fields): never {
 
 /** Drops what is not declared, and says so as loudly as the client asked. */
 export function shapeUp(type: ResourceType, object: KubeObject, options: WriteOptions): KubeObject {
-  if (!type.isCustom) dropNulls(object);
+  if (!type.isCustom) dropEmpty(object, type.schema, type.resolve);
   const unknown = prune(object, type.schema, type.resolve).map((path) => `unknown field "${path}"`);
   if (unknown.length > 0 && options.fieldValidation === 'Strict') {
     throw badRequest(

@@ -38,7 +38,7 @@ export function mustBeValid(
   if (!isBlocked) found.push(...(type.kindRules.validate?.(object, old) ?? []));
   if (type.hasRules) {
     if (isBlocked) found.push(unchecked);
-    else found.push(...judgeByRules(type.schema, object, old));
+    else found.push(...judgeByRules(type.schema, type.resolve, object, old));
   }
   if (found.length > 0) throw invalid(type, object.metadata.name ?? '', found);
 }

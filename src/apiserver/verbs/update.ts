@@ -67,6 +67,8 @@ export function store(
   }
   const asked = metadata.managedFields;
   object.metadata = settledMeta(metadata, old.metadata);
+  // A client may write the record of owners itself (kubectl does, when it moves to server-side apply).
+  if (asked !== undefined && !isReset(asked)) object.metadata.managedFields = asked;
   if (subresource === 'status') keepAllButStatus(target, object, old);
   else {
     if (type.hasStatus) object.status = copyOf(old.status);

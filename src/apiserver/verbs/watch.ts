@@ -66,6 +66,8 @@ export function watch(
 
   const { resourceVersion } = options;
   const startsFromNow = resourceVersion === '' || resourceVersion === '0';
+  const from = startsFromNow ? 0 : parseVersion(resourceVersion);
+  response.writeHead(200, { 'content-type': 'application/json' });
   response.flushHeaders();
   if (startsFromNow || options.sendsInitialEvents) {
     const version = api.store.safeVersion;
@@ -79,7 +81,6 @@ export function watch(
       bookmark({ annotations: { 'k8s.io/initial-events-end': 'true' } });
     }
   } else {
-    const from = parseVersion(resourceVersion);
     const missed = collection.since(from);
     if (missed === undefined) {
       const { status } = expired(`too old resource version: ${from} (${collection.forgottenTo})`);

@@ -1,0 +1,74 @@
+/**
+ * An object as the set of its fields: the places that somebody can own. A
+ * place is a list of steps as FieldsV1 writes them (`f:name`, `k:{...}`,
+ * `v:...`), joined to one text; with it goes what stands there.
+ */
+import { isFields } from '../object.ts';
+import { fieldSchema, type Resolve, type Schema } from '../schema/schema.ts';
+import { listKey } from '../schema/validate.ts';
+
+export type Place = string;
+export type Leaves = Map<Place, unknown>;
+
+const separator = '\0';
+
+export const stepsOf = (place: Place): string[] => place.split(separator);
+export const placeOf = (steps: string[]): Place => steps.join(separator);
+export const within = (place: Place, step: string): Place =>
+  place === '' ? step : `${place}${separator}${step}`;
+export const isInside = (place: Place, outer: Place): boolean =>
+  place.startsWith(`${outer}${separator}`);
+
+/** What stands at an item of a keyed list beside its fields: that it is there. */
+const present = Symbol('present');
+
+export function leavesOf(value: unknown, schema: Schema, resolve: Resolve): Leaves {
+  const leaves: Leaves = new Map();
+  gather(value, schema, resolve, '', leaves);
+  return leaves;
+}
+
+function gather(
+  value: unknown,
+  schema: Schema | undefined,
+  resolve: Resolve,
+  place: Place,
+  leaves: Leaves,
+): void {
+  const here = resolve(schema);
+  if (Array.isArray(value)) gatherList(value, here, resolve, place, leaves);
+  else if (isFields(value) && here['x-kubernetes-map-type'] !== 'atomic') {
+    const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+    if (entries.length === 0 && place !== '') leaves.set(place, value);
+    for (const [name, each] of entries) {
+      gather(each, fieldSchema(here, name), resolve, within(place, `f:${name}`), leaves);
+    }
+  } else leaves.set(place, value);
+}
+
+function gatherList(
+  value: unknown[],
+  here: Schema,
+  resolve: Resolve,
+  place: Place,
+  leaves: Leaves,
+): void {
+  const type = here['x-kubernetes-list-type'] ?? 'atomic';
+  if (type === 'atomic' || value.length === 0) {
+    leaves.set(place, value);
+    return;
+  }
+  for (const item of value) {
+    const step = stepFor(item, here, resolve);
+    const at = within(place, step);
+    leaves.set(at, present);
+    if (type === 'map') gather(item, here.items, resolve, at, leaves);
+  }
+}
+
+/** How an item of a set or of a keyed list is named. */
+export function stepFor(item: unknown, list: Schema, resolve: Resolve): string {
+  return list['x-kubernetes-list-type'] === 'map'
+    ? `k:${JSON.stringify(listKey(item, list, resolve))}`
+    : `v:${JSON.stringify(item)}`;
+}

@@ -1,0 +1,3 @@
+import { contract } from './contract/contract.ts';
+
+contract('embedded');
