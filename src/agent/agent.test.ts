@@ -157,6 +157,54 @@ describe('what it lives with', () => {
     await until('it is withdrawn', () => bench.prefixes().length === 0);
   });
 
+  test('addresses of Services follow policy and endpoints, and without the API server the disk', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    const service = (policy: string, ...ips: string[]) =>
+      bench.api.put('/api/v1/services/web', {
+        metadata: { namespace: 'shop' },
+        spec: { type: 'LoadBalancer', ipFamilies: ['IPv4'], externalTrafficPolicy: policy },
+        status: { loadBalancer: { ingress: ips.map((ip) => ({ ip })) } },
+      }).metadata;
+    const endpoints = (nodeName: string, ready: boolean) =>
+      bench.api.put('/apis/discovery.k8s.io/v1/endpointslices/web-1', {
+        metadata: { namespace: 'shop', labels: { 'kubernetes.io/service-name': 'web' } },
+        endpoints: [{ nodeName, conditions: { ready } }],
+      });
+    const { uid: serviceUid } = service('Cluster', '10.6.0.1', '10.6.0.2');
+    const address = '/apis/cadastre.dev/v1alpha1/serviceaddresses/10-6-0-1-32';
+    bench.api.put(address, {
+      spec: {
+        address: '10.6.0.1',
+        pool: 'lb',
+        service: { namespace: 'shop', name: 'web', uid: serviceUid },
+      },
+    });
+    await bench.start();
+    await ready();
+    const isTold = (yes: boolean) => () => bench.prefixes().includes('10.6.0.1/32') === yes;
+    await until('it is announced', isTold(true));
+    expect(bench.prefixes()).toEqual(['10.5.113.0/24', '10.6.0.1/32']);
+    service('Local', '10.6.0.1');
+    await until('no endpoint here', isTold(false));
+    endpoints('n1', true);
+    await until('one here', isTold(true));
+    endpoints('n1', false);
+    await until('it is not ready any more', isTold(false));
+    endpoints('n2', true);
+    service('Cluster', '10.6.0.1');
+    await until('any node will do', isTold(true));
+    // From the disk, when the API server is away: the same.
+    await bench.stop();
+    bench.api.intercept = (_, response) => {
+      response.destroy();
+      return true;
+    };
+    bench.announced = [];
+    await bench.start();
+    await until('from memory', isTold(true));
+    expect(bench.agent.status.state.reason).toBe('WorkingFromMemory');
+  }, 30_000);
+
   test('a Node to be drained: first GRACEFUL_SHUTDOWN, then nothing; and back', async () => {
     bench.putBlock('10.5.113.0/24', 'n1', uid);
     await bench.start({
@@ -181,9 +229,16 @@ describe('what it lives with', () => {
     expect(bench.prefixes()).toEqual(['10.5.113.0/24']);
     await until('withdrawn', () => bench.prefixes().length === 0);
     expect(bench.routes()).toEqual(['unreachable 10.5.113.0/24']);
+    const steps = () => {
+      const { drain } = bench.reports.at(-1) as { drain: { steps: { step: string }[] } | null };
+      return drain?.steps.map(({ step }) => step) ?? [];
+    };
+    const all = ['Asked', 'GracefulShutdown', 'Acknowledged', 'Withdrawn'];
+    await until('every step is reported', () => steps().join() === all.join());
     bench.putNode('n1', '10.4.94.32');
     await until('announced again', () => bench.prefixes().length === 1);
     expect(bench.isGraceful).toBe(false);
+    await until('the report is silent about it', () => steps().length === 0);
   });
 });
 

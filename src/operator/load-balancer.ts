@@ -62,7 +62,7 @@ export class LoadBalancer {
   readonly #serviceQueue: KeyedQueue;
   readonly #poolQueue: KeyedQueue;
   readonly #heldBy = new Map<string, Map<string, ServiceAddress>>();
-  readonly #owners = new Map<string, string>();
+  readonly #owners = new Map<string, ServiceAddress>();
   #configPools: readonly LoadBalancerPool[] = [];
   #isSynced = false;
   #startedMs = Number.POSITIVE_INFINITY;
@@ -109,7 +109,7 @@ export class LoadBalancer {
       serviceStore: this.#services,
       heldBy: (key) => [...(this.#heldBy.get(key)?.values() ?? [])],
       pools: () => this.#poolSet(),
-      isTaken: (address, key) => this.#isTaken(address, key),
+      isTaken: (address, key, uid) => this.#isTaken(address, key, uid),
     });
     this.#poolWorker = new ServicePoolWorker({
       ...base,
@@ -207,16 +207,17 @@ export class LoadBalancer {
     return new ServicePoolSet([...fromConfig, ...objects], this.#o.foreignLands());
   }
 
-  #isTaken(address: string, key: string): boolean {
+  #isTaken(address: string, key: string, uid: string): boolean {
     const owner = this.#owners.get(address);
-    return owner === undefined ? this.#o.isNodeAddress(address) : owner !== key;
+    if (owner === undefined) return this.#o.isNodeAddress(address);
+    return owner.service !== key || owner.serviceUid !== uid;
   }
 
   #learn(one: ServiceAddress): void {
     const held = this.#heldBy.get(one.service) ?? new Map<string, ServiceAddress>();
     held.set(one.name, one);
     this.#heldBy.set(one.service, held);
-    this.#owners.set(`${one.address}`, one.service);
+    this.#owners.set(`${one.address}`, one);
   }
 
   #forget(one: ServiceAddress): void {

@@ -38,8 +38,8 @@ export interface ServiceWorkerOptions {
   serviceStore: { put(raw: unknown): void };
   heldBy(key: string): readonly ServiceAddress[];
   pools(): ServicePoolSet;
-  /** Whether somebody other than the Service has it. */
-  isTaken(address: string, key: string): boolean;
+  /** Whether somebody other than this very Service has it. */
+  isTaken(address: string, key: string, uid: string): boolean;
 }
 
 /** More addresses than this are never lost to other leaders in one go. */
@@ -65,6 +65,12 @@ export class ServiceWorker {
   async reconcile(key: string): Promise<undefined> {
     const { serviceOf } = this.#o;
     let decision = this.#decide(key, serviceOf(key));
+    // What an earlier Service of the name held goes first: it may be the very address that is asked for.
+    const uid = serviceOf(key)?.uid;
+    if (decision.free.some(({ serviceUid }) => serviceUid !== uid)) {
+      await this.#giveBack(key);
+      decision = this.#decide(key, serviceOf(key));
+    }
     for (let round = 0; decision.claim.length > 0 && round < maxRounds; round++) {
       const { address, pool } = decision.claim[0]!;
       await this.#claim(key, address, pool);
@@ -84,7 +90,9 @@ export class ServiceWorker {
       pools: this.#o.pools(),
       isTaken: (address) => {
         const by = this.#pending.get(address);
-        return (by !== undefined && by !== key) || this.#o.isTaken(address, key);
+        return (
+          (by !== undefined && by !== key) || this.#o.isTaken(address, key, service?.uid ?? '')
+        );
       },
       mayAssign: this.mayAssign,
     };

@@ -5,6 +5,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Cluster, shortLease } from './cluster.ts';
 import { eventually } from './eventually.ts';
+import { startFaultProxy } from './fault-proxy.ts';
 import { Services, servicePaths } from './services.ts';
 
 let cluster: Cluster;
@@ -60,6 +61,21 @@ test('a Service gets the first free address, keeps it, and gives it back with it
   expect(await services.ingress('web')).toEqual(['10.6.0.1']);
   await cluster.must('PATCH', `${servicePaths.pools}/lb`, { spec: { disabled: false } });
   await hears('late', 'AddressesExhausted');
+
+  // Made anew under its name while nobody looks: what the earlier one held is not its own.
+  await cluster.stopOperators();
+  await services.delete('api');
+  await services.create('api', { loadBalancerIP: '10.6.0.2' });
+  const mark = cluster.requests.mark();
+  await cluster.leader(shortLease);
+  await gets('api', '10.6.0.2');
+  const writes = cluster.requests
+    .ofOperators(mark)
+    .map(({ verb, resource }) => `${verb} ${resource}`);
+  expect(writes.filter((one) => one.endsWith('serviceaddresses'))).toEqual([
+    'delete serviceaddresses',
+    'create serviceaddresses',
+  ]);
 
   await services.delete('web');
   await gets('late', '10.6.0.1');
@@ -141,6 +157,51 @@ test('two leaders at once never give one address to two Services', async () => {
     expect(operator.logged(({ reason }) => reason === 'AddressAssigned').length).toBeGreaterThan(0);
   }
 }, 120_000);
+
+test('answers that are lost, late or wrong cost no Service its address, and give none twice', async () => {
+  const { url, ca, token } = cluster.api;
+  const proxy = await startFaultProxy({
+    target: { url, ca, token },
+    seed: 11,
+    faults: {
+      conflict: 0.1,
+      errorBefore: 0.05,
+      closeAfterWrite: 0.15,
+      errorAfterWrite: 0.1,
+      dropWatch: 0.05,
+      staleList: 0.2,
+    },
+    spare: (_, path) => path.includes('/leases'),
+  });
+  try {
+    await services.createPool('lb', { addresses: ['10.6.0.0/29'] });
+    const kubeconfigPath = cluster.kubeconfigFor(proxy.url);
+    await cluster.operator(shortLease, { kubeconfigPath });
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const name of names) await services.create(name);
+    const settled = () =>
+      eventually(
+        async () => {
+          const shown = await Promise.all(names.map((name) => services.ingress(name)));
+          expect(shown.map(({ length }) => length)).toEqual(names.map(() => 1));
+          const expected = names.map((name, at) => `${shown[at]![0]} ${name}`);
+          expect(await services.register()).toEqual(expected.sort());
+          return shown.flat();
+        },
+        { withinMs: 60_000 },
+      );
+    const first = await settled();
+    for (const name of ['b', 'd']) await services.delete(name);
+    for (const name of ['b', 'd']) await services.create(name);
+    const second = await settled();
+    const stayed = [0, 2, 4, 5];
+    expect(stayed.map((at) => second[at])).toEqual(stayed.map((at) => first[at]));
+    expect(proxy.counts.closeAfterWrite + proxy.counts.errorAfterWrite).toBeGreaterThan(0);
+    await cluster.stopOperators();
+  } finally {
+    await proxy.stop();
+  }
+}, 180_000);
 
 test('pools of the ConfigMap serve, and addresses that Services show already are taken over first', async () => {
   await cluster.must('POST', '/api/v1/namespaces/kube-system/configmaps', {

@@ -1,0 +1,68 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { silentLog } from '../base/log.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { type ReportContent, ReportWriter } from './report-writer.ts';
+
+afterEach(() => vi.useRealTimers());
+
+const content = (pods: number): ReportContent => ({
+  node: { name: 'n1', uid: 'u1' },
+  spec: { neededAddresses: {}, releases: [] },
+  status: { blocks: [{ cidr: '10.5.113.0/24', pods }] } as unknown as ReportContent['status'],
+});
+
+function begin(everyMs: number) {
+  const written: unknown[] = [];
+  let isBroken = false;
+  const client = {
+    patch: async (_: unknown, _name: string, { body }: { body: Record<string, unknown> }) => {
+      if (isBroken) throw new Error('no answer');
+      written.push(body.status ?? 'spec');
+    },
+  } as unknown as KubeClient;
+  const writer = new ReportWriter({ client, log: silentLog, random: () => 0.5, everyMs });
+  const stop = new AbortController();
+  const running = writer.run(stop.signal);
+  return {
+    writer,
+    written,
+    breakIt: (yes: boolean) => {
+      isBroken = yes;
+    },
+    end: async () => {
+      stop.abort();
+      await vi.runAllTimersAsync();
+      await running;
+    },
+  };
+}
+
+test('however often something changes, a report is written once in its time, and the last word is', async () => {
+  vi.useFakeTimers();
+  const { writer, written, end } = begin(5_000);
+  for (let at = 0; at < 100; at++) {
+    writer.declare(content(at));
+    await vi.advanceTimersByTimeAsync(100);
+  }
+  await vi.advanceTimersByTimeAsync(5_000);
+  const statuses = written.filter((one) => one !== 'spec');
+  expect(statuses).toHaveLength(3);
+  expect(statuses.at(-1)).toEqual(content(99).status);
+  writer.declare(content(99));
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(written.filter((one) => one !== 'spec')).toHaveLength(3);
+  await end();
+});
+
+test('what could not be written is written later, without a new declaration', async () => {
+  vi.useFakeTimers();
+  const { writer, written, breakIt, end } = begin(5_000);
+  breakIt(true);
+  writer.declare(content(1));
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(written).toEqual([]);
+  breakIt(false);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(written.at(-1)).toEqual(content(1).status);
+  await end();
+});
