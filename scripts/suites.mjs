@@ -88,6 +88,13 @@ export const suites = [
       debian: ['iproute2', 'frr', 'bird2', 'gobgpd', 'openbgpd', 'exabgp'],
     },
   },
+  {
+    name: 'lab',
+    what: 'whole sites of namespaces: every replay with real routers and real packets',
+    include: ['test/lab/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { root: true, kube: true, debian: ['iproute2', 'iputils-ping', 'frr', 'bird2'] },
+  },
 ];
 
 /** The test files a suite would run. @param {import('./suites.mjs').Suite} suite */

@@ -61,12 +61,20 @@ export class LabFolder {
       mkdirSync(folder.path, { mode: 0o755 });
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
-      throw new CadastreError('LAB_EXISTS', `there is a lab ${manifest.name} already`, {
-        remedy: `Use it, take it down (cadastre lab down ${manifest.name}), or choose another --name.`,
-      });
+      throw folder.#alreadyThere();
     }
     folder.write(manifest);
     return folder;
+  }
+
+  refuseIfThere(): void {
+    if (this.exists) throw this.#alreadyThere();
+  }
+
+  #alreadyThere(): CadastreError {
+    return new CadastreError('LAB_EXISTS', `there is a lab ${this.name} already`, {
+      remedy: `Use it, take it down (cadastre lab down ${this.name}), or choose another --name.`,
+    });
   }
 
   get exists(): boolean {

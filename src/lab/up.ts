@@ -63,6 +63,7 @@ export async function bringUp(
   const assets = chooseApiServer(world, options.apiServer);
   const { machines, fabricLines } = layOut(name, topology);
   const namespaces = machines.map((machine) => namespaceOf(name, machine.name));
+  new LabFolder(world.root, name).refuseIfThere();
   refuseStrangers(namespaces);
   const folder = LabFolder.create(world.root, {
     name,

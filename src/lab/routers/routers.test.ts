@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { loadTopology } from '../topologies.ts';
+import { bird } from './bird.ts';
+import { frr } from './frr.ts';
+import { planRouter } from './router.ts';
+import { chooseSoftware } from './softwares.ts';
+
+const { topology } = loadTopology('two-racks');
+const planOf = (name: string) =>
+  planRouter(topology, topology.routers.find((one) => one.name === name)!);
+
+test('a router speaks with its own nodes and with the routers of other racks', () => {
+  const { neighbours, subnets, med } = planOf('r250');
+  expect(neighbours.map(({ name, asn, kind }) => `${kind} ${name} AS${asn}`)).toEqual([
+    'node a1 AS64512',
+    'node a2 AS64512',
+    'node b1 AS64512',
+    'node b2 AS64512',
+    'router r238 AS64524',
+    'router r239 AS64524',
+  ]);
+  expect(subnets.ipv4).toEqual(['10.4.83.0/24']);
+  expect([med, planOf('r251').med]).toEqual([0, 100]);
+});
+
+test('nodes are listened to and told nothing; iBGP needs no multihop', () => {
+  const text = frr.files(planOf('r250'), '/x')['bgpd.conf']!;
+  expect(text).toContain('  neighbor 10.4.83.7 route-map NOTHING out\n');
+  expect(text).not.toContain('neighbor 10.4.83.7 ebgp-multihop');
+  expect(text).toContain(' neighbor 10.4.36.238 ebgp-multihop 4\n');
+  const config = bird.files(planOf('r238'), '/x')['bird.conf']!;
+  expect(config).toContain('ipv4 { import all; export none; };');
+  expect(config).toContain('neighbor 10.4.94.32 as 64513;');
+});
+
+test('the best path of every prefix is read from what FRR prints', () => {
+  const nexthops = (ip: string) => [{ ip, afi: 'ipv4' }];
+  const text = JSON.stringify({
+    routes: {
+      '10.5.112.0/24': [
+        { valid: true, nexthops: nexthops('10.4.94.21') },
+        { valid: true, bestpath: true, nexthops: nexthops('10.4.94.32') },
+      ],
+      'fd00:5::/64': [
+        {
+          bestpath: true,
+          nexthops: [
+            { ip: 'fe80::1', scope: 'link-local' },
+            { ip: 'fd00:94::11', scope: 'global' },
+          ],
+        },
+      ],
+      '10.5.113.0/24': [{ valid: false, nexthops: nexthops('10.4.94.31') }],
+    },
+  });
+  expect(frr.readTable(text)).toEqual([
+    { prefix: '10.5.112.0/24', nextHop: '10.4.94.32' },
+    { prefix: 'fd00:5::/64', nextHop: 'fd00:94::11' },
+  ]);
+  expect(frr.readTable('{}')).toEqual([]);
+});
+
+test('the same from what BIRD prints', () => {
+  const text = `BIRD 2.0.12 ready.
+Table master4:
+10.5.112.0/24        unicast [a1 20:01:11.500] * (100) [AS64513i]
+	via 10.4.94.32 on rack-94
+10.5.114.0/24        unicast [r250 20:01:12.100] * (100) [AS64512i]
+	via 10.4.36.250 on core
+`;
+  expect(bird.readTable(text)).toEqual([
+    { prefix: '10.5.112.0/24', nextHop: '10.4.94.32' },
+    { prefix: '10.5.114.0/24', nextHop: '10.4.36.250' },
+  ]);
+});
+
+test('what the topology says goes before what the command asks for', () => {
+  const { topology: overlay } = loadTopology('overlay');
+  expect(chooseSoftware(overlay, 'own')).toEqual({
+    chosen: { r238: 'none', r250: 'none' },
+    missing: [],
+  });
+  expect(Object.values(chooseSoftware(topology, 'own').chosen)).toEqual([
+    'own',
+    'own',
+    'own',
+    'own',
+  ]);
+});
