@@ -107,6 +107,16 @@ test('an agent that waits says for what, and the exit code is 1', async () => {
   expect(door.exitCode).toBe(1);
 });
 
+test('a node that leaves says how far it is', async () => {
+  const steps = [
+    { step: 'Asked' as const, at: agent.since, detail: 'the node is asked to leave' },
+    { step: 'Acknowledged' as const, at: agent.since, detail: 'by 1 of 2 routers' },
+  ];
+  status = { lines, blocks: [], agent: { ...agent, drain: { steps } } };
+  await run('--socket', join(folder, 'agent.sock'));
+  expect(written).toContain('Drain:    Acknowledged: by 1 of 2 routers\n');
+});
+
 test('where no agent runs it says what to do', async () => {
   await expect(run('--socket', join(folder, 'none.sock'))).rejects.toMatchObject({
     code: 'AGENT_UNREACHABLE',
