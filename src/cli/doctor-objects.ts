@@ -11,6 +11,7 @@ import {
   ciliumNodes,
   configMaps,
   ipPools,
+  loadBalancerPools,
   nodeBlocks,
   nodeReports,
   nodes,
@@ -45,7 +46,7 @@ const daemonSets: Resource = {
   kind: 'DaemonSet',
   namespaced: true,
 };
-const loadBalancerPools: Resource = {
+const ciliumLoadBalancerPools: Resource = {
   group: 'cilium.io',
   version: 'v2alpha1',
   plural: 'ciliumloadbalancerippools',
@@ -102,6 +103,7 @@ const otherKinds = new Set([
   'Service',
   'CiliumLoadBalancerIPPool',
   'IPAddressPool',
+  'LoadBalancerPool',
 ]);
 const isOther = ({ kind }: KubeObject) => otherKinds.has(kind ?? '');
 
@@ -151,6 +153,7 @@ async function objectsOfCluster(flags: ObjectFlags, door: Door): Promise<SeenObj
       );
     await list(bgpPeers);
     await list(services);
+    await list(ciliumLoadBalancerPools);
     await list(loadBalancerPools);
     // Pods before reports: an address that an agent still holds for a pod that just ended is no leak.
     await list(nodeReports);

@@ -1,4 +1,5 @@
 import { loadConfigMapObject } from '../model/bgp-config-map.ts';
+import { readLoadBalancerPool } from '../model/load-balancer-pool.ts';
 import type { KubeObject } from '../model/object.ts';
 import { textList } from '../model/object.ts';
 import { Address, parseAddress } from '../net/address.ts';
@@ -29,6 +30,11 @@ function rangesOf(object: KubeObject): string[] {
     }
     case 'IPAddressPool':
       return textList(spec.addresses);
+    case 'LoadBalancerPool': {
+      const read = readLoadBalancerPool(object);
+      if (read.kind !== 'pool') return [];
+      return read.pool.ranges.map(({ first, last }) => `${first}-${last}`);
+    }
     case 'ConfigMap': {
       if (object.metadata?.name !== 'bgp-config') return [];
       const read = loadConfigMapObject(object as { data?: Record<string, string> });

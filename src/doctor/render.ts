@@ -76,7 +76,7 @@ export function ageText(seconds: number | null): string {
 
 function findingLines(finding: DoctorFinding, columns: number): string[] {
   const { says, hurts, severity } = finding;
-  const records = Object.entries(says).map(([source, value]) => `${source}: ${value}`);
+  const records = sameTogether(says).map(([value, sources]) => `${sources.join(', ')}: ${value}`);
   const lines = wrapped(`${headline(finding)}  [${severity}]`, columns, '  ');
   if (records.length > 0) lines.push(...wrapped(records.join(' | '), columns, '      '));
   if (hurts.now.length > 0)
@@ -87,6 +87,15 @@ function findingLines(finding: DoctorFinding, columns: number): string[] {
     lines.push(...wrapped(`if ${event}: ${who} ${what}`, columns, '      '));
   }
   return lines;
+}
+
+/** Sources that say the same are named together. */
+function sameTogether(says: Readonly<Record<string, string>>): Array<[string, string[]]> {
+  const by = new Map<string, string[]>();
+  for (const [source, value] of Object.entries(says)) {
+    by.set(value, [...(by.get(value) ?? []), source]);
+  }
+  return [...by];
 }
 
 const names = (list: readonly string[]) =>

@@ -2,6 +2,7 @@
  * The incident as files: four Nodes, four CiliumNodes, cilium-config, and what
  * two routers printed before and after node1 left (tor1 is FRR, tor2 is BIRD).
  */
+import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from 'vitest';
 import { run } from '../cli/collecting-door.ts';
 import { agedFixtures, countsOf, doctor, whatIf } from './told.ts';
@@ -172,5 +173,13 @@ describe('after node1 left', () => {
     const { stdout } = await run(['doctor', ...seen('after')]);
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     await expect(stdout).toMatchFileSnapshot(golden('after.txt'));
+  });
+});
+
+describe('docs/doctor.md', () => {
+  const page = readFileSync(new URL('../../docs/doctor.md', import.meta.url), 'utf8');
+
+  test.each(['after.txt', 'whatif-drain-node1.txt'])('shows %s as it is printed', (name) => {
+    expect(page).toContain(`\`\`\`text\n${readFileSync(golden(name), 'utf8')}\`\`\``);
   });
 });

@@ -137,7 +137,7 @@ function secondAllocators(
       owner: null,
       says: {
         [truthName[truth.record]]: `the truth in mode ${truth.mode} (${truth.why})`,
-        [record]: `set on ${nodes.length} of ${plural(survey.nodes.size, 'node')} by ${who}, otherwise on ${differ}`,
+        [record]: `set on ${nodes.length} of ${plural(survey.nodes.size, 'node')} by ${who}, and differs on ${differ}`,
       },
       hurts: { now: [], if: [] },
       fix,

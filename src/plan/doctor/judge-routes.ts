@@ -74,12 +74,14 @@ function judgeBlock(
 ): DoctorFinding[] {
   const { key, node } = block;
   const found: DoctorFinding[] = [];
+  const isToldWhat = survey.nodes.get(node)?.announces !== undefined;
   const says = () =>
     sideBySide(
       claimants,
       standings.map(({ view }) => view),
       block.prefix,
       key,
+      isToldWhat,
     );
   const tell = (
     reason: DoctorReason,
@@ -137,8 +139,10 @@ export function sideBySide(
   views: readonly RouteView[],
   prefix: Prefix,
   key: string,
+  isAnnouncingKnown = false,
 ): Record<string, string> {
   const says = saysAbout(claimants, key);
+  if (isAnnouncingKnown) says.announced ??= 'by nobody';
   for (const view of views) if (view.isRouter) says[view.name] = heldText(view, prefix, key);
   return says;
 }
