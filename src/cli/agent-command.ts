@@ -96,6 +96,9 @@ Examples:
     .action((flags: AgentFlags) => runAgent(flags));
 }
 
+/** A router that sends the whole Internet must not cost the node its memory. */
+const mostCounted = 20_000;
+
 interface AgentFlags {
   kubeconfig?: string;
   context?: string;
@@ -168,7 +171,10 @@ async function runAgent(flags: AgentFlags): Promise<void> {
         listen: bgpListen,
         evidence,
         world: { log },
-        onUpdate: received.events.onUpdate,
+        onUpdate: (peer, update) => {
+          const { size } = received.ribOf(peer.name) ?? { size: 0 };
+          if (size < mostCounted) received.events.onUpdate(peer, update);
+        },
         onUp: (peer, negotiated) => {
           received.events.onUp(peer, negotiated);
           onChange();
