@@ -26,6 +26,7 @@ import { readConfigMapName } from './config-map-flag.ts';
 import { readConsoleToken } from './console-flags.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from './ipam-flags.ts';
 import { readListen } from './listen-flag.ts';
+import { readSeconds as readWithin } from './numbers.ts';
 import { stopOnSignals } from './stop-signals.ts';
 import { readVersion } from './version.ts';
 
@@ -54,6 +55,11 @@ export function registerOperator(program: Command): void {
     .option('--renew-deadline <seconds>', 'a leader trusts itself so long after its last renewal')
     .option('--retry-period <seconds>', 'how often a leader renews')
     .option('--shadow', 'only say what an operator would do (log, /shadow, metrics); write nothing')
+    .option(
+      '--drift-every <seconds>',
+      'between two comparisons of what is allocated, used and announced; 0: none',
+      '30',
+    )
     .option('--identity <name>', 'name of this replica (default: host name and process id)')
     .option('--concurrency <n>', 'writes under way at once', '64')
     .option('--listen <address>', 'where /metrics, /livez and /readyz are served', '127.0.0.1:9470')
@@ -83,6 +89,7 @@ interface OperatorFlags extends IpamFlagValues {
   leaseDuration?: string;
   renewDeadline?: string;
   retryPeriod?: string;
+  driftEvery: string;
   identity?: string;
   concurrency: string;
   listen: string;
@@ -200,6 +207,7 @@ function readSettings(flags: OperatorFlags): OperatorSettings {
       timings,
     },
     configMap: readConfigMapName(flags.bgpConfigMap),
+    driftEveryMs: readWithin('--drift-every', flags.driftEvery, 0, 86_400) * 1000,
     concurrency,
   };
 }

@@ -23,6 +23,9 @@ export const nodeConditionType = 'CadastreBlocksAssigned';
 /** The condition on Node.status that says whether the node's agent serves pods, or why not yet. */
 export const agentConditionType = 'CadastreAgentReady';
 
+/** The condition on Node.status that says whether what is allocated, used and announced differs. */
+export const driftConditionType = 'CadastreDrift';
+
 /** On a Node: its routes are taken back from the routers, because it is to be emptied. */
 export const drainAnnotation = 'cadastre.dev/drain';
 

@@ -1,4 +1,9 @@
-import { allPodCidrAnnotations, drainAnnotation, nodeConditionType } from './keys.ts';
+import {
+  allPodCidrAnnotations,
+  drainAnnotation,
+  driftConditionType,
+  nodeConditionType,
+} from './keys.ts';
 import type { Labels } from './label-selector.ts';
 import {
   type Condition,
@@ -26,6 +31,8 @@ export interface ClusterNode extends Identity {
   isNotReady?: true;
   /** Our condition on the node, if there is one. */
   condition: Condition | undefined;
+  /** What the continuous comparison said of it last. */
+  drift?: Condition;
 }
 
 export function readNode(object: KubeObject): ClusterNode {
@@ -40,6 +47,7 @@ export function readNode(object: KubeObject): ClusterNode {
     const value = all?.[key];
     if (typeof value === 'string') annotations[key] = value;
   }
+  const drift = status.conditions?.find((c) => c.type === driftConditionType);
   const several = textList(spec.podCIDRs);
   const podCidrs = several.length > 0 ? several : textList(spec.podCIDR || undefined);
   return {
@@ -55,6 +63,7 @@ export function readNode(object: KubeObject): ClusterNode {
     ...((all?.[drainAnnotation] ?? 'false') === 'false' ? {} : { isLeaving: true as const }),
     ...(isNotReady(status.conditions) ? { isNotReady: true as const } : {}),
     condition: status.conditions?.find((c) => c.type === nodeConditionType),
+    ...(drift === undefined ? {} : { drift }),
   };
 }
 

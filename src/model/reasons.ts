@@ -88,6 +88,7 @@ export const reasons = {
   HasFreeBlocks: 'The pool has free blocks.',
   HasFreeAddresses: 'The pool has free addresses.',
   NoConflict: 'The pool overlaps nothing.',
+  NoDrift: 'What is allocated, used and announced agrees.',
 } as const;
 
 export type Reason = keyof typeof reasons;

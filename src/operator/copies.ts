@@ -11,9 +11,11 @@ import { type CiliumNode, readCiliumNode } from '../model/cilium-node.ts';
 import { type ReadPool, readPool } from '../model/ip-pool.ts';
 import { type ClusterNode, readNode } from '../model/node.ts';
 import { type Block, readBlock } from '../model/node-block.ts';
-import { type NodeReport, readNodeReport } from '../model/node-report.ts';
+import { readNodeReport } from '../model/node-report.ts';
+import type { NodeReportStatus } from '../model/node-report-status.ts';
 import type { KubeObject } from '../model/object.ts';
 import { ciliumNodes, ipPools, nodeBlocks, nodeReports, nodes } from '../model/resources.ts';
+import type { WitnessReport } from '../plan/doctor/evidence.ts';
 
 /** An IPPool as it was read, good or not, under its identity. */
 export interface KeptPool extends Kept {
@@ -25,7 +27,7 @@ export interface Copies {
   pools: ListWatch<KeptPool>;
   nodes: ListWatch<ClusterNode>;
   blocks: ListWatch<Block>;
-  reports: ListWatch<NodeReport>;
+  reports: ListWatch<WitnessReport>;
   ciliumNodes: ListWatch<CiliumNode>;
 }
 
@@ -33,7 +35,7 @@ export interface CopyHandlers {
   pools: CacheHandler<KeptPool>;
   nodes: CacheHandler<ClusterNode>;
   blocks: CacheHandler<Block>;
-  reports: CacheHandler<NodeReport>;
+  reports: CacheHandler<WitnessReport>;
   ciliumNodes: CacheHandler<CiliumNode>;
 }
 
@@ -58,7 +60,7 @@ export function makeCopies(
     pools: copy(ipPools, keepPool, handlers.pools),
     nodes: copy(nodes, readNode, handlers.nodes, decodeNode),
     blocks: copy(nodeBlocks, keepBlock, handlers.blocks),
-    reports: copy(nodeReports, readNodeReport, handlers.reports),
+    reports: copy(nodeReports, keepReport, handlers.reports),
     ciliumNodes: copy(ciliumNodes, readCiliumNode, handlers.ciliumNodes),
   };
 }
@@ -67,6 +69,19 @@ function keepPool(object: KubeObject): KeptPool {
   const read = readPool(object);
   const { name, uid, resourceVersion } = read.kind === 'pool' ? read.pool : read.identity;
   return { name, uid, resourceVersion, read };
+}
+
+/** Of what the agent saw only what is compared; the rest is for people. */
+function keepReport(object: KubeObject): WitnessReport {
+  const { blocks, kernel, sessions } = (object.status ?? {}) as Partial<NodeReportStatus>;
+  return {
+    ...readNodeReport(object),
+    status: {
+      ...(blocks === undefined ? {} : { blocks }),
+      ...(kernel === undefined ? {} : { kernel: { ...kernel, refused: [] } }),
+      ...(sessions === undefined ? {} : { sessions }),
+    },
+  };
 }
 
 function keepBlock(object: KubeObject): Block {

@@ -25,6 +25,8 @@ import { BlockWorker } from './block-worker.ts';
 import { BlockWriter } from './block-writer.ts';
 import { Chronicler } from './chronicler.ts';
 import { type Copies, makeCopies } from './copies.ts';
+import { driftEvidence, onEveryChange } from './drift-evidence.ts';
+import { DriftWatch } from './drift-watch.ts';
 import { Intake } from './intake.ts';
 import { LoadBalancer } from './load-balancer.ts';
 import { NodeReporter } from './node-reporter.ts';
@@ -59,6 +61,8 @@ export interface OperatorSettings {
   lease: { namespace: string; name: string; identity: string; timings?: LeaseTimings | undefined };
   /** Where `address-pools` of MetalLB's and Cilium's form are, if anywhere. */
   configMap?: { namespace: string; name: string } | undefined;
+  /** Between two passes of the continuous comparison; 0 makes none. */
+  driftEveryMs?: number | undefined;
   /** Writes under way at once. */
   concurrency: number;
 }
@@ -75,6 +79,7 @@ export interface OperatorOptions {
 class NotLeading extends Error {}
 
 const serviceNetworksEveryMs = 5 * 60_000;
+const usualDriftEveryMs = 30_000;
 
 export class Operator {
   readonly register: Register;
@@ -84,6 +89,7 @@ export class Operator {
   readonly #copies: Copies;
   readonly #leadership: Leadership;
   readonly #chronicler: Chronicler;
+  readonly #drift: DriftWatch;
   readonly #events: EventRecorder;
   readonly #reporter: NodeReporter;
   readonly #projector: Projector;
@@ -137,7 +143,8 @@ export class Operator {
       isLeading: () => this.#nodeWorker.mayAssign && this.#leadership.isLeader(),
       isBusy: () => this.#nodeQueue.depth > 0,
     });
-    const handlers = this.#chronicler.listenTo(this.#intake.handlers);
+    const heard = this.#chronicler.listenTo(this.#intake.handlers);
+    const handlers = onEveryChange(heard, () => this.#drift.changed());
     this.#copies = makeCopies({ client, clock, log, metrics }, handlers);
     const base = { client, clock, log, metrics, assertLeading: () => this.#assertLeading() };
     const { identity } = settings.lease;
@@ -156,6 +163,18 @@ export class Operator {
     const writer = new BlockWriter({ ...base, store: this.#copies.blocks });
     const { register } = this;
     this.#reporter = new NodeReporter({ ...base, events: this.#events, nodeStore });
+    this.#drift = new DriftWatch({
+      ...base,
+      everyMs: settings.driftEveryMs ?? usualDriftEveryMs,
+      evidence: () => driftEvidence(settings, this.#copies, this.#networks, clock.wallMs()),
+      nodeOf: (name) => this.register.nodes.get(name),
+      nodeStore,
+      isLeading: () => this.#nodeWorker.mayAssign && this.#leadership.isLeader(),
+      isBusy: () => this.#nodeQueue.depth + this.#nodeQueue.running > 0,
+      isTold: (node, reason) =>
+        this.#reporter.findings.get(node)?.some((known) => known.reason === reason) ?? false,
+      event: (node, type, reason, message) => this.#reporter.event(node, type, reason, message),
+    });
     this.#poolWorker = new PoolWorker({
       ...base,
       register,
@@ -255,10 +274,12 @@ export class Operator {
         () => void this.#refreshServiceNetworks(),
         serviceNetworksEveryMs,
       );
-      const history = allocates ? this.#chronicler.run(signal) : undefined;
+      const beside = allocates
+        ? Promise.all([this.#chronicler.run(signal), this.#drift.run(signal)])
+        : undefined;
       await aborted(signal);
       clearInterval(refresh);
-      await history;
+      await beside;
       await election;
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -322,6 +343,7 @@ export class Operator {
     this.#term += 1;
     this.#nodeWorker.mayAssign = false;
     this.#reporter.forgetAll();
+    this.#drift.forgetAll();
     this.#poolWorker.forgetAll();
     this.#loadBalancer.stepDown();
     this.#o.log.info({ why }, 'this replica no longer leads');

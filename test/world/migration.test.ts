@@ -193,6 +193,50 @@ test('shadow mode says what the operator then does, may only look, and writes no
   await shadow.whenLogged(({ msg }) => msg === 'no longer would assign 10.1.0.0/24', 'no longer');
 }, 120_000);
 
+test('what stays wrong is said on the node, in an Event and by a metric, and taken back when it is cured', async () => {
+  await cluster.createPool('p', { cidrs: ['10.1.0.0/22'], blockSize: { ipv4: 24 } });
+  const operator = await cluster.leader(['--drift-every=0.5']);
+  const { metadata } = await cluster.createNode('mute', { addresses: ['192.168.0.7'] });
+  await eventually(async () => expect(await blocksOf('mute')).toEqual(['10.1.0.0/24']));
+  await cluster.must('POST', reports, {
+    apiVersion: 'cadastre.dev/v1alpha1',
+    kind: 'NodeReport',
+    metadata: { name: 'mute' },
+    spec: { nodeUID: metadata.uid },
+  });
+  const tell = (announced: object[]) =>
+    cluster.must('PATCH', `${reports}/mute/status`, {
+      status: {
+        blocks: [{ cidr: '10.1.0.0/24', pods: 1 }],
+        sessions: [{ peer: 'tor1', address: '192.168.0.1', state: 'Established', announced }],
+      },
+    });
+  const drift = async () =>
+    (await cluster.node('mute')).status?.conditions?.find(({ type }) => type === 'CadastreDrift');
+  await tell([]);
+  await eventually(async () => {
+    expect(await drift()).toMatchObject({ status: 'True', reason: 'NotAnnounced' });
+    const events = await cluster.events();
+    expect(events.map(({ reason }) => reason)).toContain('NotAnnounced');
+  });
+  expect(await operator.metric('cadastre_drift_findings', { reason: 'NotAnnounced' })).toBe(1);
+  await tell([{ prefix: '10.1.0.0/24', nextHop: '192.168.0.7' }]);
+  await eventually(async () => {
+    expect(await drift()).toMatchObject({ status: 'False', reason: 'NoDrift' });
+  });
+  expect(await operator.metric('cadastre_drift_findings')).toBe(0);
+  // Nothing changes: nothing is compared or written.
+  const mark = cluster.requests.mark();
+  const passes = await operator.metric('cadastre_drift_pass_seconds');
+  expect(passes).toBeGreaterThan(0);
+  await cluster.createNode('second');
+  await eventually(async () => expect(await blocksOf('second')).toHaveLength(1));
+  const onNodes = cluster.requests
+    .ofOperators(mark)
+    .filter(({ resource, subresource }) => resource === 'nodes' && subresource === 'status');
+  expect(onNodes).toEqual([]);
+}, 90_000);
+
 /** What an agent would do, as far as the register sees it: gives back what drains, tells what is its own. */
 function playAgent(node: string): () => Promise<void> {
   let isPlaying = true;

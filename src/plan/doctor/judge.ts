@@ -39,15 +39,30 @@ export function judge(evidence: Evidence): DoctorFinding[] {
 }
 
 export function judgeSurvey(surveyed: Survey): DoctorFinding[] {
+  const steps = judgeInSteps(surveyed);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** The same in portions: who must not hold up other work pauses wherever this yields. */
+export function* judgeInSteps(surveyed: Survey): Generator<undefined, DoctorFinding[]> {
   const claimants = claimantsOf(surveyed);
-  const found = [
-    ...judgeRecords(surveyed),
-    ...judgeRoutes(surveyed, claimants),
-    ...judgeAnnouncing(surveyed, claimants),
-    ...judgeKernel(surveyed, claimants),
-    ...judgeLand(surveyed, claimants),
-    ...judgePools(surveyed),
+  yield;
+  const parts = [
+    () => judgeRecords(surveyed),
+    () => judgeRoutes(surveyed, claimants),
+    () => judgeAnnouncing(surveyed, claimants),
+    () => judgeKernel(surveyed, claimants),
+    () => judgeLand(surveyed, claimants),
+    () => judgePools(surveyed),
   ];
+  const found: DoctorFinding[] = [];
+  for (const part of parts) {
+    found.push(...part());
+    yield;
+  }
   return inOrder(found);
 }
 

@@ -1,0 +1,95 @@
+import type { Kept } from '../kube/object-cache.ts';
+import { familyBits } from '../net/family.ts';
+import { type Prefix, parsePrefix } from '../net/prefix.ts';
+import { type Evidence, modes } from '../plan/doctor/evidence.ts';
+import type { NamedNetwork } from '../plan/pool-set.ts';
+import type { Copies, CopyHandlers } from './copies.ts';
+import type { OperatorSettings } from './operator.ts';
+
+/** What the operator has in memory, as the doctor wants it. Nothing is copied but lists. */
+export function driftEvidence(
+  settings: OperatorSettings,
+  copies: Copies,
+  serviceNetworks: readonly NamedNetwork[],
+  nowMs: number,
+): Evidence {
+  const reports = [...copies.reports.values()];
+  return {
+    nowMs,
+    mode: modes.find((mode) => mode === settings.provider.name),
+    sources: [],
+    nodes: [...copies.nodes.values()],
+    ciliumNodes: [...copies.ciliumNodes.values()],
+    pools: [...copies.pools.values()].flatMap(({ read }) =>
+      read.kind === 'pool' ? [read.pool] : [],
+    ),
+    blocks: [...copies.blocks.values()],
+    reports,
+    serviceNetworks,
+    loadBalancerRanges: hostRoutes(reports),
+    clusterPool: settings.clusterPool,
+    routers: [],
+  };
+}
+
+/** Addresses of Services are told as host routes; whose they are is not the question here. */
+function hostRoutes(reports: Evidence['reports']): Prefix[] {
+  const found = new Map<string, Prefix>();
+  for (const { announced } of reports) {
+    for (const text of announced?.keys() ?? []) {
+      if (!text.endsWith('/32') && !text.endsWith('/128')) continue;
+      const prefix = parsePrefix(text);
+      if (prefix?.length === (prefix && familyBits(prefix.family))) found.set(text, prefix!);
+    }
+  }
+  return [...found.values()];
+}
+
+/** The same handlers, with a word after every change that is more than a heartbeat. */
+export function onEveryChange(handlers: CopyHandlers, changed: () => void): CopyHandlers {
+  const { nodes } = handlers;
+  const listen = <T extends Kept>(handler: {
+    onPut(next: T, prev: T | undefined): void;
+    onDelete(last: T, how: 'observed' | 'missing'): void;
+  }) => ({
+    onPut: (next: T, prev: T | undefined) => {
+      handler.onPut(next, prev);
+      changed();
+    },
+    onDelete: (last: T, how: 'observed' | 'missing') => {
+      handler.onDelete(last, how);
+      changed();
+    },
+  });
+  return {
+    pools: listen(handlers.pools),
+    blocks: listen(handlers.blocks),
+    reports: listen(handlers.reports),
+    ciliumNodes: listen(handlers.ciliumNodes),
+    nodes: {
+      onPut: (next, prev) => {
+        nodes.onPut(next, prev);
+        if (prev === undefined || isOther(next, prev)) changed();
+      },
+      onDelete: (last, how) => {
+        nodes.onDelete(last, how);
+        changed();
+      },
+    },
+  };
+}
+
+type Node = Parameters<CopyHandlers['nodes']['onPut']>[0];
+
+/** The kubelet's heartbeats come every few seconds from every node; they change none of this. */
+function isOther(next: Node, prev: Node): boolean {
+  return (
+    next.uid !== prev.uid ||
+    next.isLeaving !== prev.isLeaving ||
+    next.isNotReady !== prev.isNotReady ||
+    next.podCidrs.join() !== prev.podCidrs.join() ||
+    next.addresses.join() !== prev.addresses.join() ||
+    Object.values(next.annotations).join() !== Object.values(prev.annotations).join() ||
+    JSON.stringify(next.labels) !== JSON.stringify(prev.labels)
+  );
+}

@@ -1,0 +1,163 @@
+import type { Clock } from '../base/clock.ts';
+import { describeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Gauge, Metrics } from '../base/metrics.ts';
+import { ApiError } from '../kube/api-error.ts';
+import { pause } from '../kube/backoff.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { driftConditionType } from '../model/keys.ts';
+import type { ClusterNode } from '../model/node.ts';
+import type { Reason } from '../model/reasons.ts';
+import { nodes } from '../model/resources.ts';
+import type { Evidence } from '../plan/doctor/evidence.ts';
+import type { DoctorFinding } from '../plan/doctor/finding.ts';
+import { judgeInSteps } from '../plan/doctor/judge.ts';
+import { survey } from '../plan/doctor/survey.ts';
+import { conditionWrites, DriftRecord, driftWords } from '../plan/drift.ts';
+
+/**
+ * The doctor, all the time: the leader makes the doctor's comparison over what it
+ * has in memory, and tells what stays wrong by a condition and an Event on the
+ * node, and by a metric.
+ *
+ * It comes after everything else. A pass is made only if something changed, at
+ * most every so often, never while nodes wait for blocks; it lets the event loop
+ * run between its parts; and what it writes is written slowly. A fault is told
+ * when two passes in a row have found it: between a block and its announcement
+ * there is always a moment in which they differ.
+ */
+export interface DriftWatchOptions {
+  client: KubeClient;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  everyMs: number;
+  evidence(): Evidence;
+  nodeOf(name: string): ClusterNode | undefined;
+  nodeStore: { put(raw: unknown): void };
+  isLeading(): boolean;
+  /** Nodes wait for blocks, or writes wait for the API server. */
+  isBusy(): boolean;
+  /** Whether the operator has told this of the node already, in its own words. */
+  isTold(node: string, reason: Reason): boolean;
+  event(node: ClusterNode, type: 'Normal' | 'Warning', reason: Reason, message: string): void;
+}
+
+const writeEveryMs = 50;
+const mostWritesAPass = 500;
+
+export class DriftWatch {
+  readonly #o: DriftWatchOptions;
+  readonly #gauge: Gauge;
+  readonly #seconds: Gauge;
+  #record = new DriftRecord();
+  #isChanged = true;
+
+  constructor(options: DriftWatchOptions) {
+    this.#o = options;
+    this.#gauge = options.metrics.gauge(
+      'cadastre_drift_findings',
+      'Findings of the continuous comparison that two passes in a row have made, by reason.',
+    );
+    this.#seconds = options.metrics.gauge(
+      'cadastre_drift_pass_seconds',
+      'How long the last pass of the continuous comparison computed.',
+    );
+  }
+
+  /** Something that the comparison looks at is another now. */
+  changed(): void {
+    this.#isChanged = true;
+  }
+
+  /** What only a leader can know is not this process's to tell any more. */
+  forgetAll(): void {
+    for (const reason of this.#record.reasons()) this.#gauge.remove({ reason });
+    this.#record = new DriftRecord();
+    this.#isChanged = true;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { everyMs, log } = this.#o;
+    if (everyMs <= 0) return;
+    while (!signal.aborted) {
+      await pause(everyMs, signal);
+      if (signal.aborted || !this.#o.isLeading() || this.#o.isBusy()) continue;
+      if (!this.#isChanged && !this.#record.hasUnconfirmed) continue;
+      this.#isChanged = false;
+      try {
+        await this.#pass(signal);
+      } catch (error) {
+        this.#isChanged = true;
+        log.warn({ error: describeError(error) }, 'could not compare; trying again');
+      }
+    }
+  }
+
+  async #pass(signal: AbortSignal): Promise<void> {
+    const findings = await this.#judge();
+    if (!this.#o.isLeading()) return;
+    const known = new Set(this.#record.reasons());
+    const { fresh, cured } = this.#record.take(findings);
+    const counts = this.#record.counts();
+    for (const reason of known) if (!counts.has(reason)) this.#gauge.set(0, { reason });
+    for (const [reason, count] of counts) this.#gauge.set(count, { reason });
+    for (const finding of fresh) this.#tell(finding);
+    for (const { reason, node, prefix } of cured) {
+      this.#o.log.info({ reason, node, cidr: prefix }, 'this is no longer so');
+    }
+    await this.#writeConditions(signal);
+  }
+
+  async #judge(): Promise<DoctorFinding[]> {
+    let startMs = this.#o.clock.monotonicMs();
+    let usedMs = 0;
+    const lap = async () => {
+      usedMs += this.#o.clock.monotonicMs() - startMs;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      startMs = this.#o.clock.monotonicMs();
+    };
+    const evidence = this.#o.evidence();
+    await lap();
+    const surveyed = survey(evidence);
+    await lap();
+    const steps = judgeInSteps(surveyed);
+    for (;;) {
+      const step = steps.next();
+      await lap();
+      if (!step.done) continue;
+      this.#seconds.set(usedMs / 1000);
+      return step.value;
+    }
+  }
+
+  #tell(finding: DoctorFinding): void {
+    const { reason, node, prefix, severity } = finding;
+    const words = driftWords(finding);
+    const fields = { reason, node, cidr: prefix, severity };
+    if (severity === 'info') this.#o.log.info(fields, words);
+    else this.#o.log.warn(fields, words);
+    const concerned = this.#o.nodeOf(finding.node ?? finding.owner ?? '');
+    if (concerned === undefined || this.#o.isTold(concerned.name, reason)) return;
+    this.#o.event(concerned, severity === 'info' ? 'Normal' : 'Warning', reason, words);
+  }
+
+  async #writeConditions(signal: AbortSignal): Promise<void> {
+    const { evidence, client, clock, log } = this.#o;
+    const nowText = new Date(clock.wallMs()).toISOString();
+    const writes = conditionWrites(evidence().nodes, this.#record.byNode(), nowText);
+    for (const { node, condition } of writes.slice(0, mostWritesAPass)) {
+      if (signal.aborted || !this.#o.isLeading()) return;
+      const body = { status: { conditions: [{ ...condition, lastHeartbeatTime: nowText }] } };
+      try {
+        const options = { type: 'strategic', subresource: 'status', body } as const;
+        this.#o.nodeStore.put(await client.patch(nodes, node, options));
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        if (!error.isNotFound) log.warn({ node, type: driftConditionType }, error.message);
+      }
+      await pause(writeEveryMs, signal);
+    }
+    if (writes.length > mostWritesAPass) this.#isChanged = true;
+  }
+}
