@@ -29,7 +29,8 @@ export interface AddressServiceOptions {
   reserved?: readonly Prefix[];
   clock: Clock;
   version: string;
-  mtu?: number;
+  /** Of new pods. */
+  mtu?: () => number | undefined;
   limitation?: () => string | undefined;
   /** More for the socket, asked before the routes here. */
   addRoutes?: (server: HttpServer, book: AddressBook) => void;

@@ -19,6 +19,8 @@ export interface AgentSettings {
   configMap: { namespace: string; name: string } | undefined;
   filePeers: readonly BgpPeer[];
   filePools: readonly LoadBalancerPool[];
+  /** Destinations that see a pod's own address; undefined: no masquerade at all. */
+  masqueradeExceptions?: readonly Prefix[];
   /** What was last known. */
   memoryPath: string;
   /** How long a start waits for the API server before it goes on with what it last knew. */

@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { nodeRouteProtocol } from '../kernel/route.ts';
 import { until } from '../kube/testing/tiny-api.ts';
 import { parsePrefix } from '../net/prefix.ts';
-import { tunnelDevice } from './route-keeper.ts';
+import { tunnelDeviceOf } from './route-keeper.ts';
 import { AgentBench } from './testing/agent-bench.ts';
 
+const tunnelDevice = tunnelDeviceOf('vxlan');
 let bench: AgentBench;
 let uid: string;
 
@@ -87,6 +88,26 @@ describe('what it brings in line', () => {
     expect(bench.routes()).toEqual(['unreachable 10.7.0.0/24']);
   });
 
+  test('masquerade follows the blocks and nodes, is put back, and goes when it is not wanted', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start({ masqueradeExceptions: [parsePrefix('192.0.2.0/24')!] });
+    await ready();
+    const held = async () => {
+      const rules = await bench.kernel.masquerade();
+      return rules && `${rules.sources} but ${rules.exceptions}`;
+    };
+    const own = '169.254.0.0/16,192.0.2.0/24,224.0.0.0/4';
+    expect(await held()).toBe(`10.5.113.0/24 but 10.4.94.32/32,10.5.113.0/24,${own}`);
+    const other = bench.putNode('n2', '10.4.83.21');
+    bench.putBlock('10.5.115.0/24', 'n2', other);
+    const all = `10.4.83.21/32,10.4.94.32/32,10.5.113.0/24,10.5.115.0/24,${own}`;
+    await expect.poll(held, { timeout: 10_000 }).toBe(`10.5.113.0/24 but ${all}`);
+    await bench.stop();
+    await bench.start();
+    await ready();
+    expect(await held()).toBeUndefined();
+  });
+
   test('the tunnel is made, and goes when the routing is native again', async () => {
     const other = bench.putNode('n2', '10.4.83.21');
     bench.putBlock('10.5.115.0/24', 'n2', other);
@@ -97,10 +118,18 @@ describe('what it brings in line', () => {
     expect(await bench.kernel.link(tunnelDevice)).toMatchObject({ mtu: 1450, isUp: true });
     const entries = await bench.kernel.forwardingEntries(tunnelDevice);
     expect(entries.map(({ remote }) => `${remote}`)).toEqual(['10.4.83.21']);
+    expect(bench.agent.podMtu).toBe(1450);
+    await bench.stop();
+    await bench.start({ routing: 'geneve' });
+    await ready();
+    expect(await bench.kernel.link(tunnelDevice)).toBeUndefined();
+    expect(await bench.kernel.link(tunnelDeviceOf('geneve'))).toMatchObject({ isUp: true });
+    expect(bench.routes()).toContain('10.5.115.0/24 via 10.5.115.1');
     await bench.stop();
     await bench.start();
     await ready();
-    expect(await bench.kernel.link(tunnelDevice)).toBeUndefined();
+    expect(await bench.kernel.link(tunnelDeviceOf('geneve'))).toBeUndefined();
+    expect(bench.agent.podMtu).toBe(1500);
   });
 });
 

@@ -36,7 +36,14 @@ import type { KubeClient } from '../kube/client.ts';
 import type { BlockRelease } from '../model/node-report.ts';
 import type { Prefix } from '../net/prefix.ts';
 import { desiredAnnouncements } from '../plan/desired-announcements.ts';
-import { type DesiredRoute, type DesiredRoutes, desiredRoutes } from '../plan/desired-routes.ts';
+import { desiredMasquerade } from '../plan/desired-masquerade.ts';
+import {
+  type DesiredRoute,
+  type DesiredRoutes,
+  desiredRoutes,
+  ownUplink,
+  type RoutedNode,
+} from '../plan/desired-routes.ts';
 import type { Finding } from '../plan/finding.ts';
 import { nextReleases } from '../plan/give-back.ts';
 import { nodePeers } from '../plan/node-peers.ts';
@@ -61,10 +68,11 @@ import type { Follow } from './copy.ts';
 import { Drain } from './drain.ts';
 import type { DurableFiles } from './durable-files.ts';
 import type { Knowledge } from './knowledge.ts';
+import { MasqueradeKeeper } from './masquerade-keeper.ts';
 import { MemoryFile } from './memory-file.ts';
 import { NodeConditionWriter } from './node-condition.ts';
 import { ReportWriter } from './report-writer.ts';
-import { type KeptRoutes, RouteKeeper, tunnelDevice } from './route-keeper.ts';
+import { type KeptRoutes, RouteKeeper, tunnelDeviceOf, tunnelDevices } from './route-keeper.ts';
 
 export interface AgentOptions extends Pick<AnnouncerOptions, 'hasRestarted' | 'receivedFrom'> {
   client: KubeClient;
@@ -90,6 +98,7 @@ export class Agent {
   readonly #copies: ClusterCopies;
   readonly #memoryFile: MemoryFile;
   readonly #routes: RouteKeeper;
+  readonly #masquerade: MasqueradeKeeper;
   readonly #announcer: Announcer;
   readonly #reports: ReportWriter;
   readonly #condition: NodeConditionWriter;
@@ -101,6 +110,7 @@ export class Agent {
   #away = 'it has not answered yet';
   #knowledge: Knowledge | undefined;
   #releases: readonly BlockRelease[] = [];
+  #podMtu: number | undefined;
   #savedOwn = '';
   #savedAtMs = Number.NEGATIVE_INFINITY;
   #blocksText = '';
@@ -134,6 +144,7 @@ export class Agent {
     });
     this.#memoryFile = new MemoryFile(files, memoryPath, log);
     this.#routes = new RouteKeeper(kernel, log, metrics);
+    this.#masquerade = new MasqueradeKeeper({ kernel, clock, log });
     this.#announcer = new Announcer({
       openSpeaker: (evidence) => options.openSpeaker({ evidence, onChange }),
       hasRestarted: options.hasRestarted,
@@ -148,6 +159,11 @@ export class Agent {
     this.status = new AgentStatus(settings, clock, log);
     const ready = metrics.gauge('cadastre_agent_ready', 'Whether the agent serves pods.');
     metrics.onCollect(() => ready.set(this.status.state.isReady ? 1 : 0));
+  }
+
+  /** Of new pods: what fits through the tunnel, or else what the link to the other nodes has. */
+  get podMtu(): number | undefined {
+    return this.#podMtu;
   }
 
   /** Until the signal aborts; `how` is asked then. */
@@ -203,7 +219,11 @@ export class Agent {
   #kernelChanged(event: KernelEvent): void {
     // Pods come and go all day, with interfaces of ours; they change no route of the node's.
     if (event.kind === 'address' && isOurLink(event.linkName)) return;
-    if (event.kind === 'link' && isOurLink(event.link.name) && event.link.name !== tunnelDevice) {
+    if (
+      event.kind === 'link' &&
+      isOurLink(event.link.name) &&
+      !tunnelDevices.has(event.link.name)
+    ) {
       return;
     }
     if (event.kind === 'route' && event.route.protocol !== nodeRouteProtocol) return;
@@ -296,6 +316,17 @@ export class Agent {
     const { settings, book } = this.#o;
     const { node, truth } = knowledge;
     const self = { ...node, blocks: truth.blocks };
+    const uplinks = await this.#routes.uplinks();
+    const routes = desiredRoutes({
+      self,
+      others: knowledge.others,
+      uplinks,
+      routing: settings.routing,
+      directRoutes: settings.directRoutes,
+      tunnelDevice: tunnelDeviceOf(settings.routing),
+      tunnelMacOf: (name) => derivedMac(`cadastre tunnel of ${name}`),
+    });
+    this.#podMtu = routes.tunnel?.mtu ?? ownUplink(uplinks, node)?.mtu;
     const demand = settings.byDemand ? podDemand(book.use(), settings.preAllocate) : undefined;
     this.#releases = nextReleases({
       owned: truth.blocks,
@@ -306,17 +337,6 @@ export class Agent {
     // No pause between choosing what to give back and ceasing to give out of it.
     this.#setBlocks(knowledge);
     const isSaved = await this.#save(knowledge);
-
-    const uplinks = await this.#routes.uplinks();
-    const routes = desiredRoutes({
-      self,
-      others: knowledge.others,
-      uplinks,
-      routing: settings.routing,
-      directRoutes: settings.directRoutes,
-      tunnelDevice,
-      tunnelMacOf: (name) => derivedMac(`cadastre tunnel of ${name}`),
-    });
     const { isGraceful, isLeaving } = this.#leaving(node.isLeaving === true);
     const { others, advertisements } = knowledge;
     const blocks = desiredAnnouncements({ self, others, advertisements, isLeaving });
@@ -328,15 +348,25 @@ export class Agent {
       facts: knowledge.services,
     });
     const kept = await this.#routes.declare(this.#withLingering(routes, truth.blocks));
+    const unmasked = await this.#keepMasquerade(self, others);
     const announcements = { blocks: blocks.announcements, services: services.announcements };
     this.#announcer.declare(nodePeers(knowledge.peers, node), announcements, isGraceful);
 
-    const all = [...routes.findings, ...blocks.findings, ...services.findings];
+    const all = [...routes.findings, ...blocks.findings, ...services.findings, ...unmasked];
     this.#tellFindings(all);
     this.status.set(state);
     this.#condition.declare(state);
     await this.#report(knowledge, kept, all, isSaved ? this.#releases : [], demand ?? {});
     if (!this.#announcer.isInSync || this.#drain.isUnderWay) this.#touchAfter(100);
+  }
+
+  async #keepMasquerade(self: RoutedNode, others: Iterable<RoutedNode>): Promise<Finding[]> {
+    const { masqueradeExceptions: exceptions } = this.#o.settings;
+    const rules = exceptions && desiredMasquerade({ self, others, exceptions });
+    const detail = await this.#masquerade.declare(rules);
+    if (detail === undefined) return [];
+    const cidr = self.blocks.map(({ prefix }) => `${prefix}`).join(', ');
+    return [{ reason: 'MasqueradeRefused', nodes: [self.name], cidr, detail }];
   }
 
   #setBlocks({ truth }: Knowledge): void {

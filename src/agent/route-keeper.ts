@@ -9,12 +9,20 @@ import type { Kernel, RefusedRoute } from '../kernel/kernel.ts';
 import { isOurLink } from '../kernel/link.ts';
 import { nodeRouteProtocol, routeText, settle } from '../kernel/route.ts';
 import { type Family, families } from '../net/family.ts';
-import type { DesiredRoutes, DesiredTunnel, Uplink } from '../plan/desired-routes.ts';
+import {
+  type DesiredRoutes,
+  type DesiredTunnel,
+  encapsulationOf,
+  type Routing,
+  tunnelVni,
+  type Uplink,
+} from '../plan/desired-routes.ts';
 
-/** Ours by its prefix. One tunnel a node. */
-export const tunnelDevice = 'cad_vxlan';
-/** As Cilium and flannel: any number will do, as long as all nodes have the same. */
-export const tunnelVni = 1;
+/** Ours by their prefix. One tunnel a node. */
+const deviceOf = { vxlan: 'cad_vxlan', geneve: 'cad_geneve' } as const;
+export const tunnelDevices: ReadonlySet<string> = new Set(Object.values(deviceOf));
+export const tunnelDeviceOf = (routing: Routing): string =>
+  deviceOf[encapsulationOf(routing) ?? 'vxlan'];
 
 export interface KeptRoutes {
   wanted: number;
@@ -90,26 +98,32 @@ export class RouteKeeper {
   }
 
   async #keepTunnel(tunnel: DesiredTunnel | undefined): Promise<void> {
-    const held = await this.#kernel.link(tunnelDevice);
-    if (tunnel === undefined) {
-      if (held !== undefined) await this.#kernel.deleteLink(tunnelDevice);
-      return;
+    const device = tunnel && deviceOf[tunnel.kind];
+    for (const other of tunnelDevices) {
+      if (other !== device && (await this.#kernel.link(other)))
+        await this.#kernel.deleteLink(other);
     }
-    const { local, mac, mtu } = tunnel;
-    // Where it begins cannot be changed in place.
-    const isRight =
-      held?.tunnel?.vni === tunnelVni && held.tunnel.local?.equals(local) && held.mac === mac;
-    if (held !== undefined && !isRight) await this.#kernel.deleteLink(tunnelDevice);
+    if (tunnel === undefined || device === undefined) return;
+    const held = await this.#kernel.link(device);
+    const { kind, local, mac, mtu } = tunnel;
+    // Where it begins cannot be changed in place. Geneve has no beginning: each route says.
+    const isPlaced =
+      kind === 'geneve' ||
+      (held?.tunnel?.vni === tunnelVni && held.tunnel.local?.equals(local) === true);
+    const isRight = held !== undefined && isPlaced && held.mac === mac;
+    if (held !== undefined && !isRight) await this.#kernel.deleteLink(device);
     if (!isRight) {
-      const spec = { kind: 'vxlan', name: tunnelDevice, vni: tunnelVni, local, mac, mtu } as const;
-      await this.#kernel.createTunnel(spec);
+      const place = kind === 'geneve' ? {} : { vni: tunnelVni, local };
+      await this.#kernel.createTunnel({ kind, name: device, ...place, mac, mtu });
     }
     if (!isRight || !held?.isUp || held.mtu !== mtu) {
-      await this.#kernel.changeLink(tunnelDevice, { isUp: true, mtu });
+      await this.#kernel.changeLink(device, { isUp: true, mtu });
     }
-    await this.#kernel.setAddresses(tunnelDevice, tunnel.addresses);
-    await this.#kernel.setForwardingEntries(tunnelDevice, tunnel.forwardingEntries);
-    await this.#kernel.setNeighbours(tunnelDevice, tunnel.neighbours);
+    await this.#kernel.setAddresses(device, tunnel.addresses);
+    if (kind === 'vxlan') {
+      await this.#kernel.setForwardingEntries(device, tunnel.forwardingEntries);
+    }
+    await this.#kernel.setNeighbours(device, tunnel.neighbours);
   }
 
   /** Once for each set of refusals, not every time it is declared again. */

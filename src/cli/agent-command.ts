@@ -8,6 +8,7 @@ import { AddressService } from '../agent/address-service.ts';
 import { Agent } from '../agent/agent.ts';
 import type { AgentSettings } from '../agent/agent-settings.ts';
 import { realFiles } from '../agent/durable-files.ts';
+import { tunnelDeviceOf } from '../agent/route-keeper.ts';
 import { systemClock } from '../base/clock.ts';
 import { CadastreError, describeError } from '../base/errors.ts';
 import { addHealthRoutes } from '../base/health-routes.ts';
@@ -20,7 +21,6 @@ import { wireFamily } from '../bgp/session-negotiation.ts';
 import { Speaker } from '../bgp/speaker.ts';
 import type { ListenTarget } from '../bgp/transport/listen.ts';
 import type { Kernel } from '../kernel/kernel.ts';
-import { isOurLink } from '../kernel/link.ts';
 import { KubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/kubeconfig.ts';
 import { type BgpConfig, loadConfigMap } from '../model/bgp-config-map.ts';
@@ -30,7 +30,7 @@ import { poolsOfConfig } from '../model/load-balancer-pool.ts';
 import { type Family, families } from '../net/family.ts';
 import { type Prefix, parsePrefix } from '../net/prefix.ts';
 import { providerOf } from '../operator/providers.ts';
-import { type Routing, routings } from '../plan/desired-routes.ts';
+import { encapsulationOf, type Routing, routings } from '../plan/desired-routes.ts';
 import { kernelNames, openKernel } from './agent-kernel.ts';
 import { RestartMark } from './bgp-speak-evidence.ts';
 import { readConfigMapName } from './config-map-flag.ts';
@@ -65,6 +65,12 @@ export function registerAgent(program: Command): void {
         .default('native'),
     )
     .option('--auto-direct-node-routes', 'native: routes to the nodes on the same link')
+    .option('--masquerade', 'what pods send out of the cluster takes the address of the node')
+    .option(
+      '--masquerade-except <cidr>',
+      "destinations that see a pod's own address; repeatable (pods and nodes always do)",
+      list,
+    )
     .option('--bgp-config <file>', 'peers and pools from a file, in the form of MetalLB and Cilium')
     .option('--bgp-config-map <namespace/name>', 'peers and pools from a ConfigMap of that form')
     .option('--bgp-listen <address:port>', 'wait for routers there (default: only connect)')
@@ -109,6 +115,8 @@ interface AgentFlags {
   reserved?: string[];
   routing: Routing;
   autoDirectNodeRoutes?: boolean;
+  masquerade?: boolean;
+  masqueradeExcept?: string[];
   bgpConfig?: string;
   bgpConfigMap?: string;
   bgpListen?: string;
@@ -138,6 +146,7 @@ async function runAgent(flags: AgentFlags): Promise<void> {
   const client = new KubeClient(access, { connections: 8, metrics, log });
   await mkdir(flags.stateDir, { recursive: true, mode: 0o700 });
   const kernel = openKernel(flags.kernel, flags.fakeUplink ?? [], flags.stateDir, flags.netns);
+  await assertTunnel(kernel, flags.routing);
   let agent: Agent | undefined;
   const addresses = await AddressService.start({
     stateFolder: flags.stateDir,
@@ -147,7 +156,7 @@ async function runAgent(flags: AgentFlags): Promise<void> {
     blocks: [],
     clock,
     version: settings.version,
-    ...(await podMtu(kernel, flags.routing)),
+    mtu: () => agent?.podMtu,
     limitation: () => whyNotReady(agent),
     addRoutes: (server, book) =>
       server.on('GET', '/v1/status', () => ({
@@ -229,13 +238,13 @@ function whyNotReady(agent: Agent | undefined): string | undefined {
   return isReady ? undefined : `${reason}: ${detail}`;
 }
 
-/** A packet of a pod must fit into the tunnel, whichever way it goes. */
-async function podMtu(kernel: Kernel, routing: Routing): Promise<{ mtu?: number }> {
-  if (routing === 'native') return {};
-  const links = await kernel.links();
-  const uplinks = links.filter(({ name, isUp }) => isUp && name !== 'lo' && !isOurLink(name));
-  // 70 is for an IPv6 underlay, and leaves 20 unused with IPv4: better than a packet too long.
-  return { mtu: Math.min(1500, ...uplinks.map(({ mtu }) => mtu)) - 70 };
+/** Before anything is served: a node that cannot reach the others' pods must not take any. */
+async function assertTunnel(kernel: Kernel, routing: Routing): Promise<void> {
+  const kind = encapsulationOf(routing);
+  const device = tunnelDeviceOf(routing);
+  if (kind === undefined || (await kernel.link(device)) !== undefined) return;
+  await kernel.createTunnel({ kind, name: device });
+  await kernel.deleteLink(device);
 }
 
 function readSettings(flags: AgentFlags): AgentSettings {
@@ -253,7 +262,8 @@ function readSettings(flags: AgentFlags): AgentSettings {
     preAllocate: readNumber('--pre-allocate', flags.preAllocate, 65536),
     routing: flags.routing,
     directRoutes: flags.autoDirectNodeRoutes ?? false,
-    reserved: (flags.reserved ?? []).map(readReserved),
+    reserved: (flags.reserved ?? []).map((text) => readCidr('--reserved', text)),
+    ...readMasquerade(flags),
     configMap: readConfigMapName(flags.bgpConfigMap),
     filePeers: config?.peers.map(peerOfConfig) ?? [],
     filePools: config === undefined ? [] : poolsOfConfig(config),
@@ -272,10 +282,24 @@ function readFamilies(text: string | undefined): ReadonlySet<Family> | 'auto' {
   throw new CadastreError('BAD_FLAG', `--families=${text} is not a list of ipv4 and ipv6`);
 }
 
-function readReserved(text: string): Prefix {
+function readMasquerade(flags: AgentFlags): Pick<AgentSettings, 'masqueradeExceptions'> {
+  const { masquerade = false, masqueradeExcept = [] } = flags;
+  if (!masquerade && masqueradeExcept.length > 0) {
+    throw new CadastreError(
+      'BAD_FLAG',
+      `--masquerade-except=${masqueradeExcept[0]} has no meaning without --masquerade`,
+    );
+  }
+  if (!masquerade) return {};
+  return {
+    masqueradeExceptions: masqueradeExcept.map((text) => readCidr('--masquerade-except', text)),
+  };
+}
+
+function readCidr(flag: string, text: string): Prefix {
   const prefix = parsePrefix(text);
   if (prefix !== undefined) return prefix;
-  throw new CadastreError('BAD_FLAG', `--reserved=${text} is not a CIDR`);
+  throw new CadastreError('BAD_FLAG', `${flag}=${text} is not a CIDR`);
 }
 
 function readNumber(flag: string, text: string, most: number): number {

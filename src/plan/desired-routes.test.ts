@@ -114,6 +114,7 @@ describe('the tunnel', () => {
       '10.5.115.0/24 via 10.5.115.1 dev cad_vx',
     ]);
     expect(made.tunnel).toEqual({
+      kind: 'vxlan',
       local: ip('10.4.94.32'),
       mac: 'mac of master1',
       mtu: 1450,
@@ -127,6 +128,28 @@ describe('the tunnel', () => {
         { mac: 'mac of node83', remote: ip('10.4.83.7') },
       ],
     });
+  });
+
+  test('by Geneve: the route itself says behind which node', () => {
+    const made = plan('geneve-across-subnets');
+    expect(lines(made)).toEqual([
+      '10.5.112.0/24 via 10.5.112.1 dev cad_vx',
+      'unreachable 10.5.113.0/24',
+      '10.5.115.0/24 via 10.4.94.21 dev eth0',
+    ]);
+    expect(made.routes[0]?.tunnel).toEqual({ vni: 1, remote: ip('10.4.83.7') });
+    expect(made.tunnel).toMatchObject({
+      kind: 'geneve',
+      mtu: 1450,
+      neighbours: [{ address: ip('10.5.112.1'), mac: 'mac of node83' }],
+      forwardingEntries: [],
+    });
+  });
+
+  test('leaves 20 bytes less where the nodes speak IPv6', () => {
+    const self = node('six', ['fd04::1'], ['10.5.113.0/24']);
+    const made = plan('vxlan', { self, uplinks: [uplink('eth0', 'fd04::1/64')] });
+    expect(made.tunnel).toMatchObject({ local: ip('fd04::1'), mtu: 1430 });
   });
 
   test('only across subnets', () => {

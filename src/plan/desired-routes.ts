@@ -23,9 +23,23 @@ import type { OwnedBlock } from './node-truth.ts';
  * order of the input does not matter; no route to pods covers the address of
  * a node, ours or another's, or we would lose it over somebody's typing mistake.
  */
-export type Routing = 'native' | 'vxlan' | 'vxlan-across-subnets';
+export const routings = [
+  'native',
+  'vxlan',
+  'vxlan-across-subnets',
+  'geneve',
+  'geneve-across-subnets',
+] as const;
+export type Routing = (typeof routings)[number];
+export type Encapsulation = 'vxlan' | 'geneve';
 
-export const routings: readonly Routing[] = ['native', 'vxlan', 'vxlan-across-subnets'];
+export function encapsulationOf(routing: Routing): Encapsulation | undefined {
+  if (routing === 'native') return undefined;
+  return routing.startsWith('vxlan') ? 'vxlan' : 'geneve';
+}
+
+/** As Cilium and flannel: any number will do, as long as all nodes have the same. */
+export const tunnelVni = 1;
 
 export interface RoutedNode {
   readonly name: string;
@@ -60,9 +74,12 @@ export interface DesiredRoute {
   via?: Address;
   device?: string;
   isOnLink?: boolean;
+  /** Geneve has no table of who is where: the route itself says. */
+  tunnel?: { vni: number; remote: Address };
 }
 
 export interface DesiredTunnel {
+  kind: Encapsulation;
   /** Source of the outer packets. */
   local: Address;
   mac: string;
@@ -79,8 +96,8 @@ export interface DesiredRoutes {
   findings: Finding[];
 }
 
-/** Outer Ethernet, IP, UDP and VXLAN headers (RFC 7348 §5). */
-const vxlanOverhead: Record<Family, number> = { ipv4: 50, ipv6: 70 };
+/** Outer Ethernet, IP, UDP and VXLAN headers (RFC 7348 §5); Geneve without options has as many (RFC 8926 §3.4). */
+const tunnelOverhead: Record<Family, number> = { ipv4: 50, ipv6: 70 };
 /** Where nothing is known about the way out. */
 const commonMtu = 1500;
 
@@ -89,7 +106,8 @@ export function desiredRoutes(input: RoutingInput): DesiredRoutes {
   const findings: Finding[] = [];
   const own = PrefixSet.of(self.blocks.map(({ prefix }) => prefix));
   const routes: DesiredRoute[] = own.prefixes.map((prefix) => ({ prefix, type: 'unreachable' }));
-  const tunnel = routing === 'native' ? undefined : emptyTunnel(input, findings);
+  const kind = encapsulationOf(routing);
+  const tunnel = kind && emptyTunnel(kind, input, findings);
   // Of two that claim one block the older is believed: it had it first.
   const others = [...input.others].filter(({ name }) => name !== self.name).sort(byAge);
   const hosts = hostAddresses(input, others);
@@ -132,7 +150,8 @@ type Way = (prefix: Prefix) => DesiredRoute | Finding | undefined;
 
 function wayTo(input: RoutingInput, other: RoutedNode, tunnel: DesiredTunnel | undefined): Way {
   const addresses = other.addresses.flatMap((text) => parseAddress(text) ?? []);
-  const mayBeDirect = input.routing === 'native' ? input.directRoutes : input.routing !== 'vxlan';
+  const mayBeDirect =
+    input.routing === 'native' ? input.directRoutes : input.routing.endsWith('-across-subnets');
   const neighbours = mayBeDirect
     ? addresses.flatMap((address) => {
         // A link-local address is on every link and so tells nothing about one.
@@ -148,11 +167,12 @@ function wayTo(input: RoutingInput, other: RoutedNode, tunnel: DesiredTunnel | u
     if (tunnel === undefined) return undefined;
     if (remote === undefined) return noAddress(other, prefix, tunnel.local.family);
     const mac = input.tunnelMacOf(other.name);
-    if (!hasTunnel) tunnel.forwardingEntries.push({ mac, remote });
+    if (!hasTunnel && tunnel.kind === 'vxlan') tunnel.forwardingEntries.push({ mac, remote });
     hasTunnel = true;
     const via = tunnelGateway(prefix);
     tunnel.neighbours.push({ address: via, mac });
-    return { prefix, via, device: input.tunnelDevice, isOnLink: true };
+    const route = { prefix, via, device: input.tunnelDevice, isOnLink: true };
+    return tunnel.kind === 'vxlan' ? route : { ...route, tunnel: { vni: tunnelVni, remote } };
   };
 }
 
@@ -165,7 +185,21 @@ function tunnelGateway(prefix: Prefix): Address {
   return addressCount(prefix) > 2n ? prefix.first().plus(1) : prefix.first();
 }
 
-function emptyTunnel(input: RoutingInput, findings: Finding[]): DesiredTunnel | undefined {
+/** The interface with the node's own InternalIP. */
+export function ownUplink(
+  uplinks: readonly Uplink[],
+  { addresses: [first = ''] }: Pick<RoutedNode, 'addresses'>,
+): Uplink | undefined {
+  const own = parseAddress(first);
+  if (own === undefined) return undefined;
+  return uplinks.find(({ addresses }) => addresses.some(({ address }) => address.equals(own)));
+}
+
+function emptyTunnel(
+  kind: Encapsulation,
+  input: RoutingInput,
+  findings: Finding[],
+): DesiredTunnel | undefined {
   const { self, uplinks } = input;
   const local = self.addresses.flatMap((text) => parseAddress(text) ?? [])[0];
   if (local === undefined) {
@@ -173,11 +207,12 @@ function emptyTunnel(input: RoutingInput, findings: Finding[]): DesiredTunnel | 
     findings.push({ reason: 'NoAddressOfFamily', nodes: [self.name], cidr: '', detail });
     return undefined;
   }
-  const uplink = uplinks.find(({ addresses }) => addresses.some((a) => a.address.equals(local)));
+  const uplink = ownUplink(uplinks, { addresses: [local.toString()] });
   return {
+    kind,
     local,
     mac: input.tunnelMacOf(self.name),
-    mtu: (uplink?.mtu ?? commonMtu) - vxlanOverhead[local.family],
+    mtu: (uplink?.mtu ?? commonMtu) - tunnelOverhead[local.family],
     addresses: self.blocks
       .map(({ prefix }) => prefix)
       .filter((prefix) => addressCount(prefix) > 2n)

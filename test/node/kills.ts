@@ -88,12 +88,15 @@ async function liveAndDie(
       await node.startAgent();
       onKill(done);
     }
-    isOver = true;
   };
-  try {
-    await Promise.all([die(), ...pods.map(live)]);
-  } finally {
-    isOver = true;
+  // Whatever goes wrong ends all of it, and is told only when all of it has ended.
+  const parts = [die(), ...pods.map(live)].map((part) =>
+    part.finally(() => {
+      isOver = true;
+    }),
+  );
+  for (const outcome of await Promise.allSettled(parts)) {
+    if (outcome.status === 'rejected') throw outcome.reason;
   }
   return { ...figures, ...(await whatIsLeft(node)) };
 }

@@ -26,7 +26,7 @@ beforeEach(async () => {
   setBlocks('10.0.0.0/24', 'fd00::/64');
   hands = new RecordingHands();
   for (const name of ['a', 'b', 'c']) hands.namespaces.add(`/run/netns/${name}`);
-  server = new CniServer({ book, hands, mtu: 1450, limitation: () => limitation });
+  server = new CniServer({ book, hands, mtu: () => 1450, limitation: () => limitation });
 });
 
 function setBlocks(...blocks: string[]): void {

@@ -54,7 +54,7 @@ export interface CniServerOptions {
   book: AddressBook;
   hands: PodHands;
   /** The MTU of pods whose configuration names none. */
-  mtu?: number;
+  mtu?: () => number | undefined;
   /** Why pods that run now may have limited connectivity, if so; for STATUS. */
   limitation?: () => string | undefined;
   /** Done before an ADD: a DEL of the same container that is still remembered. */
@@ -185,7 +185,7 @@ export class CniServer {
 
   async #wire(config: CniConfig, pod: Pod, addresses: readonly Address[]): Promise<WiredPod> {
     const { hands } = this.#options;
-    const mtu = config.mtu ?? this.#options.mtu;
+    const mtu = config.mtu ?? this.#options.mtu?.();
     const wiring = {
       hostIfName: pod.hostIfName,
       netnsPath: pod.netns,

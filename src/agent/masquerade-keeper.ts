@@ -1,0 +1,69 @@
+/**
+ * Keeps the masquerade table as it should be. Reading it starts a program, so
+ * it is read when something new is declared, and every half minute for what a
+ * stranger may have done to it. A node whose table cannot be written goes on
+ * serving pods: only the way out of the cluster is missing, and that is said.
+ */
+import type { Clock } from '../base/clock.ts';
+import { describeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Kernel } from '../kernel/kernel.ts';
+import type { DesiredMasquerade } from '../plan/desired-masquerade.ts';
+
+const lookEveryMs = 30_000;
+
+export type MasqueradeHands = Pick<Kernel, 'setMasquerade' | 'masquerade'>;
+
+export class MasqueradeKeeper {
+  readonly #kernel: MasqueradeHands;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #declared: string | undefined;
+  /** As the kernel shows what we made. */
+  #made: string | undefined;
+  #lookedAtMs = 0;
+
+  constructor(options: { kernel: MasqueradeHands; clock: Clock; log: Log }) {
+    this.#kernel = options.kernel;
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  /** Why it is not as declared, if so. */
+  async declare(rules: DesiredMasquerade | undefined): Promise<string | undefined> {
+    if (rules === undefined) return this.#remove();
+    const wanted = asText(rules);
+    const nowMs = this.#clock.monotonicMs();
+    const isNew = wanted !== this.#declared;
+    if (!isNew && nowMs - this.#lookedAtMs < lookEveryMs) return undefined;
+    try {
+      const isRight = !isNew && asText(await this.#kernel.masquerade()) === this.#made;
+      if (!isRight) await this.#kernel.setMasquerade(rules);
+      if (!isRight) this.#made = asText(await this.#kernel.masquerade());
+      if (!isRight && !isNew) {
+        this.#log.warn(
+          { reason: 'MasqueradeRepaired' },
+          'somebody changed our masquerade; it is as it should be again',
+        );
+      }
+      this.#declared = wanted;
+      this.#lookedAtMs = nowMs;
+      return undefined;
+    } catch (error) {
+      this.#declared = undefined;
+      return describeError(error);
+    }
+  }
+
+  /** What an earlier run may have left. Without the program there can be none, and none is needed. */
+  async #remove(): Promise<undefined> {
+    if (this.#declared === 'none') return;
+    this.#declared = 'none';
+    await this.#kernel.setMasquerade(undefined).catch(() => undefined);
+  }
+}
+
+function asText(rules: DesiredMasquerade | undefined): string {
+  if (rules === undefined) return 'none';
+  return `${rules.sources.map(String).sort()} ${rules.exceptions.map(String).sort()}`;
+}
