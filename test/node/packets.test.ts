@@ -12,6 +12,8 @@ import { type HostName, hostNames, hosts, Site } from './site.ts';
 
 let cluster: Cluster;
 let site: Site;
+/** Documentation's (RFC 5737): somebody outside who is to see pods as they are. */
+const seen = '198.51.100.1';
 
 beforeAll(async () => {
   await sweepNamespaces({ isOver: false });
@@ -55,9 +57,10 @@ test('direct on one link, VXLAN across the router that knows nothing: every pod 
   }
 });
 
-test('a full packet fits through the tunnel', async () => {
+test('a full packet fits through the tunnel, and the pod knows how long that is', async () => {
   const { a, c } = site.pods;
-  await inside(a.namespace, `ping -c 1 -W 5 -M do -s ${1430 - 28} ${c.ipv4}`);
+  expect(await ip(`-n ${a.namespace.name} link show eth0`)).toContain('mtu 1450');
+  await inside(a.namespace, `ping -c 1 -W 5 -M do -s ${1450 - 28} ${c.ipv4}`);
 });
 
 test('an address of ours that no pod has is answered, not passed on', async () => {
@@ -68,12 +71,34 @@ test('an address of ours that no pod has is answered, not passed on', async () =
 test('native: the tunnel goes, neighbours stay direct, and an update of the agent loses no packet', async () => {
   const { a, b, c } = site.pods;
   const stream = inside(a.namespace, `ping -i 0.05 -c 120 -W 1 ${b.ipv4}`);
-  await site.startAgents('--auto-direct-node-routes');
+  await site.startAgents(
+    '--auto-direct-node-routes',
+    '--masquerade',
+    `--masquerade-except=${seen}/24`,
+  );
   expect(await stream).toContain('120 received');
   expect(await ip(`-n ${site.nodes.a.name} -br link`)).not.toContain('cad_vxlan');
   expect(await wayOf('a', b.ipv4)).toContain(`via ${hosts.b.address} dev eth0`);
   await site.ping(a.namespace, b.ipv4);
   await expect(inside(a.namespace, `ping -c 1 -W 1 ${c.ipv4}`)).rejects.toThrow();
+});
+
+test('masquerade: who knows no way to pods sees the node, and the pod where it is to be seen', async () => {
+  const pod = site.pods.a;
+  await ip(`-n ${site.router.name} addr add ${seen}/32 dev lo`);
+  await site.ping(pod.namespace, '10.4.94.1');
+  await expect(inside(pod.namespace, `ping -c 1 -W 1 ${seen}`)).rejects.toThrow();
+  // The router had it, and did not know where to send the answer: it went to the pod's own address.
+  await ip(`-n ${site.router.name} route add ${pod.ipv4} via ${hosts.a.address}`);
+  await site.ping(pod.namespace, seen);
+});
+
+test('Geneve on a kernel that has none is refused at the start, by name', async ({ skip }) => {
+  skip(await hasGeneve(), 'this kernel has Geneve');
+  const agent = site.agentOf('a', '--routing=geneve');
+  await agent.start();
+  await eventually(async () => expect(agent.tail()).toContain('this kernel has no geneve'));
+  await agent.stop();
 });
 
 test('what a stranger does to our routes is undone', async () => {
@@ -84,3 +109,24 @@ test('what a stranger does to our routes is undone', async () => {
   });
   await site.ping(site.pods.a.namespace, site.pods.b.ipv4);
 });
+
+test('Geneve between all nodes: every pod reaches every other', async ({ skip }) => {
+  skip(!(await hasGeneve()), 'this kernel has no Geneve');
+  await site.startAgents('--routing=geneve');
+  const { pods } = site;
+  await eventually(async () => {
+    expect(await wayOf('a', pods.c.ipv4)).toContain('dev cad_geneve');
+    expect(await wayOf('c', pods.a.ipv4)).toContain('dev cad_geneve');
+  });
+  for (const to of ['ipv4', 'ipv6'] as const) {
+    await site.ping(pods.a.namespace, pods.c[to]);
+    await site.ping(pods.b.namespace, pods.a[to]);
+  }
+});
+
+async function hasGeneve(): Promise<boolean> {
+  const where = `-n ${site.router.name} link`;
+  const made = await ip(`${where} add probe type geneve external`).catch(() => undefined);
+  if (made !== undefined) await ip(`${where} del probe`);
+  return made !== undefined;
+}

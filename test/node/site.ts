@@ -111,18 +111,22 @@ export class Site {
     await Promise.all(
       hostNames.map(async (name) => {
         await this.agents[name]?.stop();
-        const netns = this.nodes[name].path;
-        this.agents[name] = new ClusterAgent({
-          node: name,
-          dir: this.cluster.dir,
-          kubeconfigPath: this.cluster.api.kubeconfigPath,
-          flags: ['--ipam=cluster-pool', `--netns=${netns}`, ...flags],
-          ...(this.#door === undefined ? {} : { inside: netns }),
-        });
+        this.agents[name] = this.agentOf(name, ...flags);
         await this.agents[name].start();
       }),
     );
     for (const name of hostNames) await this.agents[name].whenReason('AgentReady');
+  }
+
+  agentOf(name: HostName, ...flags: string[]): ClusterAgent {
+    const netns = this.nodes[name].path;
+    return new ClusterAgent({
+      node: name,
+      dir: this.cluster.dir,
+      kubeconfigPath: this.cluster.api.kubeconfigPath,
+      flags: ['--ipam=cluster-pool', `--netns=${netns}`, ...flags],
+      ...(this.#door === undefined ? {} : { inside: netns }),
+    });
   }
 
   async addPods(): Promise<void> {
