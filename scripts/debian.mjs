@@ -24,6 +24,8 @@ const provenBy = {
   'containernetworking-plugins': 'ptp',
   iptables: 'iptables',
   'musl-tools': 'musl-gcc',
+  containerd: 'ctr',
+  'busybox-static': 'busybox',
 };
 
 let isListFresh = false;
