@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { HttpServer } from '../base/http-server.ts';
-import { agentOperations } from '../model/agent-api.ts';
+import { agentErrorSchema, agentOperations } from '../model/agent-api.ts';
 import { parsePrefix } from '../net/prefix.ts';
-import { addAddressRoutes, listenPrivately } from './address-api.ts';
+import { addAddressRoutes, generalRefusal, listenPrivately } from './address-api.ts';
 import { AddressBook } from './address-book.ts';
 import { CrashingFiles } from './testing/crashing-files.ts';
 
@@ -24,7 +24,7 @@ beforeEach(async () => {
   files = new CrashingFiles();
   book = await AddressBook.open({ files, folder: '/state', clock, restMs: 30_000 });
   setBlocks('10.5.113.0/24', 'fd00::/120');
-  server = new HttpServer();
+  server = new HttpServer({ refusalBody: generalRefusal });
   registered = [];
   const recording = Object.assign(Object.create(server), {
     on(method: string, path: string, handler: Parameters<HttpServer['on']>[2]) {
@@ -32,7 +32,9 @@ beforeEach(async () => {
       server.on(method, path, handler);
     },
   }) as HttpServer;
-  const cni = () => ({ body: {} });
+  const cni = () => {
+    throw new Error('broken');
+  };
   addAddressRoutes(recording, { book, clock, version: '1.2.3', cni });
   await listenPrivately(server, join(folder, 'agent.sock'));
 });
@@ -172,6 +174,21 @@ describe('allocate, claim, release', () => {
   });
 });
 
+test.each<[string, string, string | undefined, number, string]>([
+  ['GET', '/v1/nothing', undefined, 404, 'NoSuchPath'],
+  ['PUT', '/v1/addresses', '{}', 405, 'NoSuchMethod'],
+  ['POST', '/v1/addresses', `"${'x'.repeat(1 << 20)}"`, 413, 'BodyTooLarge'],
+  ['DELETE', '/v1/addresses/%zz?owner=a', undefined, 400, 'BadRequest'],
+  ['POST', '/cni', '', 500, 'Internal'],
+])(
+  '%s %s is refused like everything else, with a code and a remedy',
+  async (method, path, body, status, code) => {
+    const answer = await ask(method, path, body);
+    expect(told(answer)).toEqual([status, code]);
+    expect(agentErrorSchema.safeParse(answer.body).error).toBeUndefined();
+  },
+);
+
 describe('the OpenAPI document', () => {
   type Node = Record<string, unknown>;
 
@@ -234,8 +251,9 @@ describe('the OpenAPI document', () => {
   });
 
   test('describes what is really answered', async () => {
-    const { allocationSchema, addressStatusSchema, agentErrorSchema, allocationListSchema } =
-      await import('../model/agent-api.ts');
+    const { allocationSchema, addressStatusSchema, allocationListSchema } = await import(
+      '../model/agent-api.ts'
+    );
     const given = await ask('POST', '/v1/addresses', { owner: 'a', expirySeconds: 1 });
     expect(allocationSchema.safeParse(given.body).error).toBeUndefined();
     const status = await ask('GET', '/v1/status');

@@ -54,6 +54,19 @@ const refusals = {
 
 type RefusalCode = keyof typeof refusals;
 
+/** For what goes wrong before or behind the routes; everything the socket says has a code and a remedy. */
+const generalRefusals: Readonly<Record<number, { code: string; remedy: string }>> = {
+  404: { code: 'NoSuchPath', remedy: 'GET /v1/openapi.json shows every path' },
+  405: { code: 'NoSuchMethod', remedy: 'GET /v1/openapi.json shows what each path takes' },
+  413: { code: 'BodyTooLarge', remedy: 'send less; no request needs so much' },
+  500: { code: 'Internal', remedy: "see the agent's log" },
+};
+
+export function generalRefusal(status: number, error: string): AgentErrorJson {
+  const { remedy } = refusals.BadRequest;
+  return { error, ...(generalRefusals[status] ?? { code: 'BadRequest', remedy }) };
+}
+
 class ApiRefusal extends Error {
   readonly code: RefusalCode;
   readonly retryAfterMs: number | undefined;

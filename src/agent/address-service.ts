@@ -11,7 +11,7 @@ import { HttpServer } from '../base/http-server.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { PodBlock } from '../plan/pod-address-block.ts';
-import { addAddressRoutes, listenPrivately } from './address-api.ts';
+import { addAddressRoutes, generalRefusal, listenPrivately } from './address-api.ts';
 import { AddressBook } from './address-book.ts';
 import { cniRoute } from './cni/cni-route.ts';
 import { CniServer, type PodHands } from './cni/cni-server.ts';
@@ -86,7 +86,7 @@ export class AddressService {
       };
       // Before anyone can ask: a DEL that was remembered is older than any ADD to come.
       await tidy();
-      const server = new HttpServer({ log });
+      const server = new HttpServer({ log, refusalBody: generalRefusal });
       options.addRoutes?.(server, book);
       addAddressRoutes(server, { book, clock, version, cni: cniRoute(cni) });
       await mkdir(dirname(socketPath), { recursive: true });

@@ -60,18 +60,21 @@ export class HttpServer {
   readonly #maxBodyBytes: number;
   readonly #guard: HttpGuard | undefined;
   readonly #headers: Record<string, string>;
+  readonly #refusalBody: (status: number, message: string) => object;
 
-  /** `headers` go with every answer. */
+  /** `headers` go with every answer; `refusalBody` makes those that no handler gives. */
   constructor(
     options: {
       log?: Log;
       maxBodyBytes?: number;
       guard?: HttpGuard;
       headers?: Record<string, string>;
+      refusalBody?: (status: number, message: string) => object;
     } = {},
   ) {
     this.#guard = options.guard;
     this.#headers = options.headers ?? {};
+    this.#refusalBody = options.refusalBody ?? ((_, error) => ({ error }));
     this.#log = options.log ?? silentLog;
     this.#maxBodyBytes = options.maxBodyBytes ?? 1024 * 1024;
     this.#server = createServer((incoming, outgoing) => void this.#serve(incoming, outgoing));
@@ -162,21 +165,21 @@ export class HttpServer {
     if (otherMethods.size > 0) {
       const allow = [...otherMethods].join(', ');
       const message = `${url.pathname} takes ${allow}, not ${method}`;
-      return { status: 405, headers: { allow }, body: { error: message } };
+      return { status: 405, headers: { allow }, body: this.#refusalBody(405, message) };
     }
-    return { status: 404, body: { error: `no such path: ${url.pathname}` } };
+    return { status: 404, body: this.#refusalBody(404, `no such path: ${url.pathname}`) };
   }
 
   #failure(incoming: IncomingMessage, error: unknown): HttpAnswer {
     if (error instanceof HttpRefusal) {
-      return { status: error.status, body: { error: error.message } };
+      return { status: error.status, body: this.#refusalBody(error.status, error.message) };
     }
     const message = describeError(error);
     this.#log.error(
       { method: incoming.method, path: incoming.url, error: message },
       'answer failed',
     );
-    return { status: 500, body: { error: message } };
+    return { status: 500, body: this.#refusalBody(500, message) };
   }
 }
 
