@@ -5,7 +5,7 @@
  * routes back.
  */
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -36,13 +36,24 @@ beforeAll(async () => {
   local ${gateway} as 64524;
   neighbor ${address} as 64513;
   passive on;
-  ipv4 { import all; export none; };
+  ipv4 {
+    import filter {
+      # RFC 8326, and a word about it that stays.
+      if (65535, 0) ~ bgp_community then {
+        print "graceful shutdown of ", net, " by ${name}";
+        bgp_local_pref = 0;
+      }
+      accept;
+    };
+    export none;
+  };
 }`;
   });
   const config = join(cluster.dir, 'bird.conf');
   writeFileSync(
     config,
-    `router id 10.4.94.1;
+    `log stderr all;
+router id 10.4.94.1;
 protocol device { }
 protocol kernel { ipv4 { export all; }; }
 ${sessions.join('\n')}
@@ -233,6 +244,13 @@ Withdrawn: by 1 of 1 router
 rack-83 (10.4.83.1): everything withdrawn
 `);
   expect(await learned()).toEqual(others);
+  // The router was told to look elsewhere, of every prefix, while it still had the routes.
+  const [ownLine] = register.filter((line) => line.endsWith(hosts.c.address));
+  const words = readFileSync(join(cluster.dir, 'bird.log'), 'utf8');
+  for (const prefix of [ownLine!.split(' ')[0], '10.6.0.0/32']) {
+    expect(words).toContain(`graceful shutdown of ${prefix} by c`);
+  }
+  expect(words).not.toMatch(/graceful shutdown of \S+ by [ab]/);
   expect(await waysTo('10.6.0.0/32')).toEqual(
     everyNode.filter((address) => address !== hosts.c.address),
   );
