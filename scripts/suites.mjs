@@ -78,7 +78,10 @@ export const suites = [
     what: "the doctor: the incident, every reason, and real routers' dumps",
     include: ['test/doctor/**/*.test.ts'],
     usesRealParts: true,
-    needs: { root: true, debian: ['iproute2', 'frr', 'bird2', 'gobgpd', 'openbgpd'] },
+    needs: {
+      root: true,
+      debian: ['iproute2', 'iputils-ping', 'frr', 'bird2', 'gobgpd', 'openbgpd'],
+    },
   },
   {
     name: 'interop',

@@ -1,22 +1,17 @@
-/** The doctor as a process of its own inside the site's namespace: it listens there. */
+/** The doctor as a process of its own inside a namespace: it looks and listens there. */
 import { spawn } from 'node:child_process';
 import type { DoctorReport } from '../../src/plan/doctor/finding.ts';
 import { root } from '../cli/built-command.ts';
 import type { Site } from './site.ts';
 
-export function doctorInside(
-  site: Site,
+export const doctorInside = (site: Site, argv: readonly string[]) =>
+  runDoctorIn(site.namespace, argv);
+
+export function runDoctorIn(
+  namespace: string,
   argv: readonly string[],
 ): Promise<{ code: number; stderr: string; report: DoctorReport }> {
-  const words = [
-    'netns',
-    'exec',
-    site.namespace,
-    process.execPath,
-    'bin/cadastre',
-    'doctor',
-    ...argv,
-  ];
+  const words = ['netns', 'exec', namespace, process.execPath, 'bin/cadastre', 'doctor', ...argv];
   const child = spawn('ip', [...words, '-o', 'json'], { cwd: root });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (piece) => {

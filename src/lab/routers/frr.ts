@@ -16,7 +16,12 @@ export const frr: RouterSoftware = {
     ];
     return [
       { name: 'zebra', command: common('zebra'), readyPath: join(folder, 'zserv.api') },
-      { name: 'bgpd', command: common('bgpd'), readyPath: join(folder, 'bgpd.vty') },
+      // With BMP at hand: whoever wants to listen asks for it with vtysh.
+      {
+        name: 'bgpd',
+        command: [...common('bgpd'), '-M', 'bmp'],
+        readyPath: join(folder, 'bgpd.vty'),
+      },
     ];
   },
   tableCommand: (folder, family) => [
