@@ -35,7 +35,7 @@ import { Cleaner } from './controllers/cleaner.ts';
 import { crdRules } from './custom/definition.ts';
 import { Registrar } from './custom/registrar.ts';
 import { identityIn, lockFolder, writeKubeconfig } from './folder.ts';
-import { requestHandler } from './http/handler.ts';
+import { type AnsweredRequest, requestHandler } from './http/handler.ts';
 import { Registry } from './registry.ts';
 import { Store } from './store/store.ts';
 
@@ -55,6 +55,8 @@ export interface ApiServerOptions {
   compactAboveBytes?: number | undefined;
   /** Changes of a resource that can still be watched from, at least. */
   historyLimit?: number | undefined;
+  /** Told of every request once it is answered: for a log of who does what. */
+  onAnswer?: ((answered: AnsweredRequest) => void) | undefined;
 }
 
 export interface ApiServer {
@@ -126,6 +128,7 @@ async function startLocked(
       address: () => `${host}:${(server.address() as AddressInfo).port}`,
       isReady: () => isReady,
       watches,
+      onAnswer: options.onAnswer,
     }),
   );
   // Clients keep connections for minutes; ours must outlive theirs.

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../parts/apiserver.ts';
+import { startEmbeddedApiServer } from '../parts/embedded-apiserver.ts';
 import { writeKubeconfig } from '../parts/kubeconfig.ts';
 import { type KubectlAnswer, kubectl } from '../parts/kubectl.ts';
 import { eventually } from './eventually.ts';
@@ -66,7 +67,10 @@ export class Cluster {
     const dir = mkdtempSync(join(tmpdir(), 'cadastre-world-'));
     const requests = RequestLog.in(dir);
     const extraArgs = [...requests.apiServerArgs, ...(options.extraArgs ?? [])];
-    const api = await startApiServer({ ...options, extraArgs });
+    // The embedded one passes for a cluster too: the same stories can be told on it.
+    const start =
+      process.env.CADASTRE_TEST_APISERVER === 'embedded' ? startEmbeddedApiServer : startApiServer;
+    const api = await start({ ...options, extraArgs });
     return new Cluster(api, dir, requests);
   }
 

@@ -29,6 +29,15 @@ export interface HandlerOptions {
   isReady: () => boolean;
   /** Watches under way, so that a stop can end them. */
   watches: Set<() => void>;
+  onAnswer: ((answered: AnsweredRequest) => void) | undefined;
+}
+
+/** A request and what became of it, once it is answered; a watch when it ends. */
+export interface AnsweredRequest {
+  method: string;
+  path: string;
+  userAgent: string;
+  code: number;
 }
 
 export interface Exchange {
@@ -53,7 +62,16 @@ const version = {
 };
 
 export function requestHandler(options: HandlerOptions) {
+  const { onAnswer } = options;
   return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    if (onAnswer !== undefined) {
+      outgoing.on('close', () => {
+        const { method = '', url = '', headers } = incoming;
+        const path = url.split('?')[0] as string;
+        const userAgent = headers['user-agent'] ?? '';
+        onAnswer({ method, path, userAgent, code: outgoing.statusCode });
+      });
+    }
     serve(options, incoming, outgoing).catch((error: unknown) => {
       if (outgoing.headersSent) {
         outgoing.destroy();

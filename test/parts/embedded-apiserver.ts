@@ -1,0 +1,102 @@
+/**
+ * The embedded API server as a process of its own, with the same face as the
+ * real one's starter: to be restarted and killed like it. It has one user.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { callApi } from './api-call.ts';
+import type { ApiServer, ApiServerOptions } from './apiserver.ts';
+import { freePort } from './free-port.ts';
+import { type PartProcess, startPart, untilReady } from './part-process.ts';
+
+export interface EmbeddedOptions extends ApiServerOptions {
+  /** A log smaller than this is never compacted. */
+  compactAboveBytes?: number;
+}
+
+export async function startEmbeddedApiServer(options: EmbeddedOptions = {}): Promise<ApiServer> {
+  const dir = mkdtempSync(join(tmpdir(), 'cadastre-embedded-'));
+  const program = join(dir, 'embedded.mjs');
+  await build({
+    entryPoints: [join(import.meta.dirname, 'embedded-program.ts')],
+    outfile: program,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    // What is CommonJS inside asks for Node's own modules its own way.
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
+    logLevel: 'error',
+  });
+  const port = await freePort();
+  const dataDir = join(dir, 'data');
+  const auditPath = (options.extraArgs ?? [])
+    .map((arg) => /^--audit-log-path=(.*)$/.exec(arg)?.[1])
+    .find((path) => path !== undefined);
+  const settings = {
+    dataDir,
+    port,
+    auditPath,
+    waitsForDisk: options.fsync ?? false,
+    compactAboveBytes: options.compactAboveBytes,
+  };
+  const url = `https://127.0.0.1:${port}`;
+  let part: PartProcess | undefined;
+  let reach = { url, ca: '', token: '' };
+
+  const up = async () => {
+    const started = startPart({
+      name: 'embedded-apiserver',
+      binary: process.execPath,
+      args: ['--enable-source-maps', program, JSON.stringify(settings)],
+      logFile: join(dir, 'embedded.log'),
+      dir,
+    });
+    part = started;
+    await untilReady(started, async () => {
+      reach = { url, ...readIdentity(dataDir) };
+      return (await callApi(reach, 'GET', '/readyz')).status === 200;
+    });
+  };
+  await up();
+  const caFile = join(dir, 'ca.crt');
+  writeFileSync(caFile, reach.ca);
+  const none = { name: '', certFile: '', keyFile: '' };
+  return {
+    url,
+    port,
+    token: reach.token,
+    ca: reach.ca,
+    caFile,
+    kubeconfigPath: join(dataDir, 'kubeconfig'),
+    nobody: { name: 'nobody', token: '' },
+    clientCertificate: none,
+    serverCertificate: none,
+    metricsUrl: '',
+    etcdUrl: '',
+    dir,
+    get pids() {
+      return { etcd: 0, apiServer: part?.pid ?? 0 };
+    },
+    call: (method, path, body) => callApi(reach, method, path, body),
+    async restart() {
+      await part?.stop();
+      await up();
+    },
+    async kill9() {
+      await part?.kill9();
+    },
+    async stop() {
+      await part?.stop();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+function readIdentity(dataDir: string): { ca: string; token: string } {
+  const { ca, token } = JSON.parse(readFileSync(join(dataDir, 'identity.json'), 'utf8'));
+  return { ca, token };
+}
