@@ -1,6 +1,6 @@
 /** The two servers behind one face, for cases that must hold on both. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { request } from 'node:https';
+import { type Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApiServer as startEmbedded } from '../../src/apiserver/apiserver.ts';
@@ -42,10 +42,16 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-interface Reach {
+/** What it takes to talk to a server. */
+export interface Reach {
   url: string;
   token: string;
   ca: string;
+  /** Connections to be kept; a new one for each call if there is none. */
+  agent?: Agent;
+}
+
+interface WholeReach extends Reach {
   kubeconfigPath: string;
   dir: string;
 }
@@ -63,12 +69,12 @@ export async function startServer(name: 'embedded' | 'real'): Promise<Server> {
   });
 }
 
-function serverAt(name: Server['name'], reach: Reach, stop: () => Promise<void>): Server {
+function serverAt(name: Server['name'], reach: WholeReach, stop: () => Promise<void>): Server {
   return {
     name,
     kubeconfigPath: reach.kubeconfigPath,
-    call: (method, path, body, options) => call(reach, method, path, body, options),
-    watch: (path, options) => watch(reach, path, options),
+    call: (method, path, body, options) => callOn(reach, method, path, body, options),
+    watch: (path, options) => watchOn(reach, path, options),
     kubectl: (args, stdin) => kubectl(reach, args, stdin === undefined ? {} : { stdin }),
     stop,
   };
@@ -88,7 +94,7 @@ function headersOf(reach: Reach, method: string, options: CallOptions, body: str
   };
 }
 
-function call(
+export function callOn(
   reach: Reach,
   method: string,
   path: string,
@@ -98,7 +104,13 @@ function call(
   const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
   const headers = headersOf(reach, method, options, text);
   return new Promise((resolve, reject) => {
-    const sent = { method, headers, ca: reach.ca, agent: false, timeout: 30_000 } as const;
+    const sent = {
+      method,
+      headers,
+      ca: reach.ca,
+      agent: reach.agent ?? false,
+      timeout: 30_000,
+    } as const;
     const outgoing = request(`${reach.url}${path}`, sent, (incoming) => {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk) => chunks.push(chunk));
@@ -121,7 +133,7 @@ function call(
   });
 }
 
-function watch(reach: Reach, path: string, options: CallOptions = {}): Promise<Watching> {
+export function watchOn(reach: Reach, path: string, options: CallOptions = {}): Promise<Watching> {
   const headers = headersOf(reach, 'GET', options, undefined);
   return new Promise((resolve, reject) => {
     const outgoing = request(
