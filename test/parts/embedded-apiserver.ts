@@ -4,7 +4,7 @@
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { callApi } from './api-call.ts';
 import type { ApiServer, ApiServerOptions } from './apiserver.ts';
@@ -20,7 +20,7 @@ export async function startEmbeddedApiServer(options: EmbeddedOptions = {}): Pro
   const dir = mkdtempSync(join(tmpdir(), 'cadastre-embedded-'));
   const program = join(dir, 'embedded.mjs');
   await build({
-    entryPoints: [join(import.meta.dirname, 'embedded-program.ts')],
+    entryPoints: [resolve('test/parts/embedded-program.ts')],
     outfile: program,
     bundle: true,
     format: 'esm',
@@ -74,7 +74,7 @@ export async function startEmbeddedApiServer(options: EmbeddedOptions = {}): Pro
     kubeconfigPath: join(dataDir, 'kubeconfig'),
     nobody: { name: 'nobody', token: '' },
     clientCertificate: none,
-    serverCertificate: none,
+    serverCertificate: writeCertificate(dir, dataDir),
     metricsUrl: '',
     etcdUrl: '',
     dir,
@@ -94,6 +94,14 @@ export async function startEmbeddedApiServer(options: EmbeddedOptions = {}): Pro
       rmSync(dir, { recursive: true, force: true });
     },
   };
+}
+
+function writeCertificate(dir: string, dataDir: string) {
+  const { cert, key } = JSON.parse(readFileSync(join(dataDir, 'identity.json'), 'utf8'));
+  const files = { certFile: join(dir, 'server.crt'), keyFile: join(dir, 'server.key') };
+  writeFileSync(files.certFile, cert);
+  writeFileSync(files.keyFile, key, { mode: 0o600 });
+  return files;
 }
 
 function readIdentity(dataDir: string): { ca: string; token: string } {

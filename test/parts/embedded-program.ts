@@ -22,13 +22,13 @@ const { auditPath, ...options } = settings;
 
 const api = await startApiServer({
   ...options,
-  onAnswer: ({ method, path, userAgent, code }) => {
+  onAnswer: ({ method, path, userAgent, code, name: written }) => {
     const verb = verbs[method];
     if (auditPath === undefined || verb === undefined) return;
     const parts = path.split('/').slice(path.startsWith('/apis/') ? 4 : 3);
     if (parts[0] === 'namespaces' && parts.length > 2) parts.splice(0, 2);
     const [resource, name, subresource] = parts;
-    const objectRef = { resource, name, subresource };
+    const objectRef = { resource, name: name ?? written, subresource };
     const line = {
       verb: verb[name === undefined ? 0 : 1],
       userAgent,

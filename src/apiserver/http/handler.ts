@@ -38,6 +38,14 @@ export interface AnsweredRequest {
   path: string;
   userAgent: string;
   code: number;
+  /** Of the object that was written: a create does not have it in its path. */
+  name: string | undefined;
+}
+
+const names = new WeakMap<ServerResponse, string>();
+
+export function noteName(outgoing: ServerResponse, name: string): void {
+  names.set(outgoing, name);
 }
 
 export interface Exchange {
@@ -65,11 +73,13 @@ export function requestHandler(options: HandlerOptions) {
   const { onAnswer } = options;
   return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     if (onAnswer !== undefined) {
-      outgoing.on('close', () => {
+      // In the same turn as the answer is sent: whoever has it finds it told.
+      outgoing.on('prefinish', () => {
         const { method = '', url = '', headers } = incoming;
         const path = url.split('?')[0] as string;
         const userAgent = headers['user-agent'] ?? '';
-        onAnswer({ method, path, userAgent, code: outgoing.statusCode });
+        const name = names.get(outgoing);
+        onAnswer({ method, path, userAgent, code: outgoing.statusCode, name });
       });
     }
     serve(options, incoming, outgoing).catch((error: unknown) => {

@@ -15,7 +15,7 @@ import { replace } from '../verbs/update.ts';
 import { watch } from '../verbs/watch.ts';
 import { mediaTypeOf, readBody } from './body.ts';
 import type { Exchange, HandlerOptions } from './handler.ts';
-import { sendJson } from './handler.ts';
+import { noteName, sendJson } from './handler.ts';
 import { negotiate } from './negotiate.ts';
 import type { Route } from './route.ts';
 
@@ -94,6 +94,8 @@ async function serveCollection(
     case 'POST': {
       const asked = writeOptions(exchange, false);
       const body = await readBody(incoming, mediaTypeOf(incoming));
+      const said = isFields(body) && isFields(body.metadata) ? body.metadata.name : undefined;
+      if (typeof said === 'string') noteName(outgoing, said);
       return answer(options, exchange, type, create(api, found, body, asked), asked, form);
     }
     case 'DELETE': {
@@ -201,6 +203,7 @@ async function answer(
     const text = words.replaceAll('\\', '\\\\').replaceAll('"', '\\"');
     exchange.outgoing.appendHeader('warning', `299 - "${text}"`);
   }
+  noteName(exchange.outgoing, written.object.metadata.name);
   sendObject(options, exchange, type, written.object, written.code, form);
 }
 
