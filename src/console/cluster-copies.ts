@@ -7,6 +7,7 @@ import { ListWatch } from '../kube/list-watch.ts';
 import type { Kept } from '../kube/object-cache.ts';
 import type { Resource } from '../kube/resource.ts';
 import { type ReadBgpPeer, readBgpPeer } from '../model/bgp-peer.ts';
+import { type BlockLog, readHistory } from '../model/block-history.ts';
 import { type CiliumNode, readCiliumNode } from '../model/cilium-node.ts';
 import { type ReadPool, readPool } from '../model/ip-pool.ts';
 import { type ClusterNode, readNode } from '../model/node.ts';
@@ -16,6 +17,7 @@ import type { NodeReportStatus } from '../model/node-report-status.ts';
 import { identityOf, type KubeObject, timestampMs } from '../model/object.ts';
 import {
   bgpPeers,
+  blockHistories,
   ciliumNodes,
   ipPools,
   nodeBlocks,
@@ -29,6 +31,10 @@ export interface KeptPool extends Kept {
 
 export interface KeptReport extends NodeReport {
   status: NodeReportStatus | undefined;
+}
+
+export interface KeptHistory extends Kept {
+  logs: BlockLog[];
 }
 
 export interface KeptEvent extends Kept {
@@ -47,6 +53,7 @@ export interface Copies {
   peers: ListWatch<ReadBgpPeer>;
   events: ListWatch<KeptEvent>;
   ciliumNodes: ListWatch<CiliumNode>;
+  histories: ListWatch<KeptHistory>;
 }
 
 export type CopyKind = keyof Copies;
@@ -83,6 +90,7 @@ export function makeCopies(
     peers: copy('peers', bgpPeers, readBgpPeer),
     events: copy('events', eventResource, keepEvent),
     ciliumNodes: copy('ciliumNodes', ciliumNodes, readCiliumNode),
+    histories: copy('histories', blockHistories, keepHistory),
   };
 }
 
@@ -98,6 +106,10 @@ function keepBlock(object: KubeObject): Block {
 
 function keepReport(object: KubeObject): KeptReport {
   return { ...readNodeReport(object), status: object.status as NodeReportStatus | undefined };
+}
+
+function keepHistory(object: KubeObject): KeptHistory {
+  return { ...identityOf(object), logs: readHistory(object) };
 }
 
 function keepEvent(object: KubeObject): KeptEvent {

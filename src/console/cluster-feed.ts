@@ -4,16 +4,23 @@
  * its nodes, not their square. The feed only reads.
  */
 import type { Clock } from '../base/clock.ts';
+import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
+import type { CiliumSettings } from '../model/cilium-config.ts';
 import { defaultCooldownSeconds } from '../model/ip-pool.ts';
 import { formatSelector } from '../model/label-selector.ts';
+import type { Evidence, Mode } from '../plan/doctor/evidence.ts';
 import { poolCandidates } from '../plan/pool-candidates.ts';
 import { Register } from '../plan/register.ts';
 import { whyPool } from '../plan/why-pool.ts';
+import { lookAtCilium } from './cilium-look.ts';
 import { type Copies, type CopyListener, makeCopies } from './cluster-copies.ts';
+import { evidenceOf } from './evidence.ts';
 import { blockRow, nodeRow, poolRow } from './make-rows.ts';
 import type { NodeDetail } from './node-detail.ts';
+import type { RouterView } from './router-view.ts';
 import type { ConsoleState } from './state.ts';
 import { TimeLine } from './time-line.ts';
 
@@ -28,6 +35,7 @@ export interface ClusterFeedOptions {
 const coalesceMs = 100;
 /** How long a watch may be silent before its source counts as not seen. */
 const silentMs = 120_000;
+const ciliumEveryMs = 60_000;
 
 export class ClusterFeed {
   /** What an operator would know; for explanations. */
@@ -41,16 +49,22 @@ export class ClusterFeed {
   readonly #sessionSince = new Map<string, { state: string; sinceMs: number }>();
   readonly #listeners = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
+  #cilium: CiliumSettings | undefined;
 
   constructor(options: ClusterFeedOptions) {
     this.#o = options;
     const { client, clock, log, state } = options;
-    this.#time = new TimeLine(state, clock);
+    this.#time = new TimeLine({
+      state,
+      clock,
+      hasHistory: () => this.copies.histories.hasSynced,
+    });
     this.copies = makeCopies({ client, clock, log }, this.#listener());
   }
 
   start(signal: AbortSignal): void {
     for (const copy of Object.values(this.copies)) copy.start(signal);
+    void this.#followCilium(signal);
   }
 
   /** Why it does not know everything yet, if so. */
@@ -75,6 +89,22 @@ export class ClusterFeed {
       about('NodeReport', reports),
       about('CiliumNode', ciliumNodes),
     ];
+  }
+
+  /** Everything seen, as the doctor's judgement takes it. */
+  evidence(routers: readonly RouterView[], mode: Mode | undefined): Evidence {
+    const { reports, peers } = this.copies;
+    const known = [...peers.values()].flatMap((read) => (read.kind === 'peer' ? [read.peer] : []));
+    return evidenceOf({
+      nowMs: this.#o.clock.wallMs(),
+      mode,
+      register: this.register,
+      reports: [...reports.values()],
+      peers: peers.hasSynced ? known : undefined,
+      cilium: this.#cilium,
+      routers,
+      sources: this.sources(),
+    });
   }
 
   /** After rows were made. */
@@ -140,6 +170,9 @@ export class ClusterFeed {
         this.#o.state.put('peer', name, { name, address, asn, localAsn, selector });
       },
       events: (next) => time.event(next),
+      histories: (next) => {
+        for (const log of next.logs) time.history(log);
+      },
       ciliumNodes: (next) => {
         register.putCiliumNode(next);
         this.#dirtyNodes.add(next.name);
@@ -169,6 +202,7 @@ export class ClusterFeed {
       peers: (last) => this.#o.state.remove('peer', last.name),
       // Events expire after an hour; what they told stays told.
       events: () => {},
+      histories: () => {},
       ciliumNodes: (last) => {
         register.removeCiliumNode(last.name);
         this.#dirtyNodes.add(last.name);
@@ -184,6 +218,18 @@ export class ClusterFeed {
         this.#touch();
       },
     };
+  }
+
+  async #followCilium(signal: AbortSignal): Promise<void> {
+    const { client, log } = this.#o;
+    while (!signal.aborted) {
+      try {
+        this.#cilium = await lookAtCilium(client);
+      } catch (error) {
+        if (!signal.aborted) log.debug({ error: describeError(error) }, 'could not look at Cilium');
+      }
+      await pause(ciliumEveryMs, signal);
+    }
   }
 
   #touch(): void {

@@ -8,18 +8,21 @@ import {
   type HttpRequest,
   type HttpServer,
 } from '../base/http-server.ts';
+import type { Action } from '../plan/doctor/what-if.ts';
 import { type Assets, acceptsGzip } from './assets.ts';
 import type { EventStream } from './event-stream.ts';
 import type { NodeDetail } from './node-detail.ts';
 import type { ConsoleState } from './state.ts';
 import type { TryIt } from './try-it.ts';
 import { views } from './views.ts';
+import type { WhatIfReply } from './what-if-answer.ts';
 
 export interface ConsoleParts {
   assets: Assets;
   state: ConsoleState;
   stream: EventStream;
   detail: (node: string) => NodeDetail | undefined;
+  whatIf: (action: Action) => WhatIfReply;
   tryIt: TryIt | undefined;
 }
 
@@ -35,7 +38,7 @@ export const pageHeaders = {
 };
 
 export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpServer {
-  const { assets, state, stream, detail, tryIt } = parts;
+  const { assets, state, stream, detail, whatIf, tryIt } = parts;
   const page = (request: HttpRequest) => assets.answer('index.html', request);
   server.on('GET', '/', page);
   for (const view of views) server.on('GET', `/${view}`, page).on('GET', `/${view}/:name`, page);
@@ -55,11 +58,23 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
       if (found === undefined) throw new HttpRefusal(404, `there is no node called ${params.name}`);
       return { body: found, headers: { 'cache-control': 'no-store' } };
     })
+    .on('GET', '/api/whatif', ({ query }) => ({
+      body: whatIf(readAction(query)),
+      headers: { 'cache-control': 'no-store' },
+    }))
     .on('POST', '/api/try/:action', async ({ params, json }) => {
       if (tryIt === undefined) throw new HttpRefusal(403, 'this console only looks');
       const body = (await json()) as Record<string, unknown>;
       return { body: { said: await tryIt.act(params.action ?? '', body) } };
     });
+}
+
+function readAction(query: URLSearchParams): Action {
+  const nodes = query.getAll('drain').filter((name) => name !== '');
+  if (nodes.length > 0) return { kind: 'drain', nodes };
+  const router = query.get('lose-router');
+  if (router) return { kind: 'lose-router', router };
+  throw new HttpRefusal(400, 'ask with ?drain=NODE or ?lose-router=ROUTER');
 }
 
 async function answerState(state: ConsoleState, request: HttpRequest): Promise<HttpAnswer> {

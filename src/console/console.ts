@@ -25,10 +25,12 @@ import { HttpServer } from '../base/http-server.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { modes } from '../plan/doctor/evidence.ts';
 import { Assets } from './assets.ts';
 import { ClusterFeed } from './cluster-feed.ts';
 import { addConsoleRoutes, pageHeaders } from './console-routes.ts';
 import { EventStream } from './event-stream.ts';
+import { Examiner } from './examiner.ts';
 import { consoleGuard, isLoopbackHost } from './guard.ts';
 import type { RouterView } from './router-view.ts';
 import type { MetaRow } from './rows.ts';
@@ -77,10 +79,21 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const state = new ConsoleState({ epoch: clock.wallMs().toString(36) });
   const feed = new ClusterFeed({ client, state, clock, log });
   const stream = new EventStream(state);
+  const mode = modes.find((one) => one === about.mode);
+  const examiner = new Examiner({
+    evidence: () => feed.evidence(routers?.views() ?? [], mode),
+    state,
+    clock,
+    log,
+  });
   const look = () => {
     state.put('meta', '', { ...about, tryIt: tryIt?.switches() ?? null, sources: feed.sources() });
     if (routers === undefined) return;
     state.putAll('router', new Map(routers.views().map((view) => [view.name, view])));
+  };
+  const touchAll = () => {
+    touch();
+    examiner.touch();
   };
   let soon: NodeJS.Timeout | undefined;
   const touch = () => {
@@ -105,13 +118,14 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     state,
     stream,
     detail: (name) => feed.detail(name),
+    whatIf: (action) => examiner.ask(action),
     tryIt,
   });
   look();
   await server.listen(listen);
   feed.start(stopping.signal);
-  feed.onChange(touch);
-  routers?.onChange(touch);
+  feed.onChange(touchAll);
+  routers?.onChange(touchAll);
   const looking = setInterval(look, lookEveryMs);
   looking.unref();
   const { port } = server;
@@ -127,6 +141,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
       clearInterval(looking);
       clearTimeout(soon);
       feed.stop();
+      examiner.stop();
       state.close();
       stream.close();
       await server.close();

@@ -94,7 +94,6 @@ export interface FindingRow {
   node: string;
   prefix: string;
   owner: string;
-  detail: string;
   says: Record<string, string>;
   hurtsNow: string[];
   hurtsIf: Array<{ event: string; nodes: string[]; prefixes: string[] }>;

@@ -1,26 +1,42 @@
 /**
- * What happened, out of what is seen: objects' own times for what was there when
- * the console came, changes for what came later, and the operator's warnings.
+ * What happened: the operator's history of blocks, where it keeps one; what the
+ * console saw itself of nodes, sessions and records; and the operator's warnings.
+ * Without a history blocks and announcements are told from what is seen, too.
  */
 import type { Clock } from '../base/clock.ts';
+import type { BlockLog, HistoryEntry } from '../model/block-history.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
 import type { NodeReportStatus } from '../model/node-report-status.ts';
+import { timestampMs } from '../model/object.ts';
 import type { KeptEvent, KeptReport } from './cluster-copies.ts';
 import type { ConsoleState } from './state.ts';
 
 /** Entries that are kept; the oldest go first. */
 const kept = 1_000;
+/** Forgotten in batches: sorting all for each one would be a waste. */
+const slack = 100;
 
 export class TimeLine {
   readonly #state: ConsoleState;
   readonly #clock: Clock;
-  readonly #ids: string[] = [];
+  readonly #hasHistory: () => boolean;
+  readonly #times = new Map<string, number>();
   #serial = 0;
 
-  constructor(state: ConsoleState, clock: Clock) {
-    this.#state = state;
-    this.#clock = clock;
+  constructor(options: { state: ConsoleState; clock: Clock; hasHistory: () => boolean }) {
+    this.#state = options.state;
+    this.#clock = options.clock;
+    this.#hasHistory = options.hasHistory;
+  }
+
+  history({ cidr, entries }: BlockLog): void {
+    for (const entry of entries) {
+      const { at, event: reason, node } = entry;
+      const id = `history ${cidr} ${at} ${reason} ${node}`;
+      if (this.#times.has(id)) continue;
+      this.#add({ id, atMs: timestampMs(at), reason, node, cidr, text: historyText(cidr, entry) });
+    }
   }
 
   node(next: ClusterNode, prev: ClusterNode | undefined): void {
@@ -50,7 +66,7 @@ export class TimeLine {
   block(next: Block, prev: Block | undefined): void {
     const cidr = next.prefix.toString();
     const node = next.nodeName;
-    if (next.phase === 'Guard') return;
+    if (next.phase === 'Guard' || this.#hasHistory()) return;
     if (prev === undefined) {
       const text = `${cidr} given to ${node} from ${next.pool || 'no pool'}`;
       const at = { id: `block ${next.uid}`, atMs: next.createdMs };
@@ -67,6 +83,7 @@ export class TimeLine {
   }
 
   blockGone(last: Block): void {
+    if (this.#hasHistory()) return;
     const cidr = last.prefix.toString();
     this.#add({ reason: 'Released', node: last.nodeName, cidr, text: `${cidr} is free again` });
   }
@@ -101,6 +118,7 @@ export class TimeLine {
         : `${node} lost ${peer}${lastError ? `: ${lastError}` : ''}`;
       this.#add({ reason: isUp ? 'SessionUp' : 'SessionDown', node, text, isWarning: !isUp });
     }
+    if (this.#hasHistory()) return;
     const told = new Set(session.announced.map(({ prefix }) => prefix));
     const known = new Set(before?.announced.map(({ prefix }) => prefix));
     for (const cidr of told) {
@@ -124,18 +142,47 @@ export class TimeLine {
     isWarning?: boolean;
   }): void {
     const id = entry.id ?? `seen ${++this.#serial}`;
-    const isNew = this.#state.get('entry', id) === undefined;
+    const atMs = entry.atMs ?? this.#clock.wallMs();
+    this.#times.set(id, atMs);
     this.#state.put('entry', id, {
       id,
-      atMs: entry.atMs ?? this.#clock.wallMs(),
+      atMs,
       reason: entry.reason,
       node: entry.node ?? '',
       cidr: entry.cidr ?? '',
       text: entry.text,
       isWarning: entry.isWarning ?? false,
     });
-    if (!isNew) return;
-    this.#ids.push(id);
-    while (this.#ids.length > kept) this.#state.remove('entry', this.#ids.shift() as string);
+    if (this.#times.size > kept + slack) this.#forget();
+  }
+
+  #forget(): void {
+    const oldest = [...this.#times].sort(([, a], [, b]) => a - b).slice(0, this.#times.size - kept);
+    for (const [id] of oldest) {
+      this.#times.delete(id);
+      this.#state.remove('entry', id);
+    }
+  }
+}
+
+function historyText(cidr: string, { event, node, pool, peers, why }: HistoryEntry): string {
+  const routers = (peers ?? []).join(', ') || 'its routers';
+  switch (event) {
+    case 'Assigned':
+    case 'Adopted':
+    case 'Registered':
+      return `${cidr} ${event === 'Adopted' ? 'taken over from' : 'given to'} ${node}${pool ? `, pool ${pool}` : ''}${why ? `: ${why}` : ''}`;
+    case 'Returned':
+      return `${cidr} is ${node}'s again`;
+    case 'Draining':
+      return `${cidr} is given back as soon as ${node} has emptied it`;
+    case 'Cooling':
+      return `${cidr} rests: ${node} is gone`;
+    case 'Released':
+      return `${cidr} is free again; ${node} held it`;
+    case 'Announced':
+      return `${node} announced ${cidr} to ${routers}`;
+    case 'Withdrawn':
+      return `${node} withdrew ${cidr} from ${routers}`;
   }
 }

@@ -1,9 +1,7 @@
-/** The answer to "what if this node is drained", as the page shows it. */
-export interface WhatIfAnswer {
-  action: string;
-  safe: boolean;
-  loses: Array<{ node: string; prefix: string; why: string }>;
-  routes: Array<{ router: string; prefix: string; before: string; after: string }>;
+import type { WhatIf } from '../plan/doctor/finding.ts';
+
+/** The answer to "what if", as the page gets it. */
+export type WhatIfReply =
+  | { kind: 'answer'; whatIf: Pick<WhatIf, 'action' | 'safe' | 'loses' | 'moves' | 'refused'> }
   /** Why it could not be worked out. */
-  error?: string;
-}
+  | { kind: 'unknown'; why: string };

@@ -18,7 +18,7 @@ export function EntryList(props: { entries: readonly EntryRow[]; now: number; li
         </li>
       ))}
       {entries.length > shown.length && (
-        <li class="muted">{`and ${entries.length - shown.length} more; the filters find them`}</li>
+        <li class="muted more">{`and ${entries.length - shown.length} more; the filters find them`}</li>
       )}
     </ol>
   );

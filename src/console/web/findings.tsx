@@ -34,7 +34,6 @@ export function FindingList({ findings }: { findings: readonly FindingRow[] }) {
                   : `hurts ${finding.hurtsNow.join(', ')}`}
               </span>
             </summary>
-            {finding.detail !== '' && <p>{finding.detail}</p>}
             <dl class="pairs">
               {Object.entries(finding.says).map(([source, value]) => (
                 <>

@@ -94,13 +94,7 @@ export function Routes({ place }: { place: Place }) {
           now={now}
         />
       </div>
-      <SameCommand
-        command={
-          chosenNode === ''
-            ? 'kubectl get nodereports -o wide'
-            : `kubectl get nodereport ${chosenNode} -o yaml`
-        }
-      />
+      <SameCommand command={chosenNode === '' ? 'cadastre bgp peers' : 'cadastre bgp routes'} />
     </section>
   );
 }

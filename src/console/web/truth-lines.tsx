@@ -56,16 +56,17 @@ function measureLines(frame: HTMLElement, lines: readonly TruthLine[]) {
   const box = frame.getBoundingClientRect();
   const cells = new Map<string, DOMRect>();
   for (const cell of frame.querySelectorAll<HTMLElement>('td[data-node]')) {
-    cells.set(`${cell.dataset.node} ${cell.dataset.column}`, cell.getBoundingClientRect());
+    const inner = cell.firstElementChild ?? cell;
+    cells.set(`${cell.dataset.node} ${cell.dataset.column}`, inner.getBoundingClientRect());
   }
   const paths: Drawn[] = [];
   for (const { node, column, cidr, owner } of lines.slice(0, mostLines)) {
     const from = cells.get(`${node} ${column}`);
     const to = cells.get(`${owner} register`);
     if (from === undefined || to === undefined) continue;
-    const start = { x: from.left - box.left + 6, y: from.top + from.height / 2 - box.top };
-    const end = { x: to.right - box.left - 6, y: to.top + to.height / 2 - box.top };
-    const bend = Math.max(40, (start.x - end.x) / 2);
+    const start = { x: from.left - box.left - 3, y: from.top + from.height / 2 - box.top };
+    const end = { x: to.right - box.left + 7, y: to.top + to.height / 2 - box.top };
+    const bend = (start.x - end.x) / 2;
     paths.push({
       key: `${node} ${column} ${cidr}`,
       path: `M${start.x} ${start.y}C${start.x - bend} ${start.y} ${end.x + bend} ${end.y} ${end.x} ${end.y}`,

@@ -2,7 +2,7 @@
 import { useRef } from 'preact/hooks';
 import type { TruthTable } from '../truth-table.ts';
 import { FindingList } from './findings.tsx';
-import { address, type Place, setQuery } from './location.ts';
+import { type Place, setQuery } from './location.ts';
 import { Empty, Filter, NodeLink, SameCommand, Scroll } from './parts.tsx';
 import { useStore } from './store.ts';
 import { TruthLines } from './truth-lines.tsx';
@@ -29,6 +29,7 @@ export function Truth({ place }: { place: Place }) {
   );
   const differing = truth.rows.filter(({ disagrees }) => disagrees).length;
   const drained = place.query.get('drain') ?? '';
+  const lost = place.query.get('lose') ?? '';
   return (
     <section class="view">
       <div class="view-head">
@@ -122,15 +123,10 @@ export function Truth({ place }: { place: Place }) {
         </div>
         <div class="card">
           <h2>What if</h2>
-          <WhatIf drained={drained} />
+          <WhatIf drained={drained} lost={lost} />
         </div>
       </div>
-      <SameCommand
-        command={drained === '' ? 'cadastre doctor' : `cadastre whatif drain ${drained}`}
-      />
-      <p class="unseen">
-        <a href={address('truth')}>Truth</a>
-      </p>
+      <SameCommand command={sameCommand(drained, lost)} />
     </section>
   );
 }
@@ -141,4 +137,9 @@ function verdict({ rows, columns }: TruthTable, differing: number): string {
   const rest = unseen.length === 0 ? '' : ` ${unseen.join(', ')} could not be seen.`;
   if (differing > 0) return `${differing} of ${rows.length} nodes have records that differ.${rest}`;
   return `Everything that was seen says the same.${rest}`;
+}
+
+function sameCommand(drained: string, lost: string): string {
+  if (drained !== '') return `cadastre whatif drain ${drained}`;
+  return lost === '' ? 'cadastre doctor' : `cadastre whatif lose-router ${lost}`;
 }

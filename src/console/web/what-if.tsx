@@ -1,115 +1,155 @@
 /** Pick a node, see before and after, and who loses. */
 import { useEffect, useState } from 'preact/hooks';
-import type { WhatIfAnswer } from '../what-if-answer.ts';
+import type { WhatIfReply } from '../what-if-answer.ts';
 import { setQuery } from './location.ts';
 import { Empty, Mark, NodeLink } from './parts.tsx';
 import { useStore } from './store.ts';
 
-export function WhatIf({ drained }: { drained: string }) {
+export function WhatIf({ drained, lost }: { drained: string; lost: string }) {
   const store = useStore();
-  const names = [...store.map('node').keys()].sort((a, b) =>
-    a.localeCompare(b, 'en', { numeric: true }),
-  );
-  const answer = useAnswer(drained, store.version('node', 'block', 'router'));
+  const byName = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
+  const nodes = [...store.map('node').keys()].sort(byName);
+  const routers = [...store.map('router').keys()].sort(byName);
+  const question =
+    drained !== ''
+      ? `drain=${encodeURIComponent(drained)}`
+      : lost !== ''
+        ? `lose-router=${encodeURIComponent(lost)}`
+        : '';
+  const reply = useReply(question, store.version('node', 'block', 'router'));
+  const choose = (value: string) => {
+    const [kind = '', name = ''] = value.split(' ');
+    setQuery({ drain: kind === 'drain' ? name : '', lose: kind === 'lose' ? name : '' });
+  };
+  const chosen = drained !== '' ? `drain ${drained}` : lost !== '' ? `lose ${lost}` : '';
   return (
     <>
       <label class="filter">
-        <span>Drain</span>
-        <select
-          value={drained}
-          onChange={(event) => setQuery({ drain: event.currentTarget.value })}
-        >
-          <option value="">choose a node</option>
-          {names.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
+        <span>What if</span>
+        <select value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
+          <option value="">choose</option>
+          <optgroup label="drain a node">
+            {nodes.map((name) => (
+              <option key={name} value={`drain ${name}`}>
+                {`${name} is drained`}
+              </option>
+            ))}
+          </optgroup>
+          {routers.length > 0 && (
+            <optgroup label="lose a router">
+              {routers.map((name) => (
+                <option key={name} value={`lose ${name}`}>
+                  {`${name} is lost`}
+                </option>
+              ))}
+            </optgroup>
+          )}
         </select>
       </label>
       <div class="whatif" aria-live="polite">
-        {drained === '' ? (
+        {question === '' ? (
           <p class="muted">Nothing is done: the answer is worked out from what was seen.</p>
-        ) : answer === undefined ? (
+        ) : reply === undefined ? (
           <p class="muted">working it out…</p>
         ) : (
-          <Answer answer={answer} />
+          <Answer reply={reply} />
         )}
       </div>
     </>
   );
 }
 
-function Answer({ answer }: { answer: WhatIfAnswer }) {
-  if (answer.error !== undefined) return <Empty>{answer.error}</Empty>;
+function Answer({ reply }: { reply: WhatIfReply }) {
+  if (reply.kind === 'unknown') {
+    return (
+      <p>
+        <Mark tone="off">cannot tell</Mark> {reply.why}
+      </p>
+    );
+  }
+  const { safe, loses, moves, refused } = reply.whatIf;
   return (
     <>
       <p class="whatif-verdict">
-        {answer.safe ? (
+        {safe ? (
           <>
             <Mark tone="good">safe</Mark> Nobody else loses a route.
           </>
         ) : (
           <>
-            <Mark tone="bad">not safe</Mark> {answer.loses.length} would lose the network.
+            <Mark tone="bad">not safe</Mark>{' '}
+            {loses.length > 0 &&
+              `${new Set(loses.map(({ node }) => node)).size} would lose the network.`}
           </>
         )}
       </p>
-      {answer.loses.length > 0 && (
+      {loses.length > 0 && (
         <ul class="loses">
-          {answer.loses.map(({ node, prefix, why }) => (
+          {loses.map(({ node, prefix, why, alternatives }) => (
             <li key={`${node} ${prefix}`}>
-              <NodeLink name={node} /> <span class="cidr">{prefix}</span>{' '}
-              <span class="muted">{why}</span>
+              <NodeLink name={node} /> loses <span class="cidr">{prefix}</span>: {why}
+              {alternatives.length > 0 && (
+                <span class="muted"> · left: {alternatives.join('; ')}</span>
+              )}
             </li>
           ))}
         </ul>
       )}
-      {answer.routes.length > 0 && (
+      {refused.map(({ node, prefix, detail }) => (
+        <p key={`${node} ${prefix} ${detail}`}>
+          <Mark tone="warn">refused</Mark> {detail}
+        </p>
+      ))}
+      {moves.length > 0 ? (
         <table>
           <thead>
             <tr>
-              <th scope="col">router</th>
               <th scope="col">route</th>
               <th scope="col">before</th>
               <th scope="col">after</th>
             </tr>
           </thead>
           <tbody>
-            {answer.routes.map(({ router, prefix, before, after }) => (
-              <tr key={`${router} ${prefix} ${before}`}>
-                <td>{router}</td>
-                <td class="cidr">{prefix}</td>
-                <td class="mono">{before || '–'}</td>
-                <td class="mono">{after || <Mark tone="off">gone</Mark>}</td>
+            {moves.map(({ node, prefix, from, to, why }) => (
+              <tr key={`${node} ${prefix}`}>
+                <th scope="row">
+                  <span class="cidr">{prefix}</span> <span class="muted">{node}</span>
+                </th>
+                <td>{from}</td>
+                <td>
+                  {to} <span class="muted">· {why}</span>
+                </td>
               </tr>
             ))}
           </tbody>
         </table>
+      ) : (
+        loses.length === 0 && <Empty>Nothing changes.</Empty>
       )}
     </>
   );
 }
 
-function useAnswer(drained: string, version: string): WhatIfAnswer | undefined {
-  const [answer, setAnswer] = useState<{ drained: string; answer: WhatIfAnswer }>();
+function useReply(question: string, version: string): WhatIfReply | undefined {
+  const [held, setHeld] = useState<{ question: string; reply: WhatIfReply }>();
   useEffect(() => {
-    if (drained === '') return;
+    if (question === '') return;
     let isCurrent = true;
-    const timer = setTimeout(
-      () => {
-        fetch(`/api/whatif?drain=${encodeURIComponent(drained)}`)
-          .then((reply) => reply.json() as Promise<WhatIfAnswer>)
-          .then((found) => isCurrent && setAnswer({ drained, answer: found }))
-          .catch(() => undefined);
-      },
-      // At once for a new question; news of the same cluster may wait a moment.
-      answer?.drained === drained ? 1_000 : 0,
-    );
+    const ask = async () => {
+      try {
+        const answer = await fetch(`/api/whatif?${question}`);
+        const reply = (await answer.json()) as WhatIfReply;
+        if (isCurrent) setHeld({ question, reply });
+      } catch {
+        // Away for a moment; the next change asks again.
+      }
+    };
+    // At once for a new question; news of the same cluster may wait a moment.
+    const timer = setTimeout(() => void ask(), held?.question === question ? 1_000 : 0);
     return () => {
       isCurrent = false;
       clearTimeout(timer);
     };
-  }, [drained, version]);
-  return answer?.drained === drained ? answer.answer : undefined;
+  }, [question, version]);
+  return held?.question === question ? held.reply : undefined;
 }
