@@ -95,14 +95,16 @@ export function addAddressRoutes(server: HttpServer, options: AddressApiOptions)
     if (found.owner === owner) return found;
     throw new ApiRefusal('NotOwner', `${address} belongs to ${found.owner}, not to ${owner}`);
   };
-  const document = openApiDocument(
-    {
-      title: 'The Cadastre agent',
-      version,
-      description: 'Pod addresses of one node. Served on a Unix socket that only root can open.',
-    },
-    agentOperations,
-  );
+  // Made when somebody asks for it: it costs more than everything else here together.
+  const document = () =>
+    openApiDocument(
+      {
+        title: 'The Cadastre agent',
+        version,
+        description: 'Pod addresses of one node. Served on a Unix socket that only root can open.',
+      },
+      agentOperations,
+    );
 
   const handlers: Record<AgentOperation, HttpHandler> = {
     allocate: async (request) => {
@@ -146,7 +148,7 @@ export function addAddressRoutes(server: HttpServer, options: AddressApiOptions)
     },
 
     status: () => ({ body: statusJson(book) }),
-    openapi: () => ({ body: document }),
+    openapi: () => ({ body: document() }),
     cni,
   };
 

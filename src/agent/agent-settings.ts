@@ -28,17 +28,24 @@ export interface AgentSettings {
   reportEveryMs: number;
   /** Between asking the routers to look elsewhere (RFC 8326) and taking the routes back. */
   drainGraceMs: number;
+  /** How eager it is; many agents in one process take turns. */
+  pace?: Partial<Pace> | undefined;
 }
 
-/** Several events in a row are one change. */
-export const coalesceMs = 30;
+export interface Pace {
+  /** Several events in a row are one change. */
+  coalesceMs: number;
+  /** Seconds after which it looks even if nothing was heard. */
+  lookAgainTicks: number;
+  /** What was last known of other nodes is written so often; of this one at once. */
+  memoryEveryMs: number;
+}
+
+export const usualPace: Pace = { coalesceMs: 30, lookAgainTicks: 30, memoryEveryMs: 30_000 };
 export const maxCoalesceMs = 1_000;
 /** How often pod addresses are looked at for demand, and sessions for the report. */
 export const tickMs = 1_000;
-export const ticksToLookAgain = 30;
 /** Nothing was heard for so long although bookmarks come every minute: the API server is away. */
 export const awayMs = 90_000;
 /** An own block that is gone keeps its unreachable route so long after the routers were told. */
 export const lingerMs = 2_000;
-/** Of other nodes only; our own part is written at once. */
-export const memoryEveryMs = 30_000;

@@ -53,12 +53,11 @@ import type { AddressBook } from './address-book.ts';
 import {
   type AgentSettings,
   awayMs,
-  coalesceMs,
   lingerMs,
   maxCoalesceMs,
-  memoryEveryMs,
+  type Pace,
   tickMs,
-  ticksToLookAgain,
+  usualPace,
 } from './agent-settings.ts';
 import { type AgentState, AgentStatus } from './agent-status.ts';
 import { Announcer, type AnnouncerOptions } from './announcer.ts';
@@ -103,6 +102,7 @@ export class Agent {
   readonly #reports: ReportWriter;
   readonly #condition: NodeConditionWriter;
   readonly #retry: Backoff;
+  readonly #pace: Pace;
   /** What the last run knew; taken up only if the API server does not answer. */
   #remembered: Knowledge | undefined;
   #isGraceOver = false;
@@ -125,6 +125,7 @@ export class Agent {
 
   constructor(options: AgentOptions) {
     this.#o = options;
+    this.#pace = { ...usualPace, ...options.settings.pace };
     const { client, kernel, files, settings, clock, random, log, metrics } = options;
     const { nodeName, rules, configMap, filePeers, filePools } = settings;
     const { memoryPath, reportEveryMs } = settings;
@@ -236,7 +237,7 @@ export class Agent {
     );
     this.#ticks += 1;
     // Now and then even if nothing was heard: an event may be lost, and silence is news too.
-    if (use === this.#useText && this.#ticks % ticksToLookAgain !== 0) return;
+    if (use === this.#useText && this.#ticks % this.#pace.lookAgainTicks !== 0) return;
     this.#useText = use;
     this.#touch();
   }
@@ -247,7 +248,7 @@ export class Agent {
     while (!signal.aborted) {
       if (!this.#isDirty) await this.#dirtied(signal);
       // In a large cluster where everything moves, at most a fifth of the time is spent here.
-      await pause(Math.max(coalesceMs, Math.min(4 * tookMs, maxCoalesceMs)), signal);
+      await pause(Math.max(this.#pace.coalesceMs, Math.min(4 * tookMs, maxCoalesceMs)), signal);
       if (signal.aborted) return;
       this.#isDirty = false;
       const beganMs = clock.monotonicMs();
@@ -400,12 +401,12 @@ export class Agent {
       this.#releases,
     ]);
     const nowMs = this.#o.clock.monotonicMs();
-    if (own === this.#savedOwn && nowMs - this.#savedAtMs < memoryEveryMs) return true;
+    if (own === this.#savedOwn && nowMs - this.#savedAtMs < this.#pace.memoryEveryMs) return true;
     try {
       await this.#memoryFile.save({ knowledge, releases: this.#releases });
     } catch (error) {
       this.#o.log.error({ error: describeError(error) }, 'what is known could not be written');
-      this.#touchAfter(memoryEveryMs);
+      this.#touchAfter(this.#pace.memoryEveryMs);
       return false;
     }
     this.#savedOwn = own;
@@ -431,7 +432,7 @@ export class Agent {
       if (isOwned(prefix)) continue;
       if (untilMs === Number.POSITIVE_INFINITY) {
         this.#lingering.set(cidr, { prefix, untilMs: nowMs + lingerMs });
-        this.#touchAfter(lingerMs + coalesceMs);
+        this.#touchAfter(lingerMs + this.#pace.coalesceMs);
       } else if (untilMs <= nowMs) this.#lingering.delete(cidr);
     }
     const rest: DesiredRoute[] = [];

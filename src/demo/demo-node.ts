@@ -7,9 +7,9 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AddressService } from '../agent/address-service.ts';
 import { Agent } from '../agent/agent.ts';
+import type { Pace } from '../agent/agent-settings.ts';
 import type { SpeakerHands } from '../agent/announcer.ts';
 import type { Follow } from '../agent/copy.ts';
-import { realFiles } from '../agent/durable-files.ts';
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
@@ -22,6 +22,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { parseAddress } from '../net/address.ts';
 import type { Cabling } from './cabling.ts';
 import { type DemoPod, PodFile } from './pod-file.ts';
+import { quickFiles } from './quick-files.ts';
 
 export interface DemoNodeOptions {
   name: string;
@@ -35,6 +36,7 @@ export interface DemoNodeOptions {
   log: Log;
   version: string;
   drainGraceMs: number;
+  pace: Partial<Pace>;
 }
 
 const cniConfig = JSON.stringify({ cniVersion: '1.1.0', name: 'cadastre', type: 'cadastre' });
@@ -83,6 +85,7 @@ export class DemoNode {
       blocks: [],
       clock,
       version,
+      files: quickFiles,
       log,
     });
     return new DemoNode(options, { kernel, pods, addresses });
@@ -156,7 +159,7 @@ function makeAgent(
     client,
     kernel,
     book: addresses.book,
-    files: realFiles,
+    files: quickFiles,
     openSpeaker: ({ evidence, onChange }) =>
       cabledSpeaker(
         new Speaker({ listen: false, evidence, world: { log }, onUp: onChange, onDown: onChange }),
@@ -180,6 +183,7 @@ function makeAgent(
       apiGraceMs: 5_000,
       reportEveryMs: 2_000,
       drainGraceMs,
+      pace: options.pace,
     },
     clock,
     random: Math.random,

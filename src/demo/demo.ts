@@ -18,12 +18,14 @@
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Pace, usualPace } from '../agent/agent-settings.ts';
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
 import type { RouterView } from '../console/router-view.ts';
 import { ApiError } from '../kube/api-error.ts';
+import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { ListWatch } from '../kube/list-watch.ts';
 import type { Resource } from '../kube/resource.ts';
@@ -65,6 +67,7 @@ export class CannotDo extends Error {}
 
 /** Agents that start at once. */
 const startAtOnce = 16;
+const writeAtOnce = 32;
 
 export class Demo {
   readonly #o: DemoOptions;
@@ -78,6 +81,8 @@ export class Demo {
   readonly #nodes = new Map<string, DemoNode>();
   readonly #listeners = new Set<() => void>();
   #memory: DemoMemory = { isSeeded: false, routersDown: [], secondAllocator: false };
+  /** Before that no agent starts: those that are there would hear of each that comes. */
+  #isSeeded = false;
   #allocating: AbortController | undefined;
   #running: Promise<unknown>[] = [];
   #settling: Promise<void> = Promise.resolve();
@@ -108,6 +113,11 @@ export class Demo {
       keep: (raw) => readNode(raw as KubeObject),
       handler: { onPut: () => this.#settle(), onDelete: () => this.#settle() },
     });
+  }
+
+  /** Nodes that exist. */
+  get nodeCount(): number {
+    return this.#nodeCopy.size;
   }
 
   get metrics(): Metrics {
@@ -221,21 +231,57 @@ export class Demo {
 
   async #seed(): Promise<void> {
     const { nodes: wanted, onProgress, site } = this.#o;
-    if (this.#memory.isSeeded && wanted === undefined) return;
-    if (!this.#memory.isSeeded) {
+    const isFirst = !this.#memory.isSeeded;
+    if (isFirst) {
       onProgress?.('registering pools and peers');
-      for (const pool of site.pools) await this.#ensure(ipPools, pool);
-      for (const peer of site.peers) await this.#ensure(bgpPeers, peer);
+      await this.#ensureAll(ipPools, site.pools);
+      await this.#ensureAll(bgpPeers, site.peers);
     }
-    const least = wanted ?? site.nodes.length;
-    const missing = Math.max(0, least - this.#nodeCopy.size);
-    if (missing > 0) onProgress?.(`adding ${missing} ${missing === 1 ? 'node' : 'nodes'}`);
-    for (const node of this.#memory.isSeeded ? [] : site.nodes) {
-      const made = await this.#ensure(nodes, nodeObject(node));
-      if (made !== undefined) this.#nodeCopy.put(made);
+    const planned = isFirst ? site.nodes : [];
+    const more = (wanted ?? 0) - this.#nodeCopy.size - planned.length;
+    const further = this.#unusedNodes(more, new Set(planned.map(({ name }) => name)));
+    const fresh = [...planned, ...further.map(siteNode)];
+    if (fresh.length > 0) onProgress?.(`adding ${fresh.length} nodes`);
+    await this.#ensureAll(ipPools, further.map(poolOfNode));
+    await this.#ensureAll(nodes, fresh.map(nodeObject));
+    if (fresh.length > startAtOnce) await this.#untilServed(fresh.length);
+    if (isFirst) await this.#remember({ isSeeded: true });
+    this.#isSeeded = true;
+  }
+
+  /** A mass join is served first: agents that run already would look at each change of it. */
+  async #untilServed(count: number): Promise<void> {
+    const { clock, onProgress } = this.#o;
+    const untilMs = clock.monotonicMs() + 1_000 * count;
+    let said = -1;
+    while (!this.#stopping.signal.aborted && clock.monotonicMs() < untilMs) {
+      const waiting = [...this.#nodeCopy.values()].filter((node) => !hasBlock(node)).length;
+      if (waiting === 0) return;
+      if (waiting !== said) onProgress?.(`${waiting} nodes wait for their blocks`);
+      said = waiting;
+      await pause(1_000, this.#stopping.signal);
     }
-    await this.#remember({ isSeeded: true });
-    while (this.#nodeCopy.size < least) await this.addNode();
+  }
+
+  /** The next numbers of nodes that neither exist nor are planned. */
+  #unusedNodes(count: number, planned: ReadonlySet<string>): number[] {
+    const found: number[] = [];
+    for (let index = 0; found.length < count; index++) {
+      const { name } = siteNode(index);
+      if (this.#nodeCopy.get(name) === undefined && !planned.has(name)) found.push(index);
+    }
+    return found;
+  }
+
+  /** Many at once: each write waits for the disk, and they can wait together. */
+  async #ensureAll(resource: Resource, objects: readonly KubeObject[]): Promise<void> {
+    const waiting = [...objects];
+    const work = async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        await this.#ensure(resource, next);
+      }
+    };
+    await Promise.all(Array.from({ length: writeAtOnce }, work));
   }
 
   /** What was created, or undefined where it is there already. */
@@ -258,7 +304,7 @@ export class Demo {
   /** Agents for the Nodes that exist, and for no others; one settling at a time. */
   #settle(): void {
     this.#settling = this.#settling.then(async () => {
-      if (this.#stopping.signal.aborted || !this.#nodeCopy.hasSynced) return;
+      if (this.#stopping.signal.aborted || !this.#isSeeded) return;
       try {
         await this.#settleNow();
       } catch (error) {
@@ -285,7 +331,7 @@ export class Demo {
   }
 
   async #startNode({ name, addresses }: ClusterNode): Promise<void> {
-    const { client, clock, log, version } = this.#o;
+    const { client, clock, random, log, version } = this.#o;
     const [address = ''] = addresses;
     const node = await DemoNode.start({
       name,
@@ -298,6 +344,7 @@ export class Demo {
       log,
       version,
       drainGraceMs: 1_000,
+      pace: paceOf(this.#nodeCopy.size, random),
     });
     this.#nodes.set(name, node);
   }
@@ -364,6 +411,26 @@ export class Demo {
   }
 }
 
+function hasBlock({ annotations }: ClusterNode): boolean {
+  return Object.keys(annotations).length > 0;
+}
+
+/**
+ * Up to some fifty nodes as in a cluster; of more each is the calmer, because they
+ * share one process. What an agent does for one change costs about 5 µs for every
+ * node of the cluster, and a change wakes all of them: with this rest they take at
+ * most half a core, and not all at the same moment.
+ */
+function paceOf(nodeCount: number, random: () => number): Partial<Pace> {
+  const calm = Math.max(1, nodeCount / 20);
+  const coalesceMs = Math.max(usualPace.coalesceMs, nodeCount ** 2 / 100);
+  return {
+    coalesceMs: Math.round(coalesceMs * (0.5 + random())),
+    lookAgainTicks: Math.round(usualPace.lookAgainTicks * calm * (0.5 + random())),
+    memoryEveryMs: usualPace.memoryEveryMs * calm,
+  };
+}
+
 function makeOperator({ client, log }: DemoOptions, metrics: Metrics): Operator {
   const provider = providerOf('ip-pool');
   return new Operator({
@@ -376,7 +443,13 @@ function makeOperator({ client, log }: DemoOptions, metrics: Metrics): Operator 
       serviceNetworks: [],
       switches: { annotations: true, nodeSpec: false, ciliumNode: false },
       // The folder is ours alone, so whoever left the lease there was us.
-      lease: { namespace: 'kube-system', name: 'cadastre-operator', identity: 'cadastre-up' },
+      lease: {
+        namespace: 'kube-system',
+        name: 'cadastre-operator',
+        identity: 'cadastre-up',
+        // Nobody waits to take over; a busy laptop should not cost the leadership.
+        timings: { leaseDurationSeconds: 60, renewDeadlineSeconds: 45, retryPeriodSeconds: 5 },
+      },
       concurrency: 16,
     },
     log,

@@ -46,7 +46,7 @@ export class PodFile {
 
   #write(): Promise<void> {
     const next = this.#writing.then(async () => {
-      await writeFile(`${this.#path}.next`, JSON.stringify(this.all()), { flush: true });
+      await writeFile(`${this.#path}.next`, JSON.stringify(this.all()));
       await rename(`${this.#path}.next`, this.#path);
     });
     this.#writing = next.catch(() => {});

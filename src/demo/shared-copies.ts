@@ -49,6 +49,8 @@ export class SharedCopies {
       ...spec,
       handler: {
         onPut: (next, prev) => {
+          // Asked once here rather than by each of them: most news of a Node is that it is alive.
+          if (prev !== undefined && isSame(next, prev)) return;
           for (const handler of handlers) handler.onPut(next, prev);
         },
         onDelete: (last, how) => {
@@ -59,6 +61,11 @@ export class SharedCopies {
     copy.start(signal);
     return { copy, handlers };
   }
+}
+
+function isSame(a: Kept, b: Kept): boolean {
+  const text = (kept: Kept) => JSON.stringify({ ...kept, resourceVersion: '' });
+  return text(a) === text(b);
 }
 
 /** One agent's end of it: it hears news from its start until it stops. */
