@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { renderReport } from '../doctor/render.ts';
 import { judgeSurvey, reportOf } from '../plan/doctor/judge.ts';
 import { survey } from '../plan/doctor/survey.ts';
+import { planRepair } from '../plan/repair.ts';
+import { addFixFlags, checkFixFlags, type FixFlagValues, fixFindings } from './doctor-fix.ts';
 import { addDoctorFlags, type DoctorFlagValues, gather } from './doctor-flags.ts';
 import type { Door } from './door.ts';
 import { printAnswer } from './output.ts';
@@ -16,6 +18,9 @@ Examples:
   Files that somebody sent:
     $ cadastre doctor --from cluster.json --rib tor1=tor1.json
 
+  What can be cured safely is shown, and done step by step:
+    $ cadastre doctor --fix
+
   For a script; exit 0 clean, 1 findings, above 1 could not tell:
     $ cadastre doctor -o json | jq '.findings[] | select(.severity == "critical")'`;
 
@@ -27,20 +32,27 @@ export function registerDoctor(program: Command, door: Door): void {
     .command('doctor')
     .summary('is every route true: records, announcements and routers compared')
     .description(
-      'Compares what the register, Node and CiliumNode, agents and routers say about every block, and says who is hurt, now or when a node goes. Only looks. Works on any Cilium cluster, or on files.',
+      'Compares what the register, Node and CiliumNode, agents and routers say about every block, and says who is hurt, now or when a node goes. Only looks, but for --fix. Works on any Cilium cluster, or on files.',
     );
-  addDoctorFlags(command)
+  addFixFlags(addDoctorFlags(command))
     .addHelpText('after', examples)
-    .action(async (flags: DoctorFlagValues) => {
+    .action(async (flags: DoctorFlagValues & FixFlagValues) => {
       door.failureCode = couldNotTell;
+      checkFixFlags(flags);
       const seen = survey(await gather(flags, door));
       const findings = judgeSurvey(seen);
       const report = reportOf(seen, findings);
+      const plan = flags.fix === true ? planRepair(seen, findings) : undefined;
       await printAnswer(door, flags.output, {
-        data: report,
+        data: plan === undefined ? report : { ...report, repair: plan },
         names: findings.map(({ reason, prefix, node }) => `${reason}/${prefix ?? node ?? ''}`),
         table: (columns, isWide) => renderReport(report, Math.min(columns, 1e6), isWide),
       });
+      if (plan !== undefined && findings.length > 0) {
+        const { left } = await fixFindings(plan, flags, door);
+        door.exitCode = left > 0 ? 1 : 0;
+        return;
+      }
       door.exitCode = findings.length > 0 ? 1 : isBlind(report.sources) ? 3 : 0;
     });
 }

@@ -5,6 +5,9 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { repair } from '../../src/doctor/repair-hands.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { loadKubeConfig } from '../../src/kube/kubeconfig.ts';
 import { runBuilt } from '../cli/built-command.ts';
 import { writeKubeconfig } from '../parts/kubeconfig.ts';
 import { Cluster } from './cluster.ts';
@@ -235,6 +238,63 @@ test('what stays wrong is said on the node, in an Event and by a metric, and tak
     .ofOperators(mark)
     .filter(({ resource, subresource }) => resource === 'nodes' && subresource === 'status');
   expect(onNodes).toEqual([]);
+}, 90_000);
+
+test('doctor --fix does what is safe, step by step, and leaves what has changed since', async () => {
+  await cluster.createPool('p', { cidrs: ['10.1.0.0/22'], blockSize: { ipv4: 24 } });
+  const { metadata } = await cluster.createNode('a', {
+    annotations: { [annotation]: '10.1.3.0/24' },
+  });
+  const block = (cidr: string, name: string, uid: string) =>
+    cluster.must<{ metadata: { resourceVersion: string; uid: string } }>(
+      'POST',
+      '/apis/cadastre.dev/v1alpha1/nodeblocks',
+      {
+        apiVersion: 'cadastre.dev/v1alpha1',
+        kind: 'NodeBlock',
+        metadata: { name: cidr.replace(/[./]/g, '-') },
+        spec: { cidr, pool: 'p', node: { name, uid } },
+      },
+    );
+  await block('10.1.0.0/24', 'a', metadata.uid);
+  const stranded = await block('10.1.1.0/24', 'gone', 'no-such-uid');
+  await cluster.createCiliumNode('ghost', ['10.1.2.0/24']);
+
+  const unasked = await runBuilt(['doctor', '--fix', ...onCluster]);
+  expect([unasked.code, unasked.stderr.match(/Add --yes/)?.[0]]).toEqual([2, 'Add --yes']);
+  const fixed = await runBuilt(['doctor', '--fix', '--yes', ...onCluster]);
+  expect(fixed.stderr).toMatch(/3 of 3 steps done; 0 findings stay advice/);
+  expect(fixed.code).toBe(0);
+  expect((await wholeNode('a')).metadata.annotations?.[annotation]).toBe('10.1.0.0/24');
+  expect(await blocksOf('gone', 'Cooling')).toEqual(['10.1.1.0/24']);
+  expect(await cluster.ciliumNodes()).toEqual([]);
+  const again = await runBuilt(['doctor', ...onCluster]);
+  expect(again.code, again.stdout).toBe(0);
+
+  // Decided on what is no longer so: nothing is written.
+  const client = new KubeClient(await loadKubeConfig({ kubeconfig: cluster.api.kubeconfigPath }));
+  try {
+    const { uid, resourceVersion } = stranded.metadata;
+    const about = { reason: 'StrandedBlock', prefix: '10.1.1.0/24', does: '', safe: '' } as const;
+    const fence = { name: '10-1-1-0-24', uid, resourceVersion };
+    const old = { ...about, node: 'gone', do: 'free block', block: fence } as const;
+    expect(await repair(client, old, Date.now())).toMatchObject({ kind: 'left' });
+    const live = { ...about, node: 'a', do: 'cool block', block: fence } as const;
+    expect(await repair(client, live, Date.now())).toMatchObject({
+      kind: 'left',
+      why: 'there is a Node a now',
+    });
+    const path = '/metadata/annotations/network.cilium.io~1ipv4-pod-cidr';
+    const operations = [
+      { op: 'test' as const, path, value: '10.1.3.0/24' },
+      { op: 'add' as const, path, value: '10.1.1.0/24' },
+    ];
+    const stale = { ...about, node: 'a', do: 'correct annotations', operations } as const;
+    expect(await repair(client, stale, Date.now())).toMatchObject({ kind: 'left' });
+  } finally {
+    await client.close();
+  }
+  expect(await blocksOf('gone', 'Cooling')).toEqual(['10.1.1.0/24']);
 }, 90_000);
 
 /** What an agent would do, as far as the register sees it: gives back what drains, tells what is its own. */
