@@ -24,6 +24,12 @@ Examples:
   For a script; exit 0 clean, 1 findings, above 1 could not tell:
     $ cadastre doctor -o json | jq '.findings[] | select(.severity == "critical")'`;
 
+const truthNames = {
+  register: 'NodeBlock',
+  ciliumnode: 'CiliumNode.spec.ipam',
+  node: 'Node.spec.podCIDRs or the annotation',
+} as const;
+
 /** Everything that fails on the way means that there is no answer: above 1. */
 export const couldNotTell = 2;
 
@@ -53,7 +59,12 @@ export function registerDoctor(program: Command, door: Door): void {
         door.exitCode = left > 0 ? 1 : 0;
         return;
       }
-      door.exitCode = findings.length > 0 ? 1 : isBlind(report.sources) ? 3 : 0;
+      if (seen.blocks.length === 0) {
+        const { record, why } = seen.truth;
+        door.say(`could not tell: no node has a block by ${truthNames[record]} (${why})`);
+      }
+      const isAnswer = seen.blocks.length > 0 && !isBlind(report.sources);
+      door.exitCode = findings.length > 0 ? 1 : isAnswer ? 0 : 3;
     });
 }
 

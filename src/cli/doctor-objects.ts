@@ -1,10 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { CadastreError } from '../base/errors.ts';
 import type { SeenObjects } from '../doctor/assemble.ts';
+import { readPods } from '../doctor/read-pods.ts';
 import { ApiError } from '../kube/api-error.ts';
 import { KubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/kubeconfig.ts';
 import { apiVersion, type Resource } from '../kube/resource.ts';
+import type { NodeReportStatus } from '../model/node-report-status.ts';
 import type { KubeObject } from '../model/object.ts';
 import {
   bgpPeers,
@@ -155,15 +157,20 @@ async function objectsOfCluster(flags: ObjectFlags, door: Door): Promise<SeenObj
     await list(services);
     await list(ciliumLoadBalancerPools);
     await list(loadBalancerPools);
-    // Pods before reports: an address that an agent still holds for a pod that just ended is no leak.
     await list(nodeReports);
     const hasReports = others.some(({ kind }) => kind === 'NodeReport');
     if (hasReports) await list(pods);
-    else
-      await list(pods, {
-        namespace: 'kube-system',
-        labelSelector: 'component=kube-controller-manager',
-      });
+    else await list(pods, controllerManager);
+    if (seemsLeaked(others)) {
+      // A pod that ended a moment ago looks the same: its agent has not written yet.
+      door.say(`addresses of pods that do not exist? looking again in ${settleMs / 1000} s`);
+      const before = others.filter(({ kind }) => kind === 'Pod');
+      await new Promise((resolve) => setTimeout(resolve, settleMs));
+      await list(nodeReports);
+      await list(pods);
+      const known = new Set(others.map(({ metadata }) => metadata?.uid));
+      others.push(...before.filter(({ metadata }) => !known.has(metadata?.uid)));
+    }
     // Last, so that a block never seems to belong to a node that is only a moment younger.
     await attempt('Node', () => listInto(client, nodes, view));
     if (flags.verbose) {
@@ -176,6 +183,29 @@ async function objectsOfCluster(flags: ObjectFlags, door: Door): Promise<SeenObj
     unseen.push({ kind, why: `${kind} ${name}: ${problems.join('; ')}` });
   }
   return { ...view, others, kind: 'cluster', ageOf: () => 0, unseen };
+}
+
+const controllerManager = {
+  namespace: 'kube-system',
+  labelSelector: 'component=kube-controller-manager',
+};
+
+/** Longer than an agent takes to write down what changed. */
+const settleMs = 10_000;
+
+/** By count alone, a node and family at a time; the judgement looks at the addresses. */
+function seemsLeaked(others: readonly KubeObject[]): boolean {
+  const seen = new Map<string, number>();
+  for (const { node } of readPods(others)) seen.set(node, (seen.get(node) ?? 0) + 1);
+  if (seen.size === 0) return false;
+  return others.some(({ kind, metadata, status }) => {
+    if (kind !== 'NodeReport') return false;
+    const held = { ipv4: 0, ipv6: 0 };
+    for (const { cidr, pods: count } of (status as Partial<NodeReportStatus>)?.blocks ?? []) {
+      held[cidr.includes(':') ? 'ipv6' : 'ipv4'] += count;
+    }
+    return Math.max(held.ipv4, held.ipv6) > (seen.get(metadata?.name ?? '') ?? 0);
+  });
 }
 
 /** A list that had to begin again does not count twice. */

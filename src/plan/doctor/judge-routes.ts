@@ -32,7 +32,8 @@ interface Standing {
  *   no route         Blackhole             fine
  */
 export function judgeRoutes(survey: Survey, claimants: Claimants): DoctorFinding[] {
-  if (survey.views.length === 0) return [];
+  // Where nobody's blocks are known, every route would look like an orphan.
+  if (survey.views.length === 0 || survey.blocks.length === 0) return [];
   const expectations = new Expectations(survey);
   const findings: DoctorFinding[] = [];
   for (const block of survey.blocks) {

@@ -50,6 +50,11 @@ export function findTruth(evidence: Evidence): Truth {
     const record = theirs === 'kubernetes' ? 'node' : 'ciliumnode';
     return { mode: theirs, record, why: `cilium-config says ipam: ${cilium.ipam}` };
   }
+  if (cilium !== undefined) {
+    // A cloud's addresses are no blocks of ours to judge; Node.spec means nothing there.
+    const why = `cilium-config says ipam: ${cilium.ipam}, which has no blocks that we know`;
+    return { mode: 'multi-pool', record: 'ciliumnode', why };
+  }
   if (ciliumNodes.some(({ podCidrs }) => podCidrs.length > 0)) {
     return {
       mode: 'cluster-pool',
