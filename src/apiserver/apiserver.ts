@@ -160,8 +160,11 @@ async function startLocked(
     const late = setTimeout(() => server.closeAllConnections(), 2_000);
     await closed;
     clearTimeout(late);
-    await store.close();
-    await unlock();
+    try {
+      await store.close();
+    } finally {
+      await unlock();
+    }
   };
   return {
     url,

@@ -21,6 +21,9 @@ import { Owners } from './owners.ts';
 
 const definitions = 'customresourcedefinitions.apiextensions.k8s.io';
 
+const eventLifeMs = 3_600_000;
+const sweepEveryMs = 60_000;
+
 export class Cleaner {
   readonly #api: Api;
   readonly #registrar: Registrar;
@@ -28,6 +31,7 @@ export class Cleaner {
   readonly #owners = new Owners();
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #isStopped = false;
+  #sweep: NodeJS.Timeout | undefined;
 
   constructor(api: Api, registrar: Registrar, log: Log) {
     this.#api = api;
@@ -48,10 +52,23 @@ export class Cleaner {
       // Not inside the answer of whoever made the change.
       setImmediate(() => this.#act(collection, change));
     });
+    this.#sweep = setInterval(() => this.#forgetEvents(), sweepEveryMs);
+    this.#sweep.unref();
+  }
+
+  /** Events are news, not records: an hour after they were last seen they go. */
+  #forgetEvents(): void {
+    const events = this.#api.store.collection('events');
+    for (const { key, object } of [...events.entries()]) {
+      const times = [object.metadata.creationTimestamp, object.lastTimestamp, object.eventTime];
+      const seenMs = Math.max(...times.map((time) => Date.parse(String(time)) || 0));
+      if (this.#api.nowMs() - seenMs > eventLifeMs) this.#api.store.remove(events, key);
+    }
   }
 
   stop(): void {
     this.#isStopped = true;
+    clearInterval(this.#sweep);
     for (const timer of this.#timers.values()) clearTimeout(timer);
   }
 
@@ -118,15 +135,11 @@ export class Cleaner {
 
   /** An owner that waits for its dependents. */
   #lookAgain(uid: string): void {
-    for (const type of this.#api.registry.stored()) {
-      const collection = collectionOf(this.#api, type);
-      if (!this.#owners.isAlive(uid)) return;
-      for (const entry of collection.entries()) {
-        if (entry.object.metadata.uid !== uid) continue;
-        if (entry.object.metadata.deletionTimestamp !== undefined) this.#finish(collection, entry);
-        return;
-      }
-    }
+    const found = this.#owners.find(uid);
+    const entry = found?.collection.get(found.key);
+    if (found === undefined || entry === undefined) return;
+    if (entry.object.metadata.deletionTimestamp !== undefined)
+      this.#finish(found.collection, entry);
   }
 
   /** An object that is being deleted: what is still to be done before it may go. */

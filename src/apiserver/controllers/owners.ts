@@ -14,6 +14,11 @@ export class Owners {
     return this.#alive.has(uid);
   }
 
+  /** Where the object of that uid is. */
+  find(uid: string): Dependent | undefined {
+    return this.#alive.get(uid);
+  }
+
   dependentsOf(uid: string): Dependent[] {
     return [...(this.#dependents.get(uid)?.values() ?? [])];
   }

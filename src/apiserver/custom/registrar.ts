@@ -1,5 +1,5 @@
 /** Follows CustomResourceDefinitions: accepts their names, serves them, cleans up after them. */
-import { isEqual, type KubeObject, timestamp } from '../object.ts';
+import { type Fields, isEqual, type KubeObject, timestamp } from '../object.ts';
 import type { Registry } from '../registry.ts';
 import { collectionNameOf } from '../resource.ts';
 import type { Store } from '../store/store.ts';
@@ -91,7 +91,10 @@ export class Registrar {
             acceptedNames: before?.acceptedNames ?? { plural: '', kind: '' },
             storedVersions: before?.storedVersions ?? [],
           };
-    if (isEqual(before?.acceptedNames, status.acceptedNames) && rival !== undefined) return;
+    const said = (conditions: Fields[] | undefined) =>
+      conditions?.map(({ type, status: is, reason }) => ({ type, is, reason }));
+    // A refusal is said once, not at every look.
+    if (rival !== undefined && isEqual(said(before?.conditions), said(status.conditions))) return;
     const { entry } = this.#store.put(this.#definitions, crd.metadata.name, {
       ...crd,
       status: status as unknown,

@@ -3,6 +3,7 @@ import { parse } from 'yaml';
 import { describeError } from '../../base/errors.ts';
 import { badRequest, Refusal } from '../status.ts';
 import { unsupportedMedia } from '../verbs/patch.ts';
+import { readProtobuf } from './protobuf.ts';
 
 /** The real one's limit for a request. */
 const maxBytes = 3 * 1024 * 1024;
@@ -13,7 +14,9 @@ export function mediaTypeOf(incoming: IncomingMessage): string {
 
 /** Undefined when nothing was sent. JSON is YAML too, but a hundred times faster to read. */
 export async function readBody(incoming: IncomingMessage, media: string): Promise<unknown> {
-  const text = await readText(incoming);
+  const bytes = await readBytes(incoming);
+  if (media === 'application/vnd.kubernetes.protobuf') return readProtobuf(bytes);
+  const text = bytes.toString('utf8');
   if (text === '') return undefined;
   const isYaml = media.endsWith('yaml');
   if (
@@ -44,7 +47,7 @@ function unreadable(text: string, error: unknown): Refusal {
   );
 }
 
-function readText(incoming: IncomingMessage): Promise<string> {
+function readBytes(incoming: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -62,6 +65,6 @@ function readText(incoming: IncomingMessage): Promise<string> {
       }
     });
     incoming.on('error', reject);
-    incoming.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    incoming.on('end', () => resolve(Buffer.concat(chunks)));
   });
 }

@@ -141,6 +141,8 @@ export class Store {
     const safe = this.#journal.append(line).then(() => {
       this.#safeVersion = change.version;
       for (const watcher of collection.watchers) watcher(change);
+      // All that listen have it; who comes later is one at a time.
+      change.lines.clear();
       for (const listener of this.#listeners) listener(collection, change);
       if (this.#journal.wantsSnapshot) void this.compact();
     });

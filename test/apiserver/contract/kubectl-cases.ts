@@ -168,6 +168,42 @@ export const kubectlCases: Cases = {
     expect(node).toMatch(/podCIDRs\t<\[\]string>/);
   },
 
+  'create, for the kinds that it sends in protobuf': async (server) => {
+    const name = unique('kubectl');
+    await must(server, ['create', 'namespace', name]);
+    await must(server, ['create', 'configmap', 'c', '-n', name, '--from-literal=a=b']);
+    await must(server, ['create', 'secret', 'generic', 's', '-n', name, '--from-literal=k=v']);
+    await must(server, ['create', 'serviceaccount', 'sa', '-n', name]);
+    const place = `/api/v1/namespaces/${name}`;
+    expect((await server.call('GET', `${place}/configmaps/c`)).body.data).toEqual({ a: 'b' });
+    const { body } = await server.call('GET', `${place}/secrets/s`);
+    expect([body.type, body.data]).toEqual(['Opaque', { k: 'dg==' }]);
+    expect((await server.call('GET', `${place}/serviceaccounts/sa`)).status).toBe(200);
+    const twice = await server.kubectl(['create', 'namespace', name]);
+    expect(twice.stderr).toBe(
+      `Error from server (AlreadyExists): namespaces "${name}" already exists\n`,
+    );
+  },
+
+  'describe, drain and taint a node': async (server) => {
+    const name = unique('kubectl');
+    await must(
+      server,
+      ['apply', '-f', '-'],
+      `apiVersion: v1\nkind: Node\nmetadata:\n  name: ${name}\n`,
+    );
+    expect(await must(server, ['describe', 'node', name])).toMatch(
+      new RegExp(`^Name: +${name}$`, 'm'),
+    );
+    expect(await must(server, ['drain', name])).toContain(`node/${name} drained`);
+    await must(server, ['uncordon', name]);
+    await must(server, ['taint', 'node', name, 'a=b:NoSchedule']);
+    const { body } = await server.call('GET', `/api/v1/nodes/${name}`);
+    // The real one adds that a new node is not ready, until a controller takes it away.
+    expect(body.spec.taints).toContainEqual({ key: 'a', value: 'b', effect: 'NoSchedule' });
+    expect(body.spec.unschedulable).toBeUndefined();
+  },
+
   'diff, cordon, api-resources and auth': async (server) => {
     const name = unique('kubectl');
     await must(
