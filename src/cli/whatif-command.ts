@@ -72,7 +72,12 @@ export function registerWhatIf(program: Command, door: Door): void {
 type WhatIfFlags = DoctorFlagValues & { labels?: string };
 
 async function answer(action: Action, flags: WhatIfFlags, door: Door): Promise<void> {
-  const found = whatIf(await gather(flags, door), action);
+  const evidence = await gather(flags, door);
+  for (const { name, kind, state, note } of evidence.sources) {
+    const isWay = kind === 'rib' || kind === 'bgp' || kind === 'bmp';
+    if (state === 'partly' || (state === 'unseen' && isWay)) door.say(`not seen: ${name}: ${note}`);
+  }
+  const found = whatIf(evidence, action);
   if (found.kind === 'unknown') {
     throw new CadastreError('BAD_INPUT', `whatif ${action.kind}: could not tell: ${found.why}`);
   }

@@ -95,6 +95,10 @@ async function openStation({ host, port }: ListenPlan): Promise<Ear> {
   };
 }
 
+/** Towards an eBGP neighbour a router names itself as next hop (RFC 4271 §5.1.3). */
+const selfNote =
+  'every next hop is the router itself, so that nobody sees where it sends: peer with it by iBGP';
+
 async function openCollector({ host, port, localAsn = 0, peerAsn = 0 }: ListenPlan): Promise<Ear> {
   const complete = new Map<string, Set<Family>>();
   const collector = new Collector({
@@ -132,9 +136,11 @@ async function openCollector({ host, port, localAsn = 0, peerAsn = 0 }: ListenPl
             nextHop: nextHops[0] ?? '',
             isUsed: true,
           }));
-          return heardRouter('bgp', peer.name, routes, complete.get(peer.name) ?? new Set(), [
-            peer.name,
-          ]);
+          const families = complete.get(peer.name) ?? new Set<Family>();
+          const heard = heardRouter('bgp', peer.name, routes, families, [peer.name]);
+          return routes.length > 0 && routes.every(({ nextHop }) => nextHop === peer.name)
+            ? { ...heard, source: { ...heard.source, state: 'partly', note: selfNote } }
+            : heard;
         }),
     close: () => collector.close(),
   };

@@ -94,6 +94,18 @@ describe('whatif', () => {
   });
 });
 
+test('a router whose routes lead to no node is said to say little', async () => {
+  const { report } = await doctor(...clean, ...rib('tor1', 'frr-ipv4'));
+  const source = report.sources.find(({ name }) => name === 'tor1');
+  expect(source?.note).toBe('none of its routes leads to a node');
+});
+
+test('whatif says which way it could not see', async () => {
+  const { code, stderr } = await run(['whatif', 'add-nodes', '1', ...clean]);
+  expect(code).toBe(0);
+  expect(stderr).toContain('not seen: routers: no router was shown');
+});
+
 describe('forms', () => {
   test('several files of one router are one table', async () => {
     const { report } = await doctor(

@@ -23,7 +23,7 @@ import { apiVersion } from '../../model/keys.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { compareText } from '../pool-set.ts';
 import type { Evidence } from './evidence.ts';
-import { type DoctorFinding, type DoctorReport, doctorReasons } from './finding.ts';
+import { type DoctorFinding, type DoctorReport, doctorReasons, type Source } from './finding.ts';
 import { judgeAnnouncing } from './judge-announcing.ts';
 import { judgeKernel } from './judge-kernel.ts';
 import { judgeLand } from './judge-land.ts';
@@ -70,7 +70,7 @@ export function reportOf(surveyed: Survey, findings: DoctorFinding[]): DoctorRep
   return {
     apiVersion,
     kind: 'DoctorReport',
-    sources: [...surveyed.evidence.sources],
+    sources: surveyed.evidence.sources.map((source) => noted(surveyed, source)),
     checked: {
       nodes: surveyed.nodes.size,
       blocks: surveyed.blocks.length,
@@ -81,6 +81,14 @@ export function reportOf(surveyed: Survey, findings: DoctorFinding[]): DoctorRep
     },
     findings,
   };
+}
+
+/** A router that leads to no node was read well, and still says little; that is to be seen. */
+function noted(surveyed: Survey, source: Source): Source {
+  const view = surveyed.views.find(({ name, isRouter }) => isRouter && name === source.name);
+  if (view === undefined || view.via.size > 0 || view.pathCount === 0) return source;
+  const words = 'none of its routes leads to a node';
+  return { ...source, note: source.note === undefined ? words : `${source.note}; ${words}` };
 }
 
 /** By reason, then by place; the same finding is told once. */
