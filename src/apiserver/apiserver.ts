@@ -92,7 +92,7 @@ async function startLocked(
     waitsForDisk: options.waitsForDisk,
     compactAboveBytes: options.compactAboveBytes,
     historyLimit: options.historyLimit,
-    onFailure: (error) => log.error({ error: String(error) }, 'could not write a snapshot'),
+    onFailure: (error) => log.error({ error: String(error) }, 'could not write to disk'),
   });
   const serviceNetworks = options.serviceNetworks ?? ['10.96.0.0/16'];
   const registry = new Registry(
@@ -126,7 +126,7 @@ async function startLocked(
       token: identity.token,
       log,
       address: () => `${host}:${(server.address() as AddressInfo).port}`,
-      isReady: () => isReady,
+      isReady: () => isReady && !store.hasFailed,
       watches,
       onAnswer: options.onAnswer,
     }),

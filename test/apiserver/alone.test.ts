@@ -123,6 +123,21 @@ describe('what depends on an owner', () => {
     await gone(`${configMaps}/${name}`);
   });
 
+  test('is kept when the kind of its owner is not served here', async () => {
+    const owner = {
+      apiVersion: 'apps/v1',
+      kind: 'ReplicaSet',
+      metadata: { name: 'elsewhere', uid: 'elsewhere' },
+    };
+    const [kept, stray] = [unique('kept'), unique('stray')];
+    await call('POST', configMaps, configMap(kept, {}, ownedBy(owner)));
+    const nobody = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'nobody', uid: 'nobody' } };
+    await call('POST', configMaps, configMap(stray, {}, ownedBy(nobody)));
+    // What came later is cleaned up already: the first one was looked at.
+    await gone(`${configMaps}/${stray}`);
+    expect(await isThere(`${configMaps}/${kept}`)).toBe(true);
+  });
+
   test('goes after a restart too, if the owner went just before', async () => {
     const { parent, child } = await family();
     const deleted = call('DELETE', parent);

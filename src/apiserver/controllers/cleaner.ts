@@ -12,7 +12,7 @@ import type { Log } from '../../base/log.ts';
 import { type Api, collectionOf } from '../api.ts';
 import { cleanup } from '../custom/definition.ts';
 import type { Registrar } from '../custom/registrar.ts';
-import { copyOf, type Fields, type KubeObject } from '../object.ts';
+import { copyOf, type Fields, type KubeObject, type OwnerReference } from '../object.ts';
 import { collectionNameOf, type ResourceType } from '../resource.ts';
 import type { Change, Collection, Entry } from '../store/collection.ts';
 import { foreground, orphan, removeEntry } from '../verbs/delete.ts';
@@ -105,7 +105,14 @@ export class Cleaner {
   /** It names owners, and none of them lives. */
   #isAbandoned({ metadata }: KubeObject): boolean {
     const owners = metadata.ownerReferences ?? [];
-    return owners.length > 0 && !owners.some(({ uid }) => this.#owners.isAlive(uid));
+    return owners.length > 0 && owners.every((owner) => this.#isGone(owner));
+  }
+
+  /** Of a kind that is not served here nobody can say that it is gone. */
+  #isGone({ apiVersion, kind, uid }: OwnerReference): boolean {
+    return (
+      !this.#owners.isAlive(uid) && this.#api.registry.findKind(apiVersion, kind) !== undefined
+    );
   }
 
   /** The object is gone: what depended on it, and what waited for it. */
@@ -173,7 +180,7 @@ export class Cleaner {
       const reference = held.object.metadata.ownerReferences?.find((owner) => owner.uid === uid);
       const others =
         held.object.metadata.ownerReferences?.filter((owner) => owner.uid !== uid) ?? [];
-      if (others.some((owner) => this.#owners.isAlive(owner.uid))) continue;
+      if (others.some((owner) => !this.#isGone(owner))) continue;
       if (held.object.metadata.deletionTimestamp === undefined)
         this.#remove(dependent.collection, held);
       if (reference?.blockOwnerDeletion && dependent.collection.get(dependent.key))

@@ -188,7 +188,8 @@ test('nobody is told of a change before it is on disk', async () => {
 });
 
 test('a disk that refuses is told to every writer, and nothing is acknowledged after it', async () => {
-  const store = await Store.open({ dir });
+  const told: unknown[] = [];
+  const store = await Store.open({ dir, onFailure: (error) => told.push(error) });
   await put(store, 'a', 1).safe;
   await store.close();
   // The file is closed: the next write fails as a broken disk would make it fail.
@@ -196,6 +197,7 @@ test('a disk that refuses is told to every writer, and nothing is acknowledged a
   await expect(late).rejects.toThrow(/cannot write/);
   await expect(put(store, 'c', 1).safe).rejects.toThrow(/cannot write/);
   await expect(store.settled()).rejects.toThrow(/cannot write/);
+  expect([store.hasFailed, told.length]).toEqual([true, 1]);
   const again = await Store.open({ dir });
   expect(content(again)).toEqual(['a 1 @2']);
   await again.close();

@@ -36,13 +36,16 @@ export class Store {
   #safeVersion = 1;
   #lastWrite: Promise<void> = Promise.resolve();
   #snapshotVersion = 1;
+  #hasFailed = false;
+  readonly #onFailure: (error: unknown) => void;
 
-  private constructor(historyLimit: number) {
+  private constructor(historyLimit: number, onFailure: (error: unknown) => void) {
     this.#historyLimit = historyLimit;
+    this.#onFailure = onFailure;
   }
 
   static async open(options: StoreOptions): Promise<Store> {
-    const store = new Store(options.historyLimit ?? 2_000);
+    const store = new Store(options.historyLimit ?? 2_000, options.onFailure ?? (() => {}));
     store.#journal = await Journal.open(
       {
         dir: options.dir,
@@ -65,6 +68,11 @@ export class Store {
   /** The version of the last change, safe on disk or not. */
   get version(): number {
     return this.#version;
+  }
+
+  /** A change could not be written: neither reads nor writes are answered any more. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
   }
 
   /** The version of the last change that anybody may have heard of. */
@@ -147,8 +155,11 @@ export class Store {
       if (this.#journal.wantsSnapshot) void this.compact();
     });
     this.#lastWrite = safe;
-    // Whoever waits for it hears of a failure; nobody else needs to.
-    safe.catch(() => {});
+    safe.catch((error: unknown) => {
+      // What is in memory is ahead of what is kept: nothing is true any more until a restart.
+      if (!this.#hasFailed) this.#onFailure(error);
+      this.#hasFailed = true;
+    });
     return safe;
   }
 
