@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inside, ip, sweepNamespaces } from '../kernel/namespaces.ts';
 import { Cluster, shortLease } from '../world/cluster.ts';
 import { eventually } from '../world/eventually.ts';
-import { type HostName, hostNames, hosts, Site } from './site.ts';
+import { type HostName, hostNames, hosts, ipv6Hosts, Site } from './site.ts';
 
 let cluster: Cluster;
 let site: Site;
@@ -121,6 +121,27 @@ test('Geneve between all nodes: every pod reaches every other', async ({ skip })
   for (const to of ['ipv4', 'ipv6'] as const) {
     await site.ping(pods.a.namespace, pods.c[to]);
     await site.ping(pods.b.namespace, pods.a[to]);
+  }
+});
+
+test('nodes that speak IPv6 alone: direct where it can be, and a tunnel for both families', async () => {
+  await site.moveToIpv6();
+  await site.startAgents('--routing=vxlan-across-subnets');
+  const { pods, nodes } = site;
+  await eventually(async () => {
+    expect(await wayOf('a', pods.b.ipv6)).toContain(`via ${ipv6Hosts.b.address} dev eth0`);
+    expect(await wayOf('a', pods.b.ipv4)).toContain('dev cad_vxlan');
+    expect(await wayOf('c', pods.a.ipv6)).toContain('dev cad_vxlan');
+  });
+  const tunnel = await ip(`-n ${nodes.a.name} -d link show cad_vxlan`);
+  expect(tunnel).toContain(`local ${ipv6Hosts.a.address}`);
+  expect(tunnel).toContain('mtu 1430');
+  for (const from of hostNames) {
+    for (const to of hostNames) {
+      if (from === to) continue;
+      await site.ping(pods[from].namespace, pods[to].ipv4);
+      await site.ping(pods[from].namespace, pods[to].ipv6);
+    }
   }
 });
 

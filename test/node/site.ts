@@ -16,6 +16,12 @@ export const hosts = {
   b: { address: '10.4.94.21', gateway: '10.4.94.1', rack: '94' },
   c: { address: '10.4.83.7', gateway: '10.4.83.1', rack: '83' },
 } as const;
+/** The same place in IPv6. */
+export const ipv6Hosts = {
+  a: { address: 'fd04:94::32', gateway: 'fd04:94::1' },
+  b: { address: 'fd04:94::21', gateway: 'fd04:94::1' },
+  c: { address: 'fd04:83::7', gateway: 'fd04:83::1' },
+} as const;
 export type HostName = keyof typeof hosts;
 export const hostNames = Object.keys(hosts) as HostName[];
 
@@ -116,6 +122,22 @@ export class Site {
       }),
     );
     for (const name of hostNames) await this.agents[name].whenReason('AgentReady');
+  }
+
+  /** Every node is renumbered; from now on there is no IPv4 between them. */
+  async moveToIpv6(): Promise<void> {
+    await inside(this.router, 'sysctl -qw net.ipv6.conf.all.forwarding=1');
+    await ip(`-n ${this.router.name} addr add fd04:94::1/64 dev br94 nodad`);
+    await ip(`-n ${this.router.name} addr add fd04:83::1/64 dev to-c nodad`);
+    for (const name of hostNames) {
+      const { address, gateway } = ipv6Hosts[name];
+      const node = this.nodes[name].name;
+      await ip(`-n ${node} -4 addr flush dev eth0`);
+      await ip(`-n ${node} addr add ${address}/64 dev eth0 nodad`);
+      await ip(`-n ${node} -6 route add default via ${gateway}`);
+      const status = { addresses: [{ type: 'InternalIP', address }] };
+      await this.cluster.must('PATCH', `/api/v1/nodes/${name}/status`, { status });
+    }
   }
 
   agentOf(name: HostName, ...flags: string[]): ClusterAgent {
