@@ -110,7 +110,9 @@ test('what a stranger does to our routes is undone', async () => {
   await site.ping(site.pods.a.namespace, site.pods.b.ipv4);
 });
 
-test('Geneve between all nodes: every pod reaches every other', async ({ skip }) => {
+test('Geneve between all nodes, on a kernel that has it: every pod reaches every other', async ({
+  skip,
+}) => {
   skip(!(await hasGeneve()), 'this kernel has no Geneve');
   await site.startAgents('--routing=geneve');
   const { pods } = site;
