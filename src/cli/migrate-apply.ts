@@ -149,7 +149,7 @@ async function withHands(
   try {
     let routers: RouterWatch | undefined;
     if (flags.bmp !== undefined) {
-      const watching = await watchRouters(readListen(flags.bmp));
+      const watching = await watchRouters(readListen(flags.bmp, '--bmp'));
       closeRouters = watching.close;
       routers = watching.unseen;
     }

@@ -48,6 +48,9 @@ export interface ChroniclerPace {
 
 export const usualPace: ChroniclerPace = { settleMs: 3_000, latestMs: 120_000, everyMs: 100 };
 
+const lookAgainAfterMs = 30_000;
+const candidatesForMs = 5_000;
+
 type GivenBy = NonNullable<BlockFacts['givenBy']>;
 
 export class Chronicler {
@@ -61,6 +64,9 @@ export class Chronicler {
   readonly #reported = new Map<string, readonly string[]>();
   readonly #given = new Map<string, GivenBy>();
   #isLookedThrough = false;
+  #lookAgainMs = Number.NEGATIVE_INFINITY;
+  /** How full pools are is counted once for many volumes; nobody decides by it. */
+  #candidates: { untilMs: number; judge: ReturnType<typeof poolCandidates> } | undefined;
 
   constructor(options: ChroniclerOptions) {
     this.#o = options;
@@ -114,7 +120,8 @@ export class Chronicler {
     while (!signal.aborted) {
       await pause(this.#pace.everyMs, signal);
       if (signal.aborted || !this.#o.isLeading()) continue;
-      if (!this.#isLookedThrough && !this.#o.isBusy()) await this.#lookAtAll();
+      const mayLook = this.#o.clock.monotonicMs() >= this.#lookAgainMs && !this.#o.isBusy();
+      if (!this.#isLookedThrough && mayLook) await this.#lookAtAll();
       const due = this.#nextDue();
       if (due !== undefined) await this.#keep(due);
     }
@@ -140,6 +147,7 @@ export class Chronicler {
       for (const volume of missing) this.#mark(volume);
     } catch (error) {
       this.#isLookedThrough = false;
+      this.#lookAgainMs = this.#o.clock.monotonicMs() + lookAgainAfterMs;
       this.#o.log.warn({ error: describeError(error) }, 'could not read block history');
     }
   }
@@ -211,12 +219,15 @@ export class Chronicler {
   }
 
   #whyNow(): (block: Block | undefined) => string {
-    let candidatesFor: ReturnType<typeof poolCandidates> | undefined;
     return (block) => {
       const node = block === undefined ? undefined : this.#o.register.nodes.get(block.nodeName);
       if (block === undefined || node === undefined) return '';
-      candidatesFor ??= poolCandidates(this.#o.register);
-      return whyPool(candidatesFor(node), block.pool) || 'no pool selects it now';
+      const nowMs = this.#o.clock.monotonicMs();
+      if (this.#candidates === undefined || nowMs > this.#candidates.untilMs) {
+        const judge = poolCandidates(this.#o.register);
+        this.#candidates = { judge, untilMs: nowMs + candidatesForMs };
+      }
+      return whyPool(this.#candidates.judge(node), block.pool) || 'no pool selects it now';
     };
   }
 

@@ -72,6 +72,16 @@ test('the operator does all its work with the rights of deploy/operator.yaml', a
   await services.delete('web');
   await eventually(async () => expect(await services.register()).toEqual([]));
 
+  await eventually(async () => {
+    const histories = await cluster.list('/apis/cadastre.dev/v1alpha1/blockhistories');
+    expect(histories.length).toBeGreaterThan(0);
+  });
+  // Reads are not in the API server's log; the operator itself says what it may not do.
+  const words = operator
+    .logged(({ level }) => level === 'warn')
+    .map((line) => JSON.stringify(line));
+  expect(words.filter((line) => line.includes('403'))).toEqual([]);
+
   const refused = cluster.requests.ofOperators().filter(({ code }) => code === 403);
   expect(refused).toEqual([]);
   expect(cluster.requests.ofOperators().length).toBeGreaterThan(5);
