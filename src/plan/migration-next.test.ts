@@ -87,53 +87,65 @@ class Site {
     const { migration, node: there } = world;
     switch (action.do) {
       case 'cordon':
-        return this.#node({ isUnschedulable: true });
+        this.#node({ isUnschedulable: true });
+        return;
       case 'uncordon':
-        return this.#node({ isUnschedulable: false });
+        this.#node({ isUnschedulable: false });
+        return;
       case 'withdraw':
-        return this.#node({ isLeaving: true });
+        this.#node({ isLeaving: true });
+        return;
       case 'announce': {
         const { isLeaving: _, ...rest } = there!;
-        return this.#set({ node: rest });
+        this.#set({ node: rest });
+        return;
       }
       case 'evict':
-        return this.#set({
+        this.#set({
           pods: world.pods.map((pod) =>
             action.pods.some(({ uid }) => uid === pod.uid) ? { ...pod, isGoing: true } : pod,
           ),
         });
+        return;
       case 'mark released':
         // Nothing that pods use may be let go while pods use it, or routers send traffic there.
         expect(world.pods.filter((pod) => !pod.isOfDaemonSet)).toEqual([]);
         expect(world.report?.announced?.size ?? 0).toBe(0);
-        return this.#set({ migration: { ...migration, hasReleased: true } });
+        this.#set({ migration: { ...migration, hasReleased: true } });
+        return;
       case 'drain block':
         expect(migration.hasReleased).toBe(true);
-        return this.#set({
+        this.#set({
           blocks: world.blocks.map((one) =>
             one.name === action.block.name ? { ...one, phase: 'Draining' } : one,
           ),
         });
+        return;
       case 'delete node':
         expect(migration.hasReleased).toBe(true);
         expect(there?.uid).toBe(action.uid);
         expect(world.pods.filter((pod) => !pod.isOfDaemonSet)).toEqual([]);
-        return this.#set({ node: undefined, pods: [], report: undefined });
+        this.#set({ node: undefined, pods: [], report: undefined });
+        return;
       case 'create node':
         expect(there).toBeUndefined();
         this.#born += 1;
-        return this.#set({
+        this.#set({
           node: nodeOf(`u${this.#born}`, {
             isUnschedulable: true,
             podCidrs: action.withRecords ? [old] : [],
           }),
         });
+        return;
       case 'clear cilium':
-        return this.#set({ ciliumPodCidrs: [] });
+        this.#set({ ciliumPodCidrs: [] });
+        return;
       case 'restore cilium':
-        return this.#set({ ciliumPodCidrs: action.podCidrs });
+        this.#set({ ciliumPodCidrs: action.podCidrs });
+        return;
       case 'finish':
-        return this.#set({ migration: { ...migration, phase: action.phase } });
+        this.#set({ migration: { ...migration, phase: action.phase } });
+        return;
     }
   }
 
