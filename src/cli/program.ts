@@ -72,7 +72,7 @@ function makeProgram(door: Door): Command {
     .addHelpText(
       'after',
       `
-Everything but up, the operator, the agent, cni, drain and migrate apply or undo only looks, at a cluster or, with --from, at files.
+Everything but up, lab, the operator, the agent, cni, drain and migrate apply or undo only looks, at a cluster or, with --from, at files.
 Data goes to stdout and words to stderr. Exit codes: 0 fine, 1 failed, 2 wrong usage.`,
     )
     .exitOverride();
