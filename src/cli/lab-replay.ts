@@ -50,10 +50,13 @@ export async function runReplay(
     lab = isOurs ? await makeLab(world, story, name, flags) : Lab.open(world, name);
     if (isReachableFromOutside(lab.topology)) await reachEverybody(lab);
     if (isTable) door.write(`${story.name}: ${story.about}\n`);
+    let before: StepReport | undefined;
     const report = await replay(lab, story, {
       patienceMs: patience * 1000,
       onStep: (step, nodes) => {
-        if (isTable) door.write(stepText(step, nodes));
+        if (isTable) door.write(stepText(step, before, nodes));
+        else door.say(`${step.atSeconds.toFixed(1).padStart(6)} s  ${step.title}`);
+        before = step;
       },
     });
     await printAnswer(door, flags.output, {
@@ -62,6 +65,10 @@ export async function runReplay(
       table: (columns) => endText(report, columns),
     });
     if (!report.ok) door.exitCode = 1;
+    if (report.notRestored !== undefined && (!isOurs || flags.keep)) {
+      door.say(`the lab could not be brought back to where it was: ${report.notRestored}`);
+      door.say(`Take it down and make it anew: cadastre lab down ${name}`);
+    }
   } finally {
     await lab?.close();
     if (isOurs && !flags.keep && new LabFolder(world.root, name).exists) {
@@ -122,7 +129,11 @@ async function makeLab(
 }
 
 /** What happened, what every router held, which pings were lost. */
-function stepText(step: StepReport, nodes: Readonly<Record<string, string>>): string {
+function stepText(
+  step: StepReport,
+  before: StepReport | undefined,
+  nodes: Readonly<Record<string, string>>,
+): string {
   const to = (nextHop: string) => nodes[nextHop] ?? nextHop;
   const seconds = (value: number) => `${value.toFixed(1)} s`.padStart(8);
   const lines = [`${seconds(step.atSeconds)}  ${step.title}`];
@@ -134,7 +145,9 @@ function stepText(step: StepReport, nodes: Readonly<Record<string, string>>): st
   if (step.convergedSeconds !== undefined) {
     lines.push(`${indent}converged after ${step.convergedSeconds.toFixed(1)} s`);
   }
-  for (const [router, routes] of Object.entries(step.routers)) {
+  const isSame = JSON.stringify(step.routers) === JSON.stringify(before?.routers);
+  if (isSame) lines.push(`${indent}every router holds what it held before`);
+  for (const [router, routes] of isSame ? [] : Object.entries(step.routers)) {
     const held = routes.map(({ prefix, nextHop }) => `${prefix} ${to(nextHop)}`).join(', ');
     lines.push(`${indent}${router} holds ${held || 'nothing'}`);
   }

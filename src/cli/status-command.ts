@@ -14,7 +14,11 @@ export function registerStatus(program: Command, door: Door): void {
   program
     .command('status')
     .description("this node: its agent, blocks, routes and sessions (asks the agent's socket)")
-    .option('--socket <path>', "the agent's socket", agentSocketPath)
+    .option(
+      '--socket <path>',
+      "the agent's socket (also: CADASTRE_SOCKET)",
+      door.env.CADASTRE_SOCKET || agentSocketPath,
+    )
     .addOption(
       new Option('-o, --output <format>').choices(['table', 'json', 'yaml']).default('table'),
     )

@@ -239,7 +239,9 @@ export class Lab {
     return this.folder.file('nodes', node, 'agent.sock');
   }
 
+  /** One that runs already is left alone. */
   startAgent(node: string): void {
+    if (this.processes.isRunning(this.agentName(node))) return;
     const folder = this.folder.makeFolder('nodes', node);
     const { ipam, routing } = this.topology;
     this.processes.start(this.agentName(node), this.namespace(node), [

@@ -121,6 +121,14 @@ async function register(lab: Lab, { name, node, addresses }: LabPod): Promise<vo
   });
 }
 
+export async function ignoreExisting(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof ApiError && error.isAlreadyExists)) throw error;
+  }
+}
+
 export async function ignoreMissing(work: Promise<unknown>): Promise<void> {
   try {
     await work;

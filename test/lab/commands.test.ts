@@ -109,7 +109,8 @@ test('up, status, exec, pod and down, as one types them', async () => {
   expect((await lab(['pod', 'n1', 'web'])).stderr).toContain('there is a pod web already');
   expect((await lab(['pod', 'n9', 'web2'])).stderr).toContain('Its nodes are n1.');
   await mustLab(['pod', 'n1', 'web', '--delete']);
-  expect((await lab(['exec', 'n1', '--', 'cadastre', 'status'])).stdout).not.toContain('web');
+  const agent = await mustLab(['exec', 'n1', '--', 'cadastre', 'status', '-o', 'json']);
+  expect(JSON.parse(agent.stdout)).toMatchObject({ agent: { node: 'n1', ready: true } });
 
   // A story of another site is refused; nothing happens to the lab.
   const story = await lab(['replay', 'traceroute', '--name', name]);

@@ -1,4 +1,5 @@
 /** Tells a story on a lab: step by step, with what was expected and what was seen. */
+import { describeError } from '../../base/errors.ts';
 import type { Lab } from '../lab.ts';
 import type { HeldRoute } from '../routers/router.ts';
 import type { Software } from '../topology.ts';
@@ -44,6 +45,8 @@ export interface ReplayReport {
   readonly steps: readonly StepReport[];
   readonly pings: ReturnType<Stage['totals']>;
   readonly nodes: Readonly<Record<string, string>>;
+  /** Why the lab could not be brought back to where it was, if so. */
+  readonly notRestored?: string;
 }
 
 export interface ReplayOptions {
@@ -72,7 +75,12 @@ export async function replay(
     }
     const pings = stage.totals();
     const ok = steps.every(({ expectations }) => expectations.every((one) => one.ok));
-    await story.restore?.(stage);
+    let leftAs: string | undefined;
+    try {
+      await story.restore?.(stage);
+    } catch (error) {
+      leftAs = describeError(error);
+    }
     return {
       kind: 'LabReplay',
       name: story.name,
@@ -85,6 +93,7 @@ export async function replay(
       steps,
       pings,
       nodes,
+      ...(leftAs === undefined ? {} : { notRestored: leftAs }),
     };
   } finally {
     stage.close();
@@ -94,12 +103,17 @@ export async function replay(
 async function tellStep(stage: Stage, step: Step, startMs: number, patienceMs: number) {
   stage.beginStep();
   const atSeconds = round((performance.now() - startMs) / 1000);
-  await step.act(stage);
-  const actedMs = performance.now();
   const { until = [], after = [] } = step;
+  const broken: Verdict[] = [];
+  try {
+    await step.act(stage);
+  } catch (error) {
+    broken.push({ what: 'what the step does can be done', ok: false, why: describeError(error) });
+  }
+  const actedMs = performance.now();
   let seen = await stage.observe();
   const isSo = (observed: Observation) => until.every((one) => one.judge(observed) === undefined);
-  while (!isSo(seen) && performance.now() - actedMs < patienceMs) {
+  while (broken.length === 0 && !isSo(seen) && performance.now() - actedMs < patienceMs) {
     await new Promise((resolve) => setTimeout(resolve, 100));
     seen = await stage.observe();
   }
@@ -111,6 +125,7 @@ async function tellStep(stage: Stage, step: Step, startMs: number, patienceMs: n
     atSeconds,
     ...(until.length === 0 ? {} : { convergedSeconds }),
     expectations: [
+      ...broken,
       ...until.map((one) => verdict(one, seen)),
       ...after.map((one) => verdict(one, last)),
     ],

@@ -11,7 +11,7 @@ import type { LabPod } from '../folder.ts';
 import type { Lab } from '../lab.ts';
 import { becomeGateway, legName, nodeRoutes, routerLines } from '../layout.ts';
 import { endProcesses, ipBatch, runInside } from '../namespaces.ts';
-import { ignoreMissing } from '../pods.ts';
+import { ignoreExisting, ignoreMissing } from '../pods.ts';
 import { whenAgentReady } from '../up.ts';
 import type { Observation, ObservedBlock } from './observation.ts';
 import { PingStream } from './ping-stream.ts';
@@ -210,7 +210,7 @@ export class Stage {
   }
 
   async createNode(node: string): Promise<void> {
-    await this.client.create(nodes, nodeObject(this.lab.node(node)));
+    await ignoreExisting(this.client.create(nodes, nodeObject(this.lab.node(node))));
   }
 
   /** A Node without a machine: it only wants a block. */
@@ -336,7 +336,8 @@ export class Stage {
 
   async createPeers(): Promise<void> {
     for (const peer of this.lab.topology.peers) {
-      await this.client.create(bgpPeers, peerObject(this.lab.topology, peer));
+      const object = peerObject(this.lab.topology, peer);
+      await ignoreExisting(this.client.create(bgpPeers, object));
     }
   }
 

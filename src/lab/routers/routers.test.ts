@@ -87,3 +87,15 @@ test('what the topology says goes before what the command asks for', () => {
     'own',
   ]);
 });
+
+test('without FRR BIRD serves, and without either our own stands in, which is said', () => {
+  const only = (program: string) => (path: string) => path.endsWith(program);
+  const kinds = (isThere: (path: string) => boolean, asked?: 'frr') => {
+    const { chosen, missing } = chooseSoftware(topology, asked, isThere);
+    return [new Set(Object.values(chosen)), missing];
+  };
+  expect(kinds(() => true)).toEqual([new Set(['frr']), []]);
+  expect(kinds(only('bird'))).toEqual([new Set(['bird']), []]);
+  expect(kinds(only('node'))).toEqual([new Set(['own']), ['frr', 'bird']]);
+  expect(kinds(only('node'), 'frr')).toEqual([new Set(['own']), ['frr']]);
+});

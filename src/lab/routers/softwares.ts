@@ -18,7 +18,9 @@ export function softwareOf(software: Software | undefined): RouterSoftware | und
 export function chooseSoftware(
   topology: Topology,
   asked: Software | undefined,
+  isThere: (program: string) => boolean = existsSync,
 ): { chosen: Record<string, Software>; missing: Software[] } {
+  const isInstalled = (software: Software) => isThere(softwareOf(software)?.program ?? '');
   const missing = new Set<Software>();
   const chosen: Record<string, Software> = {};
   const preferred = asked ?? (isInstalled('frr') ? 'frr' : isInstalled('bird') ? 'bird' : 'own');
@@ -33,9 +35,4 @@ export function chooseSoftware(
     missing.add(wanted);
     return 'own';
   }
-}
-
-function isInstalled(software: Software): boolean {
-  const program = softwareOf(software)?.program;
-  return program !== undefined && existsSync(program);
 }
