@@ -4,13 +4,25 @@
  *
  *   npm run soak -- lab [ROUNDS]
  */
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
 import { shippedTopologies } from '../../src/lab/topologies.ts';
-import { closeLabs, labName, linksHere, mustLab, openLabs, tracesOf } from '../lab/lab-program.ts';
+import {
+  closeLabs,
+  lab,
+  labName,
+  labsFolder,
+  linksHere,
+  mustLab,
+  openLabs,
+  tracesOf,
+} from '../lab/lab-program.ts';
 
 const rounds = Number(process.argv[2] ?? 20);
 const began = performance.now();
 const links = await linksHere();
 let left = 0;
+let failed = 0;
 await openLabs();
 try {
   const topologies = shippedTopologies();
@@ -19,7 +31,14 @@ try {
     const apiServer = round % 2 === 1 || topology === 'dual-stack' ? 'real' : 'embedded';
     const name = labName(`r${round}`);
     const start = performance.now();
-    await mustLab(['up', topology, '--name', name, '--api-server', apiServer]);
+    const up = await lab(['up', topology, '--name', name, '--api-server', apiServer]);
+    if (up.code !== 0) {
+      failed++;
+      // What there is to see is gone with the lab.
+      const { stdout } = await lab(['status', name]);
+      console.log(`${round}/${rounds} ${topology} did not come up:\n${up.stderr}${stdout}`);
+      cpSync(join(labsFolder, name, 'logs'), join('artefacts/soak-lab', name), { recursive: true });
+    }
     const upSeconds = (performance.now() - start) / 1000;
     await mustLab(['down', name]);
     const traces = [
@@ -35,6 +54,6 @@ try {
   await closeLabs();
 }
 console.log(
-  `${rounds} labs in ${((performance.now() - began) / 1000).toFixed(0)} s, ${left} traces`,
+  `${rounds} labs in ${((performance.now() - began) / 1000).toFixed(0)} s, ${failed} did not come up, ${left} traces`,
 );
-process.exitCode = left === 0 ? 0 : 1;
+process.exitCode = left + failed === 0 ? 0 : 1;

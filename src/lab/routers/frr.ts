@@ -1,5 +1,11 @@
 import { join } from 'node:path';
-import { type HeldRoute, holdSeconds, type RouterPlan, type RouterSoftware } from './router.ts';
+import {
+  type HeldRoute,
+  holdSeconds,
+  type Neighbour,
+  type RouterPlan,
+  type RouterSoftware,
+} from './router.ts';
 
 /** FRR: zebra keeps the kernel's routes, bgpd tells it which. */
 export const frr: RouterSoftware = {
@@ -30,52 +36,66 @@ export const frr: RouterSoftware = {
   readTable,
 };
 
+/**
+ * bgpd starts a neighbour with the first line that names it, before it has read
+ * the next: one without `ebgp-multihop` yet is taken for a connected one for ever.
+ * So everything is said of groups, and neighbours join them last.
+ */
 function bgpdConfig({ router, asn, neighbours, families, subnets, med }: RouterPlan): string {
+  const groups = new Map<string, { asn: number; kind: Neighbour['kind'] }>();
+  const groupOf = ({ kind, asn: remote }: Neighbour) => `${kind}s-${remote}`;
+  for (const one of neighbours) groups.set(groupOf(one), one);
   const lines = [
     'log stdout informational',
+    'route-map NOTHING deny 10',
+    'exit',
+    // What another router said is not passed on: it says so itself to everybody.
+    'route-map NO-TRANSIT permit 10',
+    ' set community no-advertise additive',
+    'exit',
+    'route-map TO-ROUTER permit 10',
+    ` set metric ${med}`,
+    'exit',
     `router bgp ${asn}`,
     ` bgp router-id ${router.address}`,
     ' no bgp ebgp-requires-policy',
     ' no bgp network import-check',
     ' no bgp default ipv4-unicast',
   ];
-  for (const { name, address, asn: remote, kind } of neighbours) {
+  for (const [group, { asn: remote, kind }] of groups) {
     lines.push(
-      ` neighbor ${address} remote-as ${remote}`,
-      ` neighbor ${address} description ${name}`,
-      ` neighbor ${address} update-source ${router.address}`,
-      ` neighbor ${address} timers ${Math.floor(holdSeconds / 3)} ${holdSeconds}`,
-      ` neighbor ${address} timers connect 1`,
-      ` neighbor ${address} advertisement-interval 0`,
-      ...(remote === asn ? [] : [` neighbor ${address} ebgp-multihop 4`]),
-      ...(kind === 'node' ? [` neighbor ${address} passive`] : []),
+      ` neighbor ${group} peer-group`,
+      ` neighbor ${group} remote-as ${remote}`,
+      ` neighbor ${group} update-source ${router.address}`,
+      ` neighbor ${group} timers ${Math.floor(holdSeconds / 3)} ${holdSeconds}`,
+      ` neighbor ${group} timers connect 1`,
+      ` neighbor ${group} advertisement-interval 0`,
+      ...(remote === asn ? [] : [` neighbor ${group} ebgp-multihop 4`]),
+      ...(kind === 'node' ? [` neighbor ${group} passive`] : []),
     );
   }
   for (const family of families) {
     lines.push(` address-family ${family} unicast`, '  maximum-paths 1');
     for (const cidr of subnets[family]) lines.push(`  network ${cidr}`);
-    for (const { address, kind } of neighbours) {
+    for (const [group, { kind }] of groups) {
       // Sessions between routers are IPv4, and have no IPv6 next hop to offer.
       if (kind === 'router' && family === 'ipv6') continue;
-      lines.push(
-        `  neighbor ${address} activate`,
-        kind === 'node'
-          ? `  neighbor ${address} route-map NOTHING out`
-          : `  neighbor ${address} next-hop-self`,
-        ...(kind === 'router'
-          ? [
-              `  neighbor ${address} route-map NO-TRANSIT in`,
-              `  neighbor ${address} route-map TO-ROUTER out`,
-            ]
-          : []),
-      );
+      lines.push(`  neighbor ${group} activate`);
+      if (kind === 'node') lines.push(`  neighbor ${group} route-map NOTHING out`);
+      else {
+        lines.push(
+          `  neighbor ${group} next-hop-self`,
+          `  neighbor ${group} route-map NO-TRANSIT in`,
+          `  neighbor ${group} route-map TO-ROUTER out`,
+        );
+      }
     }
     lines.push(' exit-address-family');
   }
-  lines.push('exit', 'route-map NOTHING deny 10', 'exit');
-  // What another router said is not passed on: it says so itself to everybody.
-  lines.push('route-map NO-TRANSIT permit 10', ' set community no-advertise additive', 'exit');
-  lines.push('route-map TO-ROUTER permit 10', ` set metric ${med}`);
+  for (const one of neighbours) {
+    lines.push(` neighbor ${one.address} peer-group ${groupOf(one)}`);
+    lines.push(` neighbor ${one.address} description ${one.name}`);
+  }
   return `${lines.join('\n')}\n`;
 }
 

@@ -25,12 +25,21 @@ test('a router speaks with its own nodes and with the routers of other racks', (
 
 test('nodes are listened to and told nothing; iBGP needs no multihop', () => {
   const text = frr.files(planOf('r250'), '/x')['bgpd.conf']!;
-  expect(text).toContain('  neighbor 10.4.83.7 route-map NOTHING out\n');
-  expect(text).not.toContain('neighbor 10.4.83.7 ebgp-multihop');
-  expect(text).toContain(' neighbor 10.4.36.238 ebgp-multihop 4\n');
+  expect(text).toContain('  neighbor nodes-64512 route-map NOTHING out\n');
+  expect(text).not.toContain('neighbor nodes-64512 ebgp-multihop');
+  expect(text).toContain(' neighbor routers-64524 ebgp-multihop 4\n');
   const config = bird.files(planOf('r238'), '/x')['bird.conf']!;
   expect(config).toContain('ipv4 { import all; export none; };');
   expect(config).toContain('neighbor 10.4.94.32 as 64513;');
+});
+
+test('FRR is told all about a neighbour before it hears its address', () => {
+  const lines = frr.files(planOf('r238'), '/x')['bgpd.conf']!.split('\n');
+  const first = lines.findIndex((line) => line.includes('neighbor 10.4.36.250'));
+  expect(lines[first]).toBe(' neighbor 10.4.36.250 peer-group routers-64512');
+  const said = lines.findLastIndex((line) => line.includes(' neighbor routers-64512 '));
+  expect(said).toBeLessThan(first);
+  expect(lines.findLastIndex((line) => line.startsWith('route-map'))).toBeLessThan(first);
 });
 
 test('the best path of every prefix is read from what FRR prints', () => {
