@@ -37,9 +37,8 @@ export const frr: RouterSoftware = {
 };
 
 /**
- * bgpd starts a neighbour with the first line that names it, before it has read
- * the next: one without `ebgp-multihop` yet is taken for a connected one for ever.
- * So everything is said of groups, and neighbours join them last.
+ * Everything is said of groups, and neighbours join them last: bgpd starts a
+ * neighbour with the first line that names it.
  */
 function bgpdConfig({ router, asn, neighbours, families, subnets, med }: RouterPlan): string {
   const groups = new Map<string, { asn: number; kind: Neighbour['kind'] }>();
@@ -61,6 +60,10 @@ function bgpdConfig({ router, asn, neighbours, families, subnets, med }: RouterP
     ' no bgp ebgp-requires-policy',
     ' no bgp network import-check',
     ' no bgp default ipv4-unicast',
+    // Now and then FRR 8.4 looks up the address of a peer whose connection comes in before it
+    // knows of its multihop, and then holds it to be unreachable unless connected, for ever
+    // (`show bgp nexthop`: must be Connected).
+    ' bgp disable-ebgp-connected-route-check',
   ];
   for (const [group, { asn: remote, kind }] of groups) {
     lines.push(

@@ -39,6 +39,7 @@ test('FRR is told all about a neighbour before it hears its address', () => {
   expect(lines[first]).toBe(' neighbor 10.4.36.250 peer-group routers-64512');
   const said = lines.findLastIndex((line) => line.includes(' neighbor routers-64512 '));
   expect(said).toBeLessThan(first);
+  expect(lines.indexOf(' bgp disable-ebgp-connected-route-check')).toBeLessThan(first);
   expect(lines.findLastIndex((line) => line.startsWith('route-map'))).toBeLessThan(first);
 });
 
