@@ -1,5 +1,5 @@
 /** CEL rules: refused at registration if they cannot work, judged at every write. */
-import { isFields, type KubeObject } from '../object.ts';
+import { isEqual, isFields, type KubeObject } from '../object.ts';
 import { fieldSchema, type Resolve, type Rule, type Schema } from '../schema/schema.ts';
 import { listKey } from '../schema/validate.ts';
 import { type Fault, faults } from '../status.ts';
@@ -79,7 +79,12 @@ function judge(
   if (rules.length > 0) {
     const self = celValue(value, here, resolve);
     const oldSelf = old === undefined ? undefined : celValue(old, here, resolve);
-    for (const rule of rules) found.push(...judgeRule(rule, value, self, oldSelf, path));
+    // What was there before and stays is held only to rules about changes.
+    const isKept = old !== undefined && isEqual(value, old);
+    for (const rule of rules) {
+      const isSpared = isKept && !(compile(rule.rule) as Expression).isTransition;
+      if (!isSpared) found.push(...judgeRule(rule, value, self, oldSelf, path));
+    }
   }
   if (Array.isArray(value)) {
     if (here.items === undefined) return found;

@@ -3,6 +3,7 @@ import { judgeByRules } from '../custom/rules.ts';
 import { metaFaults, subdomainFaults } from '../names.ts';
 import type { KubeObject } from '../object.ts';
 import type { ResourceType } from '../resource.ts';
+import { withoutOldFaults } from '../schema/ratchet.ts';
 import { validate } from '../schema/validate.ts';
 import { type Fault, faults, invalid } from '../status.ts';
 
@@ -27,11 +28,13 @@ export function mustBeValid(
   object: KubeObject,
   old: KubeObject | undefined,
 ): void {
+  // Built-in kinds do not change under their objects.
+  const held = (of: Fault[]) => (type.isCustom ? withoutOldFaults(of, object, old) : of);
   const found = [
     ...nameFaults(type, object),
     ...metaFaults(object.metadata),
     ...finalizerFaults(object, old),
-    ...validate(object, type.schema, type.resolve),
+    ...held(validate(object, type.schema, type.resolve)),
   ];
   const isBlocked = found.some(({ reason }) => blocking.includes(reason));
   // A kind's own rules may rely on the schema having held.

@@ -354,6 +354,50 @@ export const customCases: Cases = {
     await server.call('DELETE', `${crds}/${plural}.ex.dev`);
   },
 
+  'a stricter schema spares what is there and stays as it is': async (server) => {
+    const plural = `${unique('strict').replaceAll('-', '')}s`;
+    const kind = `S${plural.slice(1, -1)}`;
+    const schema = (limit: number, rules: object[]) => ({
+      schema: {
+        openAPIV3Schema: {
+          type: 'object',
+          properties: {
+            spec: {
+              type: 'object',
+              properties: {
+                n: { type: 'integer', maximum: limit, 'x-kubernetes-validations': rules },
+                other: { type: 'string' },
+              },
+            },
+          },
+        },
+      },
+    });
+    await server.call('POST', crds, openCrd(plural, kind, schema(9, [])));
+    const path = `/apis/ex.dev/v1/${plural}`;
+    await served(server, path);
+    const object = (n: number) => ({
+      apiVersion: 'ex.dev/v1',
+      kind,
+      metadata: { name: unique('x') },
+      spec: { n },
+    });
+    const { body } = await server.call('POST', path, object(9));
+    const rules = [{ rule: 'self < 5', message: 'below five' }];
+    const stricter = { spec: { versions: openCrd(plural, kind, schema(5, rules)).spec.versions } };
+    await server.call('PATCH', `${crds}/${plural}.ex.dev`, stricter);
+    await expect
+      .poll(async () => (await server.call('POST', path, object(9))).status, { timeout: 30_000 })
+      .toBe(422);
+    const change = (patch: object) => server.call('PATCH', `${path}/${body.metadata.name}`, patch);
+    expect((await change({ metadata: { labels: { a: 'b' } } })).status).toBe(200);
+    expect((await change({ spec: { other: 'x' } })).status).toBe(200);
+    expect((await change({ spec: { n: 8 } })).status).toBe(422);
+    expect((await change({ spec: { n: 4 } })).status).toBe(200);
+    expect((await change({ spec: { n: 9 } })).status).toBe(422);
+    await server.call('DELETE', `${crds}/${plural}.ex.dev`);
+  },
+
   'two versions of one resource show the same objects': async (server) => {
     const plural = `${unique('two').replaceAll('-', '')}s`;
     const kind = `T${plural.slice(1, -1)}`;
