@@ -55,6 +55,10 @@ test('the operator does all its work with the rights of deploy/operator.yaml', a
     expect((await cluster.events()).length).toBeGreaterThan(0);
     expect((await cluster.pool('p')).status?.assigned).toBe(1);
   });
+  await eventually(async () => {
+    const histories = await cluster.list('/apis/cadastre.dev/v1alpha1/blockhistories');
+    expect(histories.length).toBeGreaterThan(0);
+  });
   await cluster.must('DELETE', '/apis/cilium.io/v2/ciliumnodes/served');
   await cluster.deleteNode('served');
   await eventually(async () => expect(await cluster.blocks()).toEqual([]));
@@ -72,10 +76,6 @@ test('the operator does all its work with the rights of deploy/operator.yaml', a
   await services.delete('web');
   await eventually(async () => expect(await services.register()).toEqual([]));
 
-  await eventually(async () => {
-    const histories = await cluster.list('/apis/cadastre.dev/v1alpha1/blockhistories');
-    expect(histories.length).toBeGreaterThan(0);
-  });
   // Reads are not in the API server's log; the operator itself says what it may not do.
   const words = operator
     .logged(({ level }) => level === 'warn')
