@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { CadastreError, describeError } from '../base/errors.ts';
 import { anyFamily, readRib } from '../doctor/rib/read-rib.ts';
-import type { RibDump } from '../doctor/rib/rib-dump.ts';
+import { type RibDump, Spelling } from '../doctor/rib/rib-dump.ts';
 import type { Family } from '../net/family.ts';
 import { families } from '../net/family.ts';
 import type { RouterTable } from '../plan/doctor/evidence.ts';
@@ -33,8 +33,9 @@ export interface SeenRouter {
 /** Several files of one router (one a family, say) are one table. */
 export async function readRibs(flags: readonly RibFlag[], door: Door): Promise<SeenRouter[]> {
   const byRouter = new Map<string, Array<{ dump: RibDump; ageSeconds: number }>>();
+  const spelling = new Spelling();
   for (const { router, path } of flags) {
-    const read = await readDump(router, path, door);
+    const read = await readDump(router, path, spelling, door);
     const known = byRouter.get(router);
     if (known === undefined) byRouter.set(router, [read]);
     else known.push(read);
@@ -42,7 +43,7 @@ export async function readRibs(flags: readonly RibFlag[], door: Door): Promise<S
   return [...byRouter].map(([router, dumps]) => merge(router, dumps));
 }
 
-async function readDump(router: string, path: string, door: Door) {
+async function readDump(router: string, path: string, spelling: Spelling, door: Door) {
   const flag = `--rib ${router}=${path}`;
   let text: string;
   let atMs = door.clock.wallMs();
@@ -54,7 +55,7 @@ async function readDump(router: string, path: string, door: Door) {
     const why = isMissing ? 'no such file' : describeError(error);
     throw new CadastreError('BAD_INPUT', `${flag}: ${why}`, { cause: error });
   }
-  const read = readRib(text);
+  const read = readRib(text, spelling);
   if (read.kind === 'refused') throw new CadastreError('BAD_INPUT', `${flag}: ${read.problem}`);
   const ageSeconds = Math.max(0, Math.round((door.clock.wallMs() - atMs) / 1000));
   return { dump: read.rib, ageSeconds };

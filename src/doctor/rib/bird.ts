@@ -1,4 +1,4 @@
-import { type ReadRib, RouteCollector, refusedRib } from './rib-dump.ts';
+import { type ReadRib, RouteCollector, refusedRib, type Spelling } from './rib-dump.ts';
 
 /**
  * BIRD's `show route [all|primary]`, which is text only. BIRD 2 puts the head of
@@ -34,8 +34,8 @@ interface BirdPath {
   attribute: string | undefined;
 }
 
-export function readBird(text: string): ReadRib {
-  const collector = new RouteCollector();
+export function readBird(text: string, spelling: Spelling): ReadRib {
+  const collector = new RouteCollector(spelling);
   let path: BirdPath | undefined;
   let prefix = '';
   const flush = (): string | undefined => {

@@ -1,5 +1,12 @@
 import type { Family } from '../../net/family.ts';
-import { isMap, type ReadRib, RouteCollector, refusedRib, textOf } from './rib-dump.ts';
+import {
+  isMap,
+  type ReadRib,
+  RouteCollector,
+  refusedRib,
+  type Spelling,
+  textOf,
+} from './rib-dump.ts';
 
 /**
  * FRR's `show bgp [vrf all] [ipv4|ipv6] unicast json [detail]`. One table, or
@@ -31,8 +38,8 @@ function isTable(
   return isMap(value.routes) && ('vrfId' in value || 'routerId' in value || 'localAS' in value);
 }
 
-export function readFrr(value: Record<string, unknown>): ReadRib {
-  const collector = new RouteCollector();
+export function readFrr(value: Record<string, unknown>, spelling: Spelling): ReadRib {
+  const collector = new RouteCollector(spelling);
   const addresses = new Set<string>();
   const asked = new Set<Family>();
   for (const { name, table, routes } of tablesOf(value)) {

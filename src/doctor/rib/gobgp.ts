@@ -1,5 +1,11 @@
-import { parsePrefix } from '../../net/prefix.ts';
-import { isMap, type ReadRib, RouteCollector, refusedRib, textOf } from './rib-dump.ts';
+import {
+  isMap,
+  type ReadRib,
+  RouteCollector,
+  refusedRib,
+  type Spelling,
+  textOf,
+} from './rib-dump.ts';
 
 /**
  * GoBGP's `gobgp global rib -j`, and `neighbor X adj-in -j`: an object by prefix,
@@ -13,8 +19,8 @@ export function looksLikeGobgp(value: Record<string, unknown>): boolean {
   return Array.isArray(paths) && paths.some((path) => isMap(path) && isMap(path.nlri));
 }
 
-export function readGobgp(value: Record<string, unknown>): ReadRib {
-  const collector = new RouteCollector();
+export function readGobgp(value: Record<string, unknown>, spelling: Spelling): ReadRib {
+  const collector = new RouteCollector(spelling);
   const entries = Object.entries(value);
   const marksBest = entries.some(
     ([, paths]) => Array.isArray(paths) && paths.some((path) => isMap(path) && path.best === true),
@@ -24,10 +30,6 @@ export function readGobgp(value: Record<string, unknown>): ReadRib {
     for (const path of paths) {
       if (!isMap(path)) return refusedRib(`${key} has a path that is none`);
       const prefix = isMap(path.nlri) ? textOf(path.nlri.prefix) || key : key;
-      if (parsePrefix(prefix) === undefined) {
-        collector.skipped++;
-        continue;
-      }
       const from = textOf(path['source-id']) || textOf(path['neighbor-ip']);
       collector.add(
         prefix,

@@ -1,4 +1,11 @@
-import { isMap, type ReadRib, RouteCollector, refusedRib, textOf } from './rib-dump.ts';
+import {
+  isMap,
+  type ReadRib,
+  RouteCollector,
+  refusedRib,
+  type Spelling,
+  textOf,
+} from './rib-dump.ts';
 
 /**
  * OpenBGPD's `bgpctl -j show rib [detail|best|…]`: a list of paths of both
@@ -9,8 +16,8 @@ export function looksLikeOpenbgpd(value: Record<string, unknown>): boolean {
   return Array.isArray(value.rib);
 }
 
-export function readOpenbgpd(value: Record<string, unknown>): ReadRib {
-  const collector = new RouteCollector();
+export function readOpenbgpd(value: Record<string, unknown>, spelling: Spelling): ReadRib {
+  const collector = new RouteCollector(spelling);
   for (const path of value.rib as unknown[]) {
     if (!isMap(path)) return refusedRib('an entry of "rib" is no path');
     const { best, valid, neighbor } = path;

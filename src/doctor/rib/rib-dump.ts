@@ -1,6 +1,6 @@
 import { parseAddress } from '../../net/address.ts';
 import { type Family, families } from '../../net/family.ts';
-import { parsePrefix } from '../../net/prefix.ts';
+import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import type { HeldRoute } from '../../plan/doctor/evidence.ts';
 
 /**
@@ -25,28 +25,24 @@ export type ReadRib = { kind: 'rib'; rib: RibDump } | { kind: 'refused'; problem
 
 export const refusedRib = (problem: string): ReadRib => ({ kind: 'refused', problem });
 
-/** Collects routes; next hops repeat by the thousand, so each is understood once. */
-export class RouteCollector {
-  readonly routes: HeldRoute[] = [];
-  readonly families = new Set<Family>();
-  skipped = 0;
+/**
+ * Prefixes and addresses as they are understood, each once: next hops repeat by
+ * the thousand, and four routers hold the same blocks.
+ */
+export class Spelling {
+  readonly #prefixes = new Map<string, Prefix | undefined>();
   readonly #addresses = new Map<string, string>();
 
-  /** False if that is no prefix. */
-  add(prefixText: string, nextHop: string, isUsed: boolean, from?: string): boolean {
-    const prefix = parsePrefix(prefixText);
-    if (prefix === undefined) {
-      this.skipped++;
-      return false;
-    }
-    this.families.add(prefix.family);
-    const teller = from === undefined ? {} : { from: this.canonical(from) };
-    this.routes.push({ prefix, nextHop: this.canonical(nextHop), isUsed, ...teller });
-    return true;
+  prefix(text: string): Prefix | undefined {
+    const known = this.#prefixes.get(text);
+    if (known !== undefined || this.#prefixes.has(text)) return known;
+    const prefix = parsePrefix(text);
+    this.#prefixes.set(text, prefix);
+    return prefix;
   }
 
   /** 0.0.0.0 and :: are how routers write "myself". */
-  canonical(text: string): string {
+  address(text: string): string {
     const known = this.#addresses.get(text);
     if (known !== undefined) return known;
     const zone = text.indexOf('%');
@@ -55,6 +51,33 @@ export class RouteCollector {
     const canonical = address === '0.0.0.0' || address === '::' ? '' : address;
     this.#addresses.set(text, canonical);
     return canonical;
+  }
+}
+
+export class RouteCollector {
+  readonly routes: HeldRoute[] = [];
+  readonly families = new Set<Family>();
+  skipped = 0;
+  readonly #spelling: Spelling;
+
+  constructor(spelling: Spelling) {
+    this.#spelling = spelling;
+  }
+
+  /** What is no prefix is passed over, and counted. */
+  add(prefixText: string, hop: string, isUsed: boolean, from?: string): void {
+    const prefix = this.#spelling.prefix(prefixText);
+    if (prefix === undefined) {
+      this.skipped++;
+      return;
+    }
+    this.families.add(prefix.family);
+    const nextHop = this.#spelling.address(hop);
+    this.routes.push(
+      from === undefined
+        ? { prefix, nextHop, isUsed }
+        : { prefix, nextHop, isUsed, from: this.#spelling.address(from) },
+    );
   }
 
   dump(
