@@ -40,7 +40,7 @@ const jobs: Job[] = [
   },
   {
     name: 'both',
-    up: ['dual-stack', '--routers', 'frr', '--operators', '1'],
+    up: ['dual-stack', '--routers', 'frr', '--api-server', 'embedded', '--operators', '1'],
     stories: [],
   },
   {

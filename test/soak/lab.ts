@@ -28,7 +28,7 @@ try {
   const topologies = shippedTopologies();
   for (let round = 1; round <= rounds; round++) {
     const topology = topologies[(round - 1) % topologies.length]!;
-    const apiServer = round % 2 === 1 || topology === 'dual-stack' ? 'real' : 'embedded';
+    const apiServer = round % 2 === 1 ? 'real' : 'embedded';
     const name = labName(`r${round}`);
     const start = performance.now();
     const up = await lab(['up', topology, '--name', name, '--api-server', apiServer]);

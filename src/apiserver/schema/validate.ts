@@ -121,6 +121,9 @@ function listFaults(value: unknown[], here: Schema, resolve: Resolve, path: stri
 function duplicates(value: unknown[], here: Schema, resolve: Resolve, path: string): Fault[] {
   const type = here['x-kubernetes-list-type'];
   if (type !== 'set' && type !== 'map') return [];
+  // A built-in list (only those have merge keys) is not held to its type: a node of both
+  // families has two addresses of type InternalIP.
+  if (here['x-kubernetes-patch-merge-key'] !== undefined) return [];
   const seen = new Set<string>();
   const found: Fault[] = [];
   for (const [at, each] of value.entries()) {

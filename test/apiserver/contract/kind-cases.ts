@@ -30,6 +30,22 @@ const service = (spec: object) => ({
 });
 
 export const kindCases: Cases = {
+  'a Node of both families has two addresses of one type': async ({ call }) => {
+    const name = unique('node');
+    const addresses = [
+      { type: 'InternalIP', address: '10.4.94.11' },
+      { type: 'InternalIP', address: 'fd00:94::11' },
+    ];
+    const made = await call('POST', nodes, { ...node(name), status: { addresses } });
+    expect(made.status).toBe(201);
+    const { body } = await call('GET', `${nodes}/${name}`);
+    expect(body.status.addresses).toEqual(addresses);
+    const patched = await call('PATCH', `${nodes}/${name}/status`, {
+      status: { addresses: addresses.toReversed() },
+    });
+    expect(patched.body.status.addresses).toEqual(addresses.toReversed());
+  },
+
   "a Node's pod networks: a change, or taking them away, is refused": async (server) => {
     const patch = await onNode(server);
     expect(await patch(first)).toMatchObject({ status: 200, ...first });
