@@ -4,7 +4,7 @@
  * commands, and then FRR again over BMP. The findings are those of the files.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -20,11 +20,24 @@ import { cadastreProgram } from '../world/operator-process.ts';
 import { runDoctorIn } from './doctor-inside.ts';
 import { countsOf } from './told.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'cad-doctor-labs-'));
+const rootPrefix = 'cad-doctor-labs-';
+const root = join(tmpdir(), `${rootPrefix}${process.pid}`);
 const name = `d${process.pid}`;
 let lab: Lab | undefined;
 
+/** What a run that died left behind. */
+async function sweep(): Promise<void> {
+  for (const entry of readdirSync(tmpdir()).filter((one) => one.startsWith(rootPrefix))) {
+    const pid = entry.slice(rootPrefix.length);
+    if (existsSync(`/proc/${pid}`)) continue;
+    await takeDown(join(tmpdir(), entry), `d${pid}`).catch(() => undefined);
+    rmSync(join(tmpdir(), entry), { recursive: true, force: true });
+  }
+}
+
 beforeAll(async () => {
+  await sweep();
+  mkdirSync(root, { recursive: true });
   chmodSync(root, 0o755);
   const { text } = loadTopology('incident');
   const mixed = text
