@@ -4,11 +4,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { agedFixtures, countsOf, doctor } from './told.ts';
 
 const fixtures = agedFixtures();
+afterAll(() => fixtures.remove());
 const system = '/api/v1/namespaces/kube-system';
 let answers: Record<string, object | 403>;
 let asked: string[];
