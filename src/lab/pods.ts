@@ -37,7 +37,10 @@ export async function addPod(lab: Lab, node: string, name: string): Promise<LabP
     const { ips = [] } = await callPlugin(lab, node, name, 'ADD');
     const addresses = ips.map(({ address }) => address.split('/')[0]!);
     const pod: LabPod = { name, node, namespace, addresses };
-    lab.folder.change((manifest) => ({ ...manifest, pods: [...manifest.pods, pod] }));
+    lab.folder.change((manifest) => ({
+      ...manifest,
+      pods: [...manifest.pods, pod].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    }));
     await register(lab, pod);
     return pod;
   } catch (error) {
