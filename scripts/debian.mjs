@@ -24,6 +24,7 @@ const provenBy = {
   'containernetworking-plugins': 'ptp',
   iptables: 'iptables',
   'musl-tools': 'musl-gcc',
+  chromium: 'chromium',
   containerd: 'ctr',
   'busybox-static': 'busybox',
 };

@@ -84,6 +84,20 @@ export const suites = [
     },
   },
   {
+    name: 'up',
+    what: 'cadastre up as a person starts it: kubectl, restarts, kill -9',
+    include: ['test/up/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { kube: true },
+  },
+  {
+    name: 'console',
+    what: 'the console in a real Chromium: every view, the try-it story, axe',
+    include: ['test/console/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { kube: true, debian: ['chromium'] },
+  },
+  {
     name: 'interop',
     what: 'sessions with real routers',
     include: ['test/interop/**/*.test.ts'],

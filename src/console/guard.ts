@@ -18,7 +18,9 @@ export const cookieName = 'cadastre-console';
 const openPaths = new Set(['/livez', '/readyz']);
 
 export function isLoopbackHost(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\./.test(host);
+  return (
+    host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+  );
 }
 
 export function consoleGuard({ isLoopback, token }: GuardOptions): HttpGuard {

@@ -16,25 +16,34 @@ import type { ConsoleState } from './state.ts';
 const kept = 1_000;
 /** Forgotten in batches: sorting all for each one would be a waste. */
 const slack = 100;
+const settleMs = 15_000;
 
 export class TimeLine {
   readonly #state: ConsoleState;
   readonly #clock: Clock;
   readonly #hasHistory: () => boolean;
   readonly #times = new Map<string, number>();
+  /** Entries of the history that were taken over. */
+  readonly #known = new Set<string>();
+  readonly #startedMs: number;
   #serial = 0;
 
   constructor(options: { state: ConsoleState; clock: Clock; hasHistory: () => boolean }) {
     this.#state = options.state;
     this.#clock = options.clock;
     this.#hasHistory = options.hasHistory;
+    this.#startedMs = options.clock.monotonicMs();
   }
 
   history({ cidr, entries }: BlockLog): void {
     for (const entry of entries) {
       const { at, event: reason, node } = entry;
-      const id = `history ${cidr} ${at} ${reason} ${node}`;
-      if (this.#times.has(id)) continue;
+      const key = `${cidr} ${at} ${reason} ${node}`;
+      if (this.#known.has(key)) continue;
+      this.#known.add(key);
+      // What was told already from the block itself is told better here, not twice.
+      const isBegin = reason === 'Assigned' || reason === 'Adopted' || reason === 'Registered';
+      const id = isBegin && entry.blockUID ? `block ${entry.blockUID}` : `history ${key}`;
       this.#add({ id, atMs: timestampMs(at), reason, node, cidr, text: historyText(cidr, entry) });
     }
   }
@@ -118,7 +127,9 @@ export class TimeLine {
         : `${node} lost ${peer}${lastError ? `: ${lastError}` : ''}`;
       this.#add({ reason: isUp ? 'SessionUp' : 'SessionDown', node, text, isWarning: !isUp });
     }
-    if (this.#hasHistory()) return;
+    // At first it is not known whether there is a history that tells this.
+    const isYoung = this.#clock.monotonicMs() - this.#startedMs < settleMs;
+    if (isYoung || this.#hasHistory()) return;
     const told = new Set(session.announced.map(({ prefix }) => prefix));
     const known = new Set(before?.announced.map(({ prefix }) => prefix));
     for (const cidr of told) {

@@ -281,7 +281,9 @@ export class Demo {
         await this.#ensure(resource, next);
       }
     };
-    await Promise.all(Array.from({ length: writeAtOnce }, work));
+    // Few of them one after the other: then who comes first is the same every time.
+    const width = objects.length > startAtOnce ? writeAtOnce : 1;
+    await Promise.all(Array.from({ length: width }, work));
   }
 
   /** What was created, or undefined where it is there already. */

@@ -49,7 +49,11 @@ export class SecondAllocator {
     for (const node of waiting) {
       if (signal.aborted) return;
       while (taken.has(this.#o.block(next))) next++;
-      const cidr = this.#o.block(next);
+      // The lowest that is free, unless that happened to be right: a mistake is the point.
+      const own = Object.values(node.annotations);
+      let at = next;
+      while (taken.has(this.#o.block(at)) || own.includes(this.#o.block(at))) at++;
+      const cidr = this.#o.block(at);
       taken.add(cidr);
       const body = { spec: { podCIDR: cidr, podCIDRs: [cidr] } };
       await this.#o.client.patch(nodes, node.name, {

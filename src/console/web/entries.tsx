@@ -30,6 +30,7 @@ function linked({ text, node, cidr }: EntryRow) {
   if (words.length === 0) return text;
   const pieces = text.split(new RegExp(`\\b(${words.join('|')})(?![\\w./])`));
   return pieces.map((piece, index) => {
+    if (piece === '') return piece;
     if (piece === node) return <NodeLink key={index} name={piece} />;
     if (piece === cidr && !cidr.includes(',')) return <BlockLink key={index} cidr={piece} />;
     return piece;

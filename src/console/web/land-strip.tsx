@@ -35,6 +35,7 @@ export function Strip({ model, colourOf, disputed, selected, onSelect, onOpen }:
           ?.used?.find((one) => one.cidr === cidr);
         const isHeld = block !== undefined && state !== 'reserved';
         const fill = used ? used.pods / Math.max(1, Number(used.total)) : 0;
+        const shown = block?.node || (state === 'free' ? '' : state);
         const words = `${cidr}, ${block?.node || state}${block && state !== 'Active' ? `, ${state}` : ''}`;
         return (
           <button
@@ -42,15 +43,14 @@ export function Strip({ model, colourOf, disputed, selected, onSelect, onOpen }:
             key={cidr}
             class={`plot plot-${state} ${disputed.has(cidr) ? 'disputed' : ''}`}
             aria-pressed={selected === cidr}
-            aria-label={disputed.has(cidr) ? `${words}, records disagree` : words}
+            aria-label={`${shortCidr(cidr)} ${shown} (${words}${disputed.has(cidr) ? ', records disagree' : ''})`}
             title={words}
             style={isHeld ? { '--tint': colourOf(index) } : {}}
             onClick={() => onSelect(cidr)}
             onDblClick={() => onOpen(index)}
             onKeyDown={(event) => onKey(event, index)}
           >
-            <span class="plot-cidr">{shortCidr(cidr)}</span>
-            <span class="plot-node">{block?.node || (state === 'free' ? '' : state)}</span>
+            <span class="plot-cidr">{shortCidr(cidr)}</span> <span class="plot-node">{shown}</span>
             {used && (
               <span class="plot-fill">
                 <i style={{ width: `${Math.round(fill * 100)}%` }} />
@@ -66,5 +66,5 @@ export function Strip({ model, colourOf, disputed, selected, onSelect, onOpen }:
 /** `10.5.112.0/24` → `112.0/24`: the pool's own CIDR stands above. */
 function shortCidr(cidr: string): string {
   const parts = cidr.split('.');
-  return parts.length === 4 ? parts.slice(2).join('.') : cidr.replace(/^.*?(?=[^:]*:[^:]*:)/, '…');
+  return parts.length === 4 ? parts.slice(2).join('.') : cidr;
 }

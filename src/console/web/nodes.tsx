@@ -130,7 +130,10 @@ function OneNode({ name }: { name: string }) {
   const store = useStore();
   const now = useNow();
   const node = store.map('node').get(name);
-  const detail = useDetail(name, JSON.stringify([node?.register, node?.labels]));
+  const detail = useDetail(
+    node === undefined ? '' : name,
+    JSON.stringify([node?.register, node?.labels]),
+  );
   const entries = store.all('entry').filter((entry) => entry.node === name);
   if (node === undefined) {
     return (
@@ -275,6 +278,7 @@ function Why({ detail }: { detail: NodeDetail }) {
 function useDetail(name: string, version: string): NodeDetail | undefined {
   const [detail, setDetail] = useState<NodeDetail>();
   useEffect(() => {
+    if (name === '') return;
     let isCurrent = true;
     fetch(`/api/nodes/${encodeURIComponent(name)}`)
       .then((answer) => (answer.ok ? (answer.json() as Promise<NodeDetail>) : undefined))

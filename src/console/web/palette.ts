@@ -37,7 +37,7 @@ export function tint(index: number, isDark: boolean): [number, number, number] {
   const hue = index < hues.length ? (hues[index] as number) : (index * 137.508) % 360;
   const round = Math.floor(index / hues.length) % 3;
   return isDark
-    ? hslToRgb(hue, 0.26 + 0.05 * round, 0.44 + 0.05 * round)
+    ? hslToRgb(hue, 0.34 + 0.06 * round, 0.29 - 0.03 * round)
     : hslToRgb(hue, 0.36 + 0.06 * round, 0.69 - 0.06 * round);
 }
 

@@ -26,6 +26,7 @@ export function Time({ place }: { place: Place }) {
         <label class="filter">
           <span>Reason</span>
           <select
+            aria-label="Reason"
             value={reason}
             onChange={(event) => setQuery({ reason: event.currentTarget.value })}
           >

@@ -81,6 +81,7 @@ export function TryIt(_: { place: Place }) {
           <label class="filter">
             <span>Node</span>
             <select
+              aria-label="Node"
               value={node?.name ?? ''}
               onChange={(event) => setChosen(event.currentTarget.value)}
             >

@@ -26,7 +26,11 @@ export function WhatIf({ drained, lost }: { drained: string; lost: string }) {
     <>
       <label class="filter">
         <span>What if</span>
-        <select value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
+        <select
+          aria-label="What if"
+          value={chosen}
+          onChange={(event) => choose(event.currentTarget.value)}
+        >
           <option value="">choose</option>
           <optgroup label="drain a node">
             {nodes.map((name) => (

@@ -1,0 +1,2 @@
+/** Why they cannot be had, if so. */
+export function ensureDebianPackages(packages: string[]): Promise<string | undefined>;

@@ -1,0 +1,154 @@
+/** The incident, started and prevented, told to its end in the browser. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { kubectl } from '../parts/kubectl.ts';
+import { startUp, type UpProcess } from '../up/up-process.ts';
+import { type Browser, keepPicture, launchBrowser } from './browser.ts';
+
+let up: UpProcess;
+let browser: Browser;
+let page: Page;
+
+beforeAll(async () => {
+  up = await startUp();
+  browser = await launchBrowser(up.url);
+  page = await browser.open(`${up.url}/try`);
+}, 180_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await up?.stop();
+});
+
+const poll = { timeout: 60_000 };
+const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
+const view = (name: string) => page.locator('nav').getByRole('link', { name, exact: true }).click();
+const cell = (node: string, column: string) =>
+  page.locator(`td[data-node="${node}"][data-column="${column}"]`);
+
+test('the second allocator writes, and the permutation is seen at a glance', async () => {
+  await press('Switch it on');
+  await page.getByText('4 of 4 nodes carry a wrong spec.podCIDRs.').waitFor(poll);
+  await expect.poll(() => page.locator('.story .done').count(), poll).toBe(3);
+  await keepPicture(page, 'try-second-allocator');
+  await view('Truth');
+  await expect.poll(() => page.locator('.truth-lines path').count(), poll).toBe(4);
+  await page.getByText('4 of 4 nodes have records that differ.').waitFor(poll);
+  await page.locator('.findings').getByText('SecondAllocator').waitFor(poll);
+  await expect
+    .poll(() => page.locator('.findings').getByText('SourcesDisagree').count(), poll)
+    .toBe(4);
+  await keepPicture(page, 'truth-permutation');
+  await view('Land');
+  await expect.poll(() => page.locator('.plot.disputed').count(), poll).toBe(4);
+  await keepPicture(page, 'land-disputed');
+});
+
+test('no route follows it: draining node1 takes its own route, and nobody else’s', async () => {
+  await view('Truth');
+  await page.getByLabel('What if').selectOption('drain node1');
+  await page.getByText('Nobody else loses a route.').waitFor(poll);
+  await view('Try it');
+  await page.getByLabel('Node', { exact: true }).selectOption('node1');
+  await press('Drain node1');
+  await page
+    .getByRole('status')
+    .getByText(/node1 is asked to leave/)
+    .waitFor(poll);
+  await view('Truth');
+  for (const router of ['tor1', 'tor2']) {
+    await expect.poll(() => cell('node1', `held ${router}`).innerText(), poll).toBe('–');
+    for (const node of ['master1', 'master2', 'master3']) {
+      const held = await cell(node, `held ${router}`).innerText();
+      expect(held).toBe(await cell(node, 'register').innerText());
+    }
+  }
+  await keepPicture(page, 'truth-drained');
+  await view('Time');
+  await page.getByLabel('Reason', { exact: true }).selectOption('Withdrawn', poll);
+  await page
+    .locator('.entries')
+    .getByText(/node1 withdrew/)
+    .first()
+    .waitFor(poll);
+});
+
+test('back in service, and a node joins, while the page is open', async () => {
+  await view('Try it');
+  await page.getByLabel('Node', { exact: true }).selectOption('node1');
+  await press('Bring node1 back');
+  await press('Add a node');
+  await page.getByRole('status').getByText('node2 joins').waitFor(poll);
+  await view('Routes');
+  await expect.poll(() => page.locator('.cell-good').count(), poll).toBe(10);
+});
+
+test('a router is killed and comes back', async () => {
+  await view('Try it');
+  await press('Kill tor1');
+  await page.getByRole('button', { name: 'Revive tor1' }).waitFor(poll);
+  await view('Routes');
+  await expect.poll(() => page.locator('.cell-bad').count(), poll).toBe(5);
+  await page.locator('.peer-head').getByText('down').waitFor(poll);
+  await keepPicture(page, 'routes-router-down');
+  await view('Truth');
+  await page.getByText(/tor1 could not be seen/).waitFor(poll);
+  await view('Try it');
+  await press('Revive tor1');
+  await view('Routes');
+  await expect.poll(() => page.locator('.cell-good').count(), poll).toBe(10);
+});
+
+test('a node is taken out: its block rests, and nobody else gets it', async () => {
+  await view('Try it');
+  await page.getByLabel('Node', { exact: true }).selectOption('node2');
+  await press('Take node2 out');
+  await view('Land');
+  await expect.poll(() => page.locator('.plot-Cooling').count(), poll).toBe(1);
+  await keepPicture(page, 'land-cooling');
+});
+
+test('switched off, the nodes register anew and get their own blocks back', async () => {
+  const blocks = async () =>
+    (
+      await kubectl(up, [
+        'get',
+        'nodeblocks',
+        '-o',
+        'custom-columns=C:.spec.cidr,N:.spec.node.name',
+        '--no-headers',
+      ])
+    ).stdout
+      .split('\n')
+      .map((line) => line.trim().replace(/\s+/, ' '))
+      .filter((line) => line !== '' && !line.endsWith('node2'))
+      .sort();
+  const before = await blocks();
+  expect(before).toHaveLength(4);
+  await view('Try it');
+  await press('Switch it off again');
+  await view('Truth');
+  await expect.poll(() => page.locator('.truth-lines path').count(), poll).toBe(0);
+  await page.getByText('Everything that was seen says the same.').waitFor(poll);
+  await expect.poll(blocks, poll).toEqual(before);
+  for (const node of ['master1', 'master2', 'master3', 'node1']) {
+    await expect.poll(() => cell(node, 'spec').innerText(), poll).toBe('–');
+    await expect
+      .poll(() => cell(node, 'held tor1').innerText(), poll)
+      .toBe(await cell(node, 'register').innerText());
+  }
+});
+
+test('the server is killed and started again: the page finds it by itself', async () => {
+  await view('Nodes');
+  const names = async () => (await page.locator('tbody th').allTextContents()).sort();
+  await expect.poll(names, poll).toEqual(['master1', 'master2', 'master3', 'node1']);
+  await up.kill9AndStart();
+  await page.locator('.live-live').waitFor(poll);
+  await expect.poll(names, poll).toEqual(['master1', 'master2', 'master3', 'node1']);
+  await expect.poll(() => page.getByText('serving').count(), poll).toBe(4);
+});
+
+test('no script failed, nothing was refused, and nobody else was asked', () => {
+  expect(browser.troubles).toEqual([]);
+});

@@ -1,0 +1,297 @@
+/** Every view by its promises, on a living site and a real Chromium. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runBuilt } from '../cli/built-command.ts';
+import { kubectl } from '../parts/kubectl.ts';
+import { startUp, type UpProcess } from '../up/up-process.ts';
+import { seriousFindings } from './audit.ts';
+import { type Browser, keepPicture, launchBrowser } from './browser.ts';
+
+let up: UpProcess;
+let browser: Browser;
+let page: Page;
+
+beforeAll(async () => {
+  up = await startUp();
+  browser = await launchBrowser(up.url);
+  page = await browser.open(`${up.url}/land`);
+}, 180_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await up?.stop();
+});
+
+/** In words of the page: what has the focus, and whether one sees it. */
+const whereFocusIs = `(() => {
+  const element = document.activeElement;
+  if (element === null || element === document.body) return null;
+  const { outlineStyle } = getComputedStyle(element);
+  return { name: element.innerText || element.ariaLabel || element.tagName, outlineStyle };
+})()`;
+
+const visit = async (path: string) => {
+  await page.goto(`${up.url}${path}`);
+  await page.locator('.live-live').waitFor();
+};
+
+interface Listed {
+  items: Array<{ metadata: { name: string }; spec: { cidr?: string; node?: { name: string } } }>;
+}
+
+const listed = async (kinds: string) => {
+  const answer = await kubectl(up, ['get', kinds, '-o', 'json']);
+  expect(answer.stderr).toBe('');
+  return (JSON.parse(answer.stdout) as Listed).items;
+};
+
+describe('Land', () => {
+  test('shows what kubectl shows: every pool, and every block with its node', async () => {
+    await visit('/land');
+    for (const { metadata } of await listed('ippools')) {
+      await page.locator('.pools').getByText(metadata.name, { exact: true }).waitFor();
+    }
+    const blocks = await listed('nodeblocks');
+    expect(blocks).toHaveLength(4);
+    for (const { spec } of blocks) {
+      await page.getByTitle(`${spec.cidr}, ${spec.node?.name}`).waitFor();
+    }
+    await keepPicture(page, 'land');
+  });
+
+  test('a block that is chosen tells its owner, and the address can be sent to somebody', async () => {
+    await visit('/land');
+    await page.getByTitle(/^10\.5\.113\.0\/24/).click();
+    const detail = page.locator('.detail');
+    await detail.getByRole('link', { name: 'master2' }).waitFor();
+    expect(page.url()).toContain('block=10.5.113.0%2F24');
+    await page.reload();
+    await detail.getByText('rack-94').first().waitFor();
+    await detail.getByRole('link', { name: 'master2' }).click();
+    await page.getByRole('heading', { name: 'master2', level: 1 }).waitFor();
+  });
+
+  test('a large pool is a map: point, zoom, walk by keys', async () => {
+    await visit('/land?pool=overflow');
+    const map = page.getByRole('application');
+    await map.waitFor();
+    const box = (await map.boundingBox())!;
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page
+      .locator('.tip')
+      .getByText(/^10\.\d+\.\d+\.0\/24$/)
+      .waitFor();
+    await page.mouse.wheel(0, -600);
+    await map.click();
+    await expect.poll(() => page.url()).toContain('block=10.');
+    const before = page.url();
+    await map.press('ArrowRight');
+    await expect.poll(() => page.url()).not.toBe(before);
+    await map.press('+');
+    await map.press('0');
+    await keepPicture(page, 'land-hilbert');
+  });
+
+  test('colours by rack or pool; the table beside it finds by any word', async () => {
+    await visit('/land');
+    await page.getByLabel('pool', { exact: true }).check();
+    await page.locator('.legend').getByText('overflow').waitFor();
+    await page.getByPlaceholder('CIDR, node, pool or phase').fill('master3');
+    await expect.poll(() => page.locator('.block-table tbody tr').count()).toBe(1);
+  });
+});
+
+describe('Nodes', () => {
+  test('the list has what kubectl has', async () => {
+    await visit('/nodes');
+    const names = (await listed('nodes')).map(({ metadata }) => metadata.name).sort();
+    const rows = page.locator('tbody tr');
+    await expect.poll(() => rows.count()).toBe(names.length);
+    expect((await page.locator('tbody th').allTextContents()).sort()).toEqual(names);
+    await expect.poll(() => page.getByText('serving').count()).toBe(names.length);
+    await keepPicture(page, 'nodes');
+  });
+
+  test('one node: blocks, addresses in use, why this pool, sessions, history', async () => {
+    await visit('/nodes/node1');
+    await page.getByText(/\d+ of 254 addresses in use/).waitFor();
+    await page.getByText('priority 10 before overflow with 0').first().waitFor();
+    await expect.poll(() => page.getByText('Established').count()).toBe(2);
+    await page.locator('.entries').getByText('Assigned').waitFor();
+    await keepPicture(page, 'node');
+  });
+
+  test('a node that is not there is said so', async () => {
+    await visit('/nodes/nobody');
+    await page.getByText('There is no node called nobody').waitFor();
+  });
+});
+
+test('Routes: state and age of every session; announced against held, route by route', async () => {
+  await visit('/routes');
+  await expect.poll(() => page.locator('.cell-good').count()).toBe(8);
+  await page
+    .getByRole('row', { name: /master1/ })
+    .getByRole('button')
+    .first()
+    .click();
+  const comparison = page.locator('.beside-card');
+  await comparison.getByText('master1 → tor1').waitFor();
+  await expect
+    .poll(async () => (await comparison.locator('tbody td').allTextContents()).join(' '))
+    .toMatch(/^yes 10\.4\.94\.32 10\.4\.94\.32 \d/);
+  await page.reload();
+  await comparison.getByText('master1 → tor1').waitFor();
+  await keepPicture(page, 'routes');
+});
+
+test('Truth: everything says the same, and what-if names who would lose', async () => {
+  await visit('/truth');
+  await page.getByText('Everything that was seen says the same.').waitFor();
+  expect(await page.locator('.truth-lines path').count()).toBe(0);
+  await page.getByLabel('What if').selectOption('drain master1');
+  await page.getByText('Nobody else loses a route.').waitFor();
+  await page.locator('.whatif').getByText('goes with its node').waitFor();
+  expect(page.url()).toContain('drain=master1');
+  await keepPicture(page, 'truth');
+});
+
+test('Time: newest first, by node, block and reason', async () => {
+  await visit('/time');
+  await page.locator('.entries li').first().waitFor();
+  const ages = await page
+    .locator('.entries time')
+    .evaluateAll((times) => times.map((time) => time.getAttribute('datetime') ?? ''));
+  expect(ages).toEqual([...ages].sort().reverse());
+  await page.getByLabel('Node', { exact: true }).fill('master2');
+  await page.getByLabel('Reason', { exact: true }).selectOption('Assigned');
+  await expect.poll(() => page.locator('.entries li').count()).toBe(1);
+  await page.getByText('10.5.113.0/24').first().waitFor();
+  await keepPicture(page, 'time');
+});
+
+test('the command that a view offers shows the same', async () => {
+  for (const [path, expected] of [
+    ['/land', '10.5.113.0/24'],
+    ['/nodes', 'master2'],
+    ['/nodes/master2', '10.5.113.0/24'],
+    ['/truth', 'nothing is wrong'],
+  ] as const) {
+    await visit(path);
+    const offered = await page.getByTestId('same-command').locator('code').innerText();
+    expect(offered).toMatch(/^cadastre /);
+    const { stdout, stderr, code } = await runBuilt(offered.split(' ').slice(1));
+    expect(code, `${offered}: ${stderr}`).toBe(0);
+    if (path !== '/truth') expect(stdout, offered).toContain(expected);
+  }
+});
+
+test('nothing moves under the hand while pods come and go', async () => {
+  for (const path of ['/land', '/nodes', '/truth']) {
+    await visit(path);
+    await page.locator('.figures').waitFor();
+    // What moves because the page is being filled is no jump.
+    await page.waitForTimeout(1_500);
+    const figures = page.locator('.figure', { hasText: 'pod addresses' }).locator('dd');
+    const before = await figures.innerText();
+    await page.evaluate(() => {
+      const seen = globalThis as unknown as { shift: number };
+      seen.shift = 0;
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries())
+          seen.shift += (entry as unknown as { value: number }).value;
+      }).observe({ type: 'layout-shift' as 'mark' });
+    });
+    await expect.poll(() => figures.innerText(), { timeout: 60_000 }).not.toBe(before);
+    const shift = await page.evaluate(() => (globalThis as unknown as { shift: number }).shift);
+    expect(shift, path).toBeLessThan(0.01);
+  }
+});
+
+describe('by keys alone', () => {
+  test('from view to view, to a filter, to the keys, and along a strip', async () => {
+    await visit('/land');
+    await page.keyboard.press('2');
+    await page.getByRole('heading', { name: 'Nodes', level: 1 }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('node1');
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await page.keyboard.press('1');
+    const plot = page.getByTitle(/^10\.5\.112\.0\/24/);
+    await plot.focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toContain('block=10.5.113.0%2F24');
+    await page.keyboard.press('4');
+    await page.getByRole('heading', { name: 'Truth', level: 1 }).waitFor();
+  });
+
+  test('everything that can be clicked can be reached, and shows where one is', async () => {
+    await visit('/truth');
+    const reached = new Set<string>();
+    for (let step = 0; step < 60; step++) {
+      await page.keyboard.press('Tab');
+      const focused = await page.evaluate<{ name: string; outlineStyle: string } | null>(
+        whereFocusIs,
+      );
+      if (focused === null) break;
+      reached.add(focused.name);
+      expect(focused.outlineStyle, focused.name).not.toBe('none');
+    }
+    for (const name of ['Land', 'Try it', 'master1', 'Copy']) expect([...reached]).toContain(name);
+  });
+});
+
+describe('for everybody', () => {
+  const paths = [
+    '/land',
+    '/land?pool=overflow',
+    '/nodes',
+    '/nodes/node1',
+    '/routes',
+    '/truth?drain=node1',
+    '/time',
+    '/try',
+  ];
+
+  test.each(paths)('axe has nothing serious to say about %s', async (path) => {
+    for (const scheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await visit(path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      expect(await seriousFindings(page), scheme).toEqual([]);
+    }
+    await keepPicture(page, `dark${path.replace(/\W+/g, '-')}`);
+    await page.emulateMedia({ colorScheme: 'light' });
+  });
+
+  test('on a phone: every view fits, and the views are in reach of a thumb', async () => {
+    const phone = await launchBrowser(up.url, { width: 390, height: 844, hasTouch: true });
+    try {
+      const small = await phone.open(`${up.url}/land`);
+      for (const path of paths) {
+        await small.goto(`${up.url}${path}`);
+        await small.getByRole('heading', { level: 1 }).waitFor();
+        const overhang = await small.evaluate<number>(
+          'document.documentElement.scrollWidth - window.innerWidth',
+        );
+        expect(overhang, path).toBeLessThanOrEqual(0);
+        await keepPicture(small, `phone${path.replace(/\W+/g, '-')}`);
+      }
+      await small.locator('nav').getByRole('link', { name: 'Nodes' }).tap();
+      await small.getByRole('heading', { name: 'Nodes', level: 1 }).waitFor();
+      expect(phone.troubles).toEqual([]);
+    } finally {
+      await phone.close();
+    }
+  });
+});
+
+test('no script failed, nothing was refused, and nobody else was asked', () => {
+  expect(browser.troubles).toEqual([]);
+});

@@ -1,0 +1,121 @@
+/** `cadastre up` as a person uses it: nothing that was acknowledged is ever lost. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runBuilt } from '../cli/built-command.ts';
+import { kubectl } from '../parts/kubectl.ts';
+import { killInTheMiddle } from './kill-in-the-middle.ts';
+import { startUp, type UpProcess } from './up-process.ts';
+
+let up: UpProcess;
+
+beforeAll(async () => {
+  up = await startUp();
+}, 180_000);
+
+afterAll(async () => {
+  await up?.stop();
+});
+
+const names = async (kinds: string) => {
+  const { stdout, stderr } = await kubectl(up, ['get', kinds, '-o', 'name']);
+  expect(stderr).toBe('');
+  return stdout.trim().split('\n').sort();
+};
+
+test('it says where it is and what to try', () => {
+  const said = readFileSync(join(up.dir, 'out.log'), 'utf8');
+  expect(said).toContain(`console     ${up.url}/`);
+  expect(said).toContain(`kubeconfig  ${up.kubeconfigPath}`);
+  expect(said).toContain('Three things to try');
+  console.log(`up: ready after ${(up.readyAfterMs / 1000).toFixed(1)} s on an empty folder`);
+});
+
+test('kubectl sees nodes, pools, blocks and peers', async () => {
+  expect(await names('nodes')).toEqual(
+    ['master1', 'master2', 'master3', 'node1'].map((n) => `node/${n}`),
+  );
+  expect(await names('nodeblocks')).toHaveLength(4);
+  expect(await names('ippools')).toHaveLength(3);
+  expect(await names('bgppeers')).toHaveLength(2);
+  const table = await kubectl(up, ['get', 'ippools,nodeblocks,nodes']);
+  expect(table.stdout).toMatch(/nodeblock.*10\.5\.112\.0\/24 +rack-94 +master1 +Active/);
+});
+
+test('Ctrl-C, and again: everything is as it was, pods included', async () => {
+  const before = [await names('nodes'), await names('nodeblocks')];
+  const pods = () =>
+    Object.fromEntries(
+      readdirSync(join(up.dataDir, 'nodes')).map((node) => [
+        node,
+        JSON.parse(readFileSync(join(up.dataDir, 'nodes', node, 'pods.json'), 'utf8')).length,
+      ]),
+    );
+  await expect
+    .poll(() => Object.values(pods()).every((count) => count > 3), { timeout: 60_000 })
+    .toBe(true);
+  await up.part.stop();
+  expect(up.part.ended).toBe('exit 0');
+  const kept = pods();
+  await up.restart();
+  expect([await names('nodes'), await names('nodeblocks')]).toEqual(before);
+  for (const [node, count] of Object.entries(kept)) {
+    // One pod may have come or gone since.
+    expect(Math.abs((pods()[node] ?? 0) - count), node).toBeLessThanOrEqual(2);
+  }
+  console.log(
+    `up: ready after ${(up.readyAfterMs / 1000).toFixed(1)} s on a folder that is set up`,
+  );
+});
+
+test('kill -9 in the middle of writes, three times: nothing acknowledged is lost', async () => {
+  const told = await killInTheMiddle(up, 3);
+  expect(told.lost).toEqual([]);
+  expect(told.acknowledged).toBeGreaterThan(0);
+  console.log(`up: ${told.acknowledged} writes acknowledged before 3 kills, none lost`);
+}, 180_000);
+
+test('bad input is refused with what, where and what to do, and nothing is touched', async () => {
+  for (const [args, words] of [
+    [['--nodes', 'many'], '--nodes=many is not a whole number from 0 to 2000'],
+    [['--port', '70000'], '--port=70000 is not a whole number from 0 to 65535'],
+    [['--topology', '/nowhere.yaml'], '--topology=/nowhere.yaml cannot be read'],
+    [['--host', '0.0.0.0'], 'a console on 0.0.0.0 needs --token-file'],
+  ] as const) {
+    const { code, stderr } = await runBuilt(['up', '--data', join(up.dir, 'other'), ...args]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(words);
+  }
+  expect(readdirSync(up.dir)).not.toContain('other');
+  const taken = await runBuilt(['up', '--data', up.dataDir, '--port', '0']);
+  expect(taken.code).toBe(1);
+  expect(taken.stderr).toMatch(/in use|locked/i);
+});
+
+test("a site in the lab's form", async () => {
+  const site = await startUp([
+    '--topology',
+    join(import.meta.dirname, '../../topologies/two-racks.yaml'),
+  ]);
+  try {
+    const { stdout } = await kubectl(site, ['get', 'nodeblocks', '-o', 'wide', '--no-headers']);
+    for (const node of ['a1', 'a2', 'b1', 'b2']) expect(stdout).toContain(` ${node} `);
+    const held = async () => {
+      const { changes } = (await (await fetch(`${site.url}/api/state`)).json()) as {
+        changes: Array<[string, string, { held: unknown[] }]>;
+      };
+      return changes
+        .filter(([kind]) => kind === 'router')
+        .map(([, name, router]) => [name, router.held.length])
+        .sort();
+    };
+    await expect.poll(held, { timeout: 60_000 }).toEqual([
+      ['r238', 2],
+      ['r239', 2],
+      ['r250', 2],
+      ['r251', 2],
+    ]);
+  } finally {
+    await site.stop();
+  }
+});
