@@ -28,12 +28,18 @@ export async function killInTheMiddle(
   for (let round = 0; round < kills; round++) {
     const client = new KubeClient(await loadKubeConfig({ kubeconfig: up.kubeconfigPath }));
     let isOver = false;
+    let lastError: unknown;
     const write = async (writer: number) => {
       for (let n = 1; !isOver; n++) {
         // New objects, and the same one again and again: both must last.
         const name = n % 2 === 0 ? `kill-${writer}` : `kill-${round}-${writer}-${n}`;
         const value = round * 1_000_000 + n;
-        const object = { metadata: { name, namespace }, data: { value: String(value) } };
+        const object = {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name, namespace },
+          data: { value: String(value) },
+        };
         try {
           if (acknowledged.has(name)) {
             const body = { data: { value: String(value) } };
@@ -43,7 +49,8 @@ export async function killInTheMiddle(
           }
           acknowledged.set(name, value);
           total++;
-        } catch {
+        } catch (error) {
+          lastError = error;
           // No answer, or a name that an unanswered write of an earlier round made.
           if (!isOver) acknowledged.set(name, acknowledged.get(name) ?? 0);
         }
@@ -51,7 +58,10 @@ export async function killInTheMiddle(
     };
     const writing = Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
     const enough = total + 20 + Math.floor(Math.random() * 60);
-    while (total < enough) await new Promise((resolve) => setTimeout(resolve, 2));
+    for (let waited = 0; total < enough; waited++) {
+      if (waited > 10_000) throw new Error('nothing is acknowledged', { cause: lastError });
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
     const killed = up.kill9AndStart();
     isOver = true;
     await Promise.all([killed, writing]);

@@ -23,8 +23,10 @@ const names = async (kinds: string) => {
   return stdout.trim().split('\n').sort();
 };
 
-test('it says where it is and what to try', () => {
-  const said = readFileSync(join(up.dir, 'out.log'), 'utf8');
+test('it says where it is and what to try', async () => {
+  const told = () => readFileSync(join(up.dir, 'out.log'), 'utf8');
+  await expect.poll(told, { timeout: 30_000 }).toContain('Ctrl-C stops everything');
+  const said = told();
   expect(said).toContain(`console     ${up.url}/`);
   expect(said).toContain(`kubeconfig  ${up.kubeconfigPath}`);
   expect(said).toContain('Three things to try');
@@ -83,12 +85,12 @@ test('bad input is refused with what, where and what to do, and nothing is touch
     [['--host', '0.0.0.0'], 'a console on 0.0.0.0 needs --token-file'],
   ] as const) {
     const { code, stderr } = await runBuilt(['up', '--data', join(up.dir, 'other'), ...args]);
-    expect(code).toBe(1);
+    expect(code, stderr).toBe(2);
     expect(stderr).toContain(words);
   }
   expect(readdirSync(up.dir)).not.toContain('other');
   const taken = await runBuilt(['up', '--data', up.dataDir, '--port', '0']);
-  expect(taken.code).toBe(1);
+  expect(taken.code, taken.stderr).toBe(1);
   expect(taken.stderr).toMatch(/in use|locked/i);
 });
 
