@@ -276,6 +276,7 @@ describe('for everybody', () => {
       const small = await phone.open(`${up.url}/land`);
       for (const path of paths) {
         await small.goto(`${up.url}${path}`);
+        await small.locator('.live-live').waitFor();
         await small.getByRole('heading', { level: 1 }).waitFor();
         const overhang = await small.evaluate<number>(
           'document.documentElement.scrollWidth - window.innerWidth',

@@ -6,7 +6,7 @@ import { address, followLinks, go, usePlace } from './location.ts';
 import { Nodes } from './nodes.tsx';
 import { count } from './parts.tsx';
 import { Routes } from './routes.tsx';
-import { type Store, useStore } from './store.ts';
+import { type Store, store, useStore } from './store.ts';
 import { applyTheme, readTheme, type Theme } from './theme.ts';
 import { Time } from './time.tsx';
 import { Truth } from './truth.tsx';
@@ -76,7 +76,13 @@ export function App() {
       </header>
       <Figures store={store} />
       <main id="main" tabIndex={-1}>
-        <View place={place} />
+        {meta === undefined ? (
+          <p class="empty" role="status">
+            {store.trouble === '' ? 'asking the server…' : store.trouble}
+          </p>
+        ) : (
+          <View place={place} />
+        )}
       </main>
       {isHelpOpen && <Keys onClose={() => setHelpOpen(false)} />}
     </div>
@@ -146,11 +152,13 @@ function Figures({ store }: { store: Store }) {
 }
 
 function Figure(props: { name: string; value: string; href: string; tone?: string }) {
+  // Before anything was heard a nought would be a claim.
+  const isKnown = store.map('meta').size > 0;
   return (
     <div class={`figure ${props.tone ?? ''}`}>
       <dt>{props.name}</dt>
       <dd>
-        <a href={props.href}>{props.value}</a>
+        <a href={props.href}>{isKnown ? props.value : '–'}</a>
       </dd>
     </div>
   );
