@@ -98,6 +98,9 @@ export class SpeakerPeer {
 
   /** Settings that need no reset. */
   setPeer(peer: Peer): void {
+    // Said again, as it is on every round of an agent: nothing has to be looked at anew, and
+    // whoever waits until everything is told is not kept waiting by the same words.
+    if (JSON.stringify(peer) === JSON.stringify(this.peer)) return;
     this.peer = peer;
     this.#session.setPeer(peer);
     if (this.#negotiated === undefined) return;

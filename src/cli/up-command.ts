@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { CadastreError } from '../base/errors.ts';
@@ -57,8 +56,6 @@ Examples:
 }
 
 async function runUp(flags: UpFlags, door: Door): Promise<void> {
-  // As in the operator: a nursery that grows to 64 MB costs memory and gains nothing here.
-  setFlagsFromString('--semi-space-growth-factor=1');
   const port = readWhole('--port', flags.port, 0, 65535);
   const nodes =
     flags.nodes === undefined ? undefined : readWhole('--nodes', flags.nodes, 0, mostNodes);

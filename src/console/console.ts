@@ -79,9 +79,15 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const state = new ConsoleState({ epoch: clock.wallMs().toString(36) });
   const feed = new ClusterFeed({ client, state, clock, log });
   const stream = new EventStream(state);
+  // Asking a router with hundreds of sessions costs more than all the rest of a look.
+  let seen: RouterView[] | undefined;
+  const routerViews = () => {
+    seen ??= routers?.views() ?? [];
+    return seen;
+  };
   const mode = modes.find((one) => one === about.mode);
   const examiner = new Examiner({
-    evidence: () => feed.evidence(routers?.views() ?? [], mode),
+    evidence: () => feed.evidence(routerViews(), mode),
     state,
     clock,
     log,
@@ -89,7 +95,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const look = () => {
     state.put('meta', '', { ...about, tryIt: tryIt?.switches() ?? null, sources: feed.sources() });
     if (routers === undefined) return;
-    state.putAll('router', new Map(routers.views().map((view) => [view.name, view])));
+    state.putAll('router', new Map(routerViews().map((view) => [view.name, view])));
   };
   const touchAll = () => {
     touch();
@@ -125,7 +131,10 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   await server.listen(listen);
   feed.start(stopping.signal);
   feed.onChange(touchAll);
-  routers?.onChange(touchAll);
+  routers?.onChange(() => {
+    seen = undefined;
+    touchAll();
+  });
   const looking = setInterval(look, lookEveryMs);
   looking.unref();
   const { port } = server;
