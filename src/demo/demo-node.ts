@@ -37,6 +37,8 @@ export interface DemoNodeOptions {
   version: string;
   drainGraceMs: number;
   pace: Partial<Pace>;
+  /** How often the agent looks for pods whose namespace is gone. */
+  sweepEveryMs: number;
 }
 
 const cniConfig = JSON.stringify({ cniVersion: '1.1.0', name: 'cadastre', type: 'cadastre' });
@@ -86,6 +88,7 @@ export class DemoNode {
       clock,
       version,
       files: quickFiles,
+      sweepEveryMs: options.sweepEveryMs,
       log,
     });
     return new DemoNode(options, { kernel, pods, addresses });

@@ -347,6 +347,7 @@ export class Demo {
       version,
       drainGraceMs: 1_000,
       pace: paceOf(this.#nodeCopy.size, random),
+      sweepEveryMs: 10_000 * Math.max(1, this.#nodeCopy.size / 20),
     });
     this.#nodes.set(name, node);
   }
