@@ -252,8 +252,13 @@ export class Operator {
     if (!allocates) log.info({ mode: name }, `mode ${name}: ${description}`);
     try {
       // The lists need not wait for this: a copy of what is not registered yet waits by itself.
-      const registered = this.#untilDone(signal, 'register the custom resources', (attempt) =>
-        ensureCrds(this.#o.client, crds, log, { signal: attempt, revisionAnnotation }),
+      // Each for itself: with a server that fails now and then, all at once would hardly ever do.
+      const registered = Promise.all(
+        crds.map((crd) =>
+          this.#untilDone(signal, `register ${crd.metadata.name}`, (attempt) =>
+            ensureCrds(this.#o.client, [crd], log, { signal: attempt, revisionAnnotation }),
+          ),
+        ),
       );
       registered.catch(() => {});
       await this.#untilDone(signal, 'look at the cluster', () => this.#lookAround());
