@@ -112,15 +112,27 @@ function indexed(routes: Map<string, RoutedPrefix>) {
 }
 
 /** The used paths for a block: of its own route, or of the next larger one that leads to a node. */
-export function usedPaths(view: RouteView, prefix: Prefix, key = prefix.toString()): RoutePath[] {
-  const exact = view.routes.get(key)?.paths.filter(({ isUsed }) => isUsed) ?? [];
+export function usedPaths(
+  view: RouteView,
+  prefix: Prefix,
+  key = prefix.toString(),
+): readonly RoutePath[] {
+  const exact = usedOf(view.routes.get(key));
   if (exact.length > 0) return exact;
   for (const length of view.lengths[prefix.family]) {
     if (length >= prefix.length) continue;
-    const routed = view.routes.get(prefix.parent(length).toString());
-    const used = routed?.paths.filter(({ isUsed }) => isUsed) ?? [];
+    const used = usedOf(view.routes.get(prefix.parent(length).toString()));
     // The longest match decides; a larger route that leads away from the nodes is no way to pods.
     if (used.length > 0) return used.filter(({ hop }) => hop.kind === 'node');
   }
   return [];
+}
+
+const none: readonly RoutePath[] = [];
+
+/** Nearly always all of them: then there is nothing to copy. */
+function usedOf(routed: RoutedPrefix | undefined): readonly RoutePath[] {
+  if (routed === undefined) return none;
+  const { paths } = routed;
+  return paths.every(({ isUsed }) => isUsed) ? paths : paths.filter(({ isUsed }) => isUsed);
 }
