@@ -1,22 +1,15 @@
 import type { Log } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
-import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type Block, blockName, readBlock, writeBlock, writeGuard } from '../model/node-block.ts';
 import type { KubeObject } from '../model/object.ts';
 import { nodeBlocks } from '../model/resources.ts';
 import type { Prefix } from '../net/prefix.ts';
+import { createOrFind } from './create-or-find.ts';
 
 /**
- * The only hand that writes NodeBlocks. Creating one *is* the allocation, so
- * everything here is about knowing what became of a write:
- *
- *   created        it is ours
- *   AlreadyExists  somebody holds it; we look who. It may be ourselves: an
- *                  earlier attempt whose answer was lost.
- *   unknown        it may or may not have been done. Asking again for the same
- *                  name, for the same node, is safe however often; so we do, and
- *                  never take another block instead while the first may exist.
+ * The only hand that writes NodeBlocks. Creating one *is* the allocation
+ * (create-or-find).
  *
  * Every later change is fenced by uid and resourceVersion: what was decided on an
  * old version is refused by the API server, and decided again on the new one.
@@ -37,8 +30,6 @@ export interface BlockWriterOptions {
   /** Throws when this process does not lead; asked before every write. */
   assertLeading(): void;
 }
-
-const createAttempts = 6;
 
 export class BlockWriter {
   readonly #client: BlockWriterOptions['client'];
@@ -110,30 +101,19 @@ export class BlockWriter {
   }
 
   async #create(body: KubeObject, isOurs: (block: Block) => boolean): Promise<CreateOutcome> {
-    const name = body.metadata?.name ?? '';
-    for (let attempt = 1; ; attempt++) {
-      this.#assertLeading();
-      try {
-        const block = this.#learn(await this.#client.create<KubeObject>(nodeBlocks, body));
-        return { kind: 'ours', block, isNew: true };
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        if (!error.isAlreadyExists && error.outcome !== 'unknown') throw error;
-        if (attempt >= createAttempts) throw error;
-        if (error.isAlreadyExists) {
-          const found = await this.#read(name);
-          // Gone between the two answers: ask again.
-          if (found !== undefined) {
-            return isOurs(found)
-              ? { kind: 'ours', block: found, isNew: false }
-              : { kind: 'held', block: found };
-          }
-        } else {
-          this.#log.debug({ block: name, error: error.message }, 'asking again for the same block');
-          await pause(50 * 2 ** attempt);
-        }
-      }
+    const outcome = await createOrFind({
+      client: this.#client,
+      resource: nodeBlocks,
+      body,
+      read: () => this.#read(body.metadata?.name ?? ''),
+      assertLeading: this.#assertLeading,
+      log: this.#log,
+    });
+    if (outcome.kind === 'made') {
+      return { kind: 'ours', block: this.#learn(outcome.raw), isNew: true };
     }
+    const block = outcome.found;
+    return isOurs(block) ? { kind: 'ours', block, isNew: false } : { kind: 'held', block };
   }
 
   async #read(name: string): Promise<Block | undefined> {

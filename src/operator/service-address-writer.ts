@@ -1,6 +1,5 @@
 import type { Log } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
-import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeObject } from '../model/object.ts';
 import { serviceAddresses } from '../model/resources.ts';
@@ -12,6 +11,7 @@ import {
   writeServiceAddress,
 } from '../model/service-address.ts';
 import type { Address } from '../net/address.ts';
+import { createOrFind } from './create-or-find.ts';
 
 /**
  * The only hand that writes ServiceAddresses, with the care of the one that writes
@@ -25,8 +25,6 @@ export interface ServiceAddressWriterOptions {
   assertLeading(): void;
 }
 
-const createAttempts = 6;
-
 export class ServiceAddressWriter {
   readonly #o: ServiceAddressWriterOptions;
 
@@ -36,25 +34,18 @@ export class ServiceAddressWriter {
 
   /** Whether the address is the Service's now; else somebody holds it, and is known from here on. */
   async create(address: Address, pool: string, service: ClusterService): Promise<boolean> {
-    const body = writeServiceAddress(address, pool, service);
-    const name = serviceAddressName(address);
-    for (let attempt = 1; ; attempt++) {
-      this.#o.assertLeading();
-      try {
-        this.#o.store.put(await this.#o.client.create<KubeObject>(serviceAddresses, body));
-        return true;
-      } catch (error) {
-        if (!(error instanceof ApiError) || attempt >= createAttempts) throw error;
-        if (error.isAlreadyExists) {
-          const found = await this.#read(name);
-          if (found === undefined) continue;
-          return found.serviceUid === service.uid && found.service === serviceKey(service);
-        }
-        if (error.outcome !== 'unknown') throw error;
-        this.#o.log.debug({ address: `${address}` }, 'asking again for the same address');
-        await pause(50 * 2 ** attempt);
-      }
+    const outcome = await createOrFind({
+      ...this.#o,
+      resource: serviceAddresses,
+      body: writeServiceAddress(address, pool, service),
+      read: () => this.#read(serviceAddressName(address)),
+    });
+    if (outcome.kind === 'made') {
+      this.#o.store.put(outcome.raw);
+      return true;
     }
+    const { found } = outcome;
+    return found.serviceUid === service.uid && found.service === serviceKey(service);
   }
 
   async free({ name, uid, resourceVersion }: ServiceAddress): Promise<void> {
