@@ -12,12 +12,15 @@ import {
   bgpPeers,
   ciliumNodes,
   configMaps,
+  daemonSets,
   ipPools,
   loadBalancerPools,
   nodeBlocks,
   nodeReports,
   nodes,
+  pods,
   serviceCidrs,
+  services,
 } from '../model/resources.ts';
 import {
   addView,
@@ -32,22 +35,6 @@ import type { ViewFlagValues } from './view-flags.ts';
 import { readPlacedObjects, viewOfObjects } from './view-from-files.ts';
 
 /** What the doctor wants to see of a cluster, beyond what every command looks at. */
-const core = (kind: string, plural: string, namespaced: boolean): Resource => ({
-  group: '',
-  version: 'v1',
-  plural,
-  kind,
-  namespaced,
-});
-const pods = core('Pod', 'pods', true);
-const services = core('Service', 'services', true);
-const daemonSets: Resource = {
-  group: 'apps',
-  version: 'v1',
-  plural: 'daemonsets',
-  kind: 'DaemonSet',
-  namespaced: true,
-};
 const ciliumLoadBalancerPools: Resource = {
   group: 'cilium.io',
   version: 'v2alpha1',

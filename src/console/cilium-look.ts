@@ -9,16 +9,9 @@ import {
   readCiliumVersion,
 } from '../model/cilium-config.ts';
 import type { KubeObject } from '../model/object.ts';
-import { configMaps } from '../model/resources.ts';
+import { configMaps, daemonSets } from '../model/resources.ts';
 
 const namespace = 'kube-system';
-const daemonSets: Resource = {
-  group: 'apps',
-  version: 'v1',
-  plural: 'daemonsets',
-  kind: 'DaemonSet',
-  namespaced: true,
-};
 
 /** Undefined: there is no Cilium, or nobody lets us look. */
 export async function lookAtCilium(client: KubeClient): Promise<CiliumSettings | undefined> {

@@ -1,7 +1,8 @@
 /** Pods of a lab: a namespace each, wired by the plugin exactly as a runtime would have it done. */
 import { CadastreError } from '../base/errors.ts';
 import { ApiError } from '../kube/api-error.ts';
-import { podObject, pods as podResource } from './cluster/objects.ts';
+import { pods as podResource } from '../model/resources.ts';
+import { podObject } from './cluster/objects.ts';
 import type { LabPod } from './folder.ts';
 import type { Lab } from './lab.ts';
 import { namespaceOf, podMachine } from './layout.ts';

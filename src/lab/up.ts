@@ -1,9 +1,11 @@
 /** `lab up`: from a topology to pods that answer. */
+
 import { chmodSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CadastreError } from '../base/errors.ts';
 import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { crdResource } from '../kube/crds.ts';
 import type { Resource } from '../kube/resource.ts';
 import { bgpPeers, ciliumNodes, ipPools, nodes } from '../model/resources.ts';
 import {
@@ -15,7 +17,6 @@ import {
 import {
   ciliumNodeCrd,
   ciliumNodeObject,
-  crds,
   nodeObject,
   peerObject,
   poolObject,
@@ -194,7 +195,7 @@ async function whenServing(lab: Lab, api: ApiServerPlan): Promise<KubeClient> {
 async function createNodes(lab: Lab, client: KubeClient): Promise<void> {
   const held = lab.topology.nodes.filter(({ ciliumPodCidr }) => ciliumPodCidr !== undefined);
   if (held.length > 0) {
-    await client.create(crds, ciliumNodeCrd());
+    await client.create(crdResource, ciliumNodeCrd());
     for (const { name, ciliumPodCidr } of held) {
       await createWhenKnown(client, ciliumNodes, ciliumNodeObject(name, ciliumPodCidr!));
     }

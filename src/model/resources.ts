@@ -70,3 +70,11 @@ export const endpointSlices = {
   kind: 'EndpointSlice',
   namespaced: true,
 } as const;
+
+export const daemonSets = {
+  group: 'apps',
+  version: 'v1',
+  plural: 'daemonsets',
+  kind: 'DaemonSet',
+  namespaced: true,
+} as const;

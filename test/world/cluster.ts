@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
+import { ciliumNodeCrd } from '../../src/lab/cluster/objects.ts';
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../parts/apiserver.ts';
 import { startEmbeddedApiServer } from '../parts/embedded-apiserver.ts';
 import { writeKubeconfig } from '../parts/kubeconfig.ts';
@@ -204,41 +205,8 @@ export class Cluster {
     this.operators.splice(this.operators.indexOf(operator), 1);
   }
 
-  /** Cilium's own resource, as far as its schema matters here: it keeps what it does not know. */
   async registerCiliumNodes(): Promise<void> {
-    const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-    const answer = await this.call('POST', paths.crds, {
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: 'ciliumnodes.cilium.io' },
-      spec: {
-        group: 'cilium.io',
-        scope: 'Cluster',
-        names: {
-          kind: 'CiliumNode',
-          listKind: 'CiliumNodeList',
-          plural: 'ciliumnodes',
-          singular: 'ciliumnode',
-          shortNames: ['cn', 'ciliumn'],
-          categories: ['cilium'],
-        },
-        versions: [
-          {
-            name: 'v2',
-            served: true,
-            storage: true,
-            subresources: { status: {} },
-            schema: {
-              openAPIV3Schema: {
-                type: 'object',
-                required: ['metadata', 'spec'],
-                properties: { metadata: { type: 'object' }, spec: open, status: open },
-              },
-            },
-          },
-        ],
-      },
-    });
+    const answer = await this.call('POST', paths.crds, ciliumNodeCrd());
     if (answer.status !== 201 && answer.status !== 409) {
       throw new Error(`ciliumnodes: ${JSON.stringify(answer.body)}`);
     }

@@ -2,30 +2,6 @@
 import { apiVersion } from '../../model/keys.ts';
 import type { LabNode, LabPeer, LabPool, Topology } from '../topology.ts';
 
-export const crds = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  namespaced: false,
-} as const;
-
-export const pods = {
-  group: '',
-  version: 'v1',
-  plural: 'pods',
-  kind: 'Pod',
-  namespaced: true,
-} as const;
-
-export const leases = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  plural: 'leases',
-  kind: 'Lease',
-  namespaced: true,
-} as const;
-
 export function nodeObject({ name, labels, addresses, podCidr }: LabNode): object {
   return {
     apiVersion: 'v1',
@@ -39,7 +15,7 @@ export function nodeObject({ name, labels, addresses, podCidr }: LabNode): objec
   };
 }
 
-/** Cilium's own resource, as far as its schema matters here. */
+/** Cilium's own resource, as far as its schema matters here: it keeps what it does not know. */
 export function ciliumNodeCrd(): object {
   const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
   return {
@@ -55,6 +31,7 @@ export function ciliumNodeCrd(): object {
         plural: 'ciliumnodes',
         singular: 'ciliumnode',
         shortNames: ['cn', 'ciliumn'],
+        categories: ['cilium'],
       },
       versions: [
         {
@@ -65,6 +42,7 @@ export function ciliumNodeCrd(): object {
           schema: {
             openAPIV3Schema: {
               type: 'object',
+              required: ['metadata', 'spec'],
               properties: { metadata: { type: 'object' }, spec: open, status: open },
             },
           },

@@ -2,10 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import type { KubeClient } from '../../kube/client.ts';
+import { leaseResource } from '../../kube/lease-object.ts';
 import { drainAnnotation } from '../../model/keys.ts';
 import { selects } from '../../model/label-selector.ts';
 import { bgpPeers, nodeBlocks, nodes } from '../../model/resources.ts';
-import { leases, nodeObject, peerObject } from '../cluster/objects.ts';
+import { nodeObject, peerObject } from '../cluster/objects.ts';
 import { eventually } from '../eventually.ts';
 import type { LabPod } from '../folder.ts';
 import type { Lab } from '../lab.ts';
@@ -164,7 +165,7 @@ export class Stage {
     const lease = await this.client.get<{
       metadata: { name: string };
       spec?: { holderIdentity?: string };
-    }>(leases, 'cadastre-operator', { namespace: 'kube-system' });
+    }>(leaseResource, 'cadastre-operator', { namespace: 'kube-system' });
     return lease.spec?.holderIdentity ?? '';
   }
 
