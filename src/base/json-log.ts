@@ -13,6 +13,9 @@ export interface JsonLogOptions {
   fields?: Record<string, string>;
 }
 
+/** Octets of lines that are kept while nothing can be written. */
+const mostUnwritten = 1 << 20;
+
 /**
  * The log of a running part: one JSON object a line, with `time` in ISO 8601
  * and `level` as a word. Lines are written before the call returns: the last
@@ -21,6 +24,9 @@ export interface JsonLogOptions {
 export function jsonLog(options: JsonLogOptions = {}): Log {
   const where = options.destination ?? 'stderr';
   const dest = typeof where === 'object' ? where.path : where === 'stdout' ? 1 : 2;
+  const lines = pino.destination({ dest, sync: true, mkdir: true, maxLength: mostUnwritten });
+  // A full disk under the log takes the log, not the node's addresses: lines wait, then are dropped.
+  lines.on('error', () => {});
   return pino(
     {
       level: options.level ?? 'info',
@@ -28,6 +34,6 @@ export function jsonLog(options: JsonLogOptions = {}): Log {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    pino.destination({ dest, sync: true, mkdir: true }),
+    lines,
   );
 }

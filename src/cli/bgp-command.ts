@@ -7,7 +7,13 @@ import { stopOnSignals } from './stop-signals.ts';
 
 /** `cadastre bgp …`: what nodes tell their routers; and the speaker and the codec by themselves. */
 export function registerBgp(program: Command, door: Door): void {
-  const bgp = program.command('bgp').description('sessions and routes; speak BGP, and read it');
+  const bgp = program
+    .command('bgp')
+    .description('sessions and routes; speak BGP, and read it')
+    .addHelpText(
+      'after',
+      `\nExamples:\n  $ cadastre bgp peers\n  $ cadastre bgp routes --node node1`,
+    );
   registerBgpPeers(bgp, door);
   registerBgpRoutes(bgp, door);
   registerDecode(bgp, door);
@@ -57,7 +63,7 @@ function registerSpeak(bgp: Command, door: Door): void {
       `
 SIGHUP reads the file again; SIGUSR1 prints the state of all peers as JSON.
 
-Example:
+Examples:
   $ cadastre bgp speak --config speaker.yaml`,
     )
     .action(async (flags: { config: string; exit: 'drain' | 'restart'; logLevel: LogLevel }) => {

@@ -34,9 +34,15 @@ test('what is not hex is wrong usage', async () => {
   expect(stderr).toMatch(/not a BGP message in hex: hello; give an even number of hex digits/);
 });
 
+test('nothing on stdin is said, not passed over', async () => {
+  const { exitCode, stdout, stderr } = await run('-', '\n');
+  expect([exitCode, stdout]).toEqual([1, '']);
+  expect(stderr).toBe('cadastre: stdin: there is no message in it; give one a line, in hex\n');
+});
+
 test('a dash reads one message a line and prints one JSON a line, bad lines aside', async () => {
   const { exitCode, stdout, stderr } = await run('-', `${keepalive}\n\nnonsense\r\n${keepalive}`);
   expect(stdout).toBe('{"type":"keepalive"}\n{"type":"keepalive"}\n');
-  expect(stderr).toMatch(/^line 3: not a BGP message in hex: nonsense/);
+  expect(stderr).toMatch(/^cadastre: stdin:3: not a BGP message in hex: nonsense/);
   expect(exitCode).toBe(1);
 });

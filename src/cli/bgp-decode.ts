@@ -25,21 +25,27 @@ export async function runBgpDecode(args: BgpDecodeArgs, io: BgpDecodeStreams): P
       io.stdout.write(`${JSON.stringify(decodeHex(args.hex, args), null, 2)}\n`);
       return 0;
     } catch (error) {
-      io.stderr.write(`${complaint(error)}\n`);
+      io.stderr.write(`cadastre: ${complaint(error)}\n`);
       return 2;
     }
   }
   let exitCode = 0;
   let lineNumber = 0;
+  let messages = 0;
   for await (const line of createInterface({ input: io.stdin, crlfDelay: Infinity })) {
     lineNumber++;
     if (line.trim() === '') continue;
+    messages++;
     try {
       io.stdout.write(`${JSON.stringify(decodeHex(line, args))}\n`);
     } catch (error) {
-      io.stderr.write(`line ${lineNumber}: ${complaint(error)}\n`);
+      io.stderr.write(`cadastre: stdin:${lineNumber}: ${complaint(error)}\n`);
       exitCode = 1;
     }
+  }
+  if (messages === 0) {
+    io.stderr.write('cadastre: stdin: there is no message in it; give one a line, in hex\n');
+    return 1;
   }
   return exitCode;
 }

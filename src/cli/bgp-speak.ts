@@ -58,7 +58,7 @@ export async function runBgpSpeak(
     await speaker.listen();
   } catch (error) {
     io.stderr.write(
-      `cannot listen for peers: ${describeError(error)}; set listen in ${args.config}\n`,
+      `cadastre: cannot listen for peers: ${describeError(error)}; set listen in ${args.config}\n`,
     );
     return 2;
   }
@@ -119,13 +119,13 @@ function load(path: string, io: BgpSpeakIo): SpeakConfig | undefined {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    io.stderr.write(`${path}: ${describeError(error)}\n`);
+    io.stderr.write(`cadastre: ${path}: ${describeError(error)}\n`);
     return undefined;
   }
   const result = readSpeakConfig(text);
   if (result.kind === 'config') return result.config;
   for (const { line, key, sentence } of result.problems) {
-    io.stderr.write(`${path}:${line}: ${key === '' ? '' : `${key}: `}${sentence}\n`);
+    io.stderr.write(`cadastre: ${path}:${line}: ${key === '' ? '' : `${key}: `}${sentence}\n`);
   }
   return undefined;
 }

@@ -1,11 +1,19 @@
 import { type Command, Option } from 'commander';
+import { CadastreError } from '../base/errors.ts';
 import { apiVersion } from '../model/keys.ts';
 import type { Block } from '../model/node-block.ts';
 import { parseAddress } from '../net/address.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import { type BlockStep, decideBlock } from '../plan/block-life.ts';
 import type { Door } from './door.ts';
-import { addLookFlags, type Look, type LookFlagValues, lookAt, pickNamed } from './look.ts';
+import {
+  addLookFlags,
+  checkPool,
+  type Look,
+  type LookFlagValues,
+  lookAt,
+  pickNamed,
+} from './look.ts';
 import { ageText, timeText } from './numbers.ts';
 import { printAnswer } from './output.ts';
 import { renderTable } from './table.ts';
@@ -48,6 +56,8 @@ export function registerBlocks(program: Command, door: Door): void {
     .addHelpText('after', examples)
     .action(async (names: string[], flags: LookFlagValues & BlockFilters) => {
       const look = await lookAt(flags, door);
+      checkPool(look, flags.pool);
+      checkNode(look, flags.node);
       const all = [...look.register.blocks.values()].sort((a, b) => a.prefix.compare(b.prefix));
       const blocks = pickNamed(all, names, 'block', isCalled)
         .filter((block) => flags.pool === undefined || block.pool === flags.pool)
@@ -66,6 +76,15 @@ export function registerBlocks(program: Command, door: Door): void {
           blocks.length === 0 ? '' : blockTable(blocks, columns, isWide, look.nowMs),
       });
     });
+}
+
+/** A node that is gone may still have blocks; one that nobody knows is a slip of the pen. */
+function checkNode({ register }: Look, name: string | undefined): void {
+  if (name === undefined || register.nodes.has(name)) return;
+  for (const { nodeName } of register.blocks.values()) if (nodeName === name) return;
+  throw new CadastreError('BAD_INPUT', `--node=${name}: there is no node "${name}"`, {
+    remedy: 'cadastre nodes -o name lists them.',
+  });
 }
 
 function isCalled(block: Block, name: string): boolean {

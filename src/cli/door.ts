@@ -29,8 +29,12 @@ export function processDoor(): Door {
   // Whoever reads us may stop early (`| head`): then there is nobody left to tell.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
-    throw error;
+    // A full disk, mostly. Whoever reads the file must not take half an answer for a whole one.
+    process.stderr.write(`cadastre: the answer could not be written: ${error.message}\n`);
+    process.exit(1);
   });
+  // Nobody reads our words: that is no reason to stop in the middle of a deed.
+  process.stderr.on('error', () => {});
   return {
     write: (text) => void process.stdout.write(text),
     say: (line) => void process.stderr.write(`${line}\n`),

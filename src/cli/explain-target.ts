@@ -34,6 +34,11 @@ export function findTarget(register: Register, text: string): Target {
   if (node !== undefined) return { kind: 'node', node };
   if (pool !== undefined) return { kind: 'pool', pool };
   if (block !== undefined) return { kind: 'land', prefix: block.prefix };
+  // No name has these forms, so it was meant as an address; with what is wrong it is found sooner.
+  if (kind === undefined && /^[\d.]+$|^[\d./]+\/\d+$|^[\da-f:.]*:[\da-f:./]*$/i.test(text)) {
+    const problem = text.includes('/') ? prefixProblem(text) : undefined;
+    throw new CadastreError('BAD_USAGE', problem ?? `"${text}" is not an IPv4 or IPv6 address`);
+  }
   const what = kind ?? 'node, pool or block';
   throw new CadastreError('BAD_INPUT', `there is no ${what} called "${wanted}"`, {
     remedy: 'Names are listed by cadastre nodes, pools and blocks with -o name.',

@@ -18,7 +18,10 @@ type IpamShowFlags = NodeStateFlags & IpamFlagValues & { showBlocks?: boolean; i
 
 /** `cadastre ipam show`: how full the land is, in the columns of `calicoctl ipam show`. */
 export function registerIpam(program: Command, door: Door): void {
-  const ipam = program.command('ipam').description('addresses: how many are in use, and by whom');
+  const ipam = program
+    .command('ipam')
+    .description('addresses: how many are in use, and by whom')
+    .addHelpText('after', `\nExamples:\n  $ cadastre ipam show\n  $ cadastre ipam show 10.5.113.7`);
   const command = ipam
     .command('show')
     .argument('[address]', 'who has this one')
@@ -46,7 +49,7 @@ Examples:
 }
 
 async function showUsage(flags: IpamShowFlags, door: Door): Promise<void> {
-  const socket = localSocket(flags);
+  const socket = localSocket(flags, door.env);
   const lines =
     socket === undefined
       ? clusterUsage(await lookAt(flags, door, ['servicePools', 'serviceAddresses']), flags)
@@ -65,7 +68,7 @@ function usageTable(lines: readonly UsageLine[], columns: number): string {
 }
 
 async function showHolder(address: Address, flags: IpamShowFlags, door: Door): Promise<void> {
-  const socket = localSocket(flags);
+  const socket = localSocket(flags, door.env);
   const holder =
     socket === undefined
       ? describeHolder(address, await lookAt(flags, door, ['servicePools', 'serviceAddresses']))

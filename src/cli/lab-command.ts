@@ -134,11 +134,12 @@ function registerStatus(lab: Command, door: Door): void {
     .argument('[lab]', 'which one (default: the only one there is)')
     .description('every machine of a lab and how it is; what every router holds')
     .addOption(outputFlag())
+    .addHelpText('after', `\nExamples:\n  $ cadastre lab status\n  $ cadastre lab status -o json`)
     .action(async (name: string | undefined, flags: { output: Format }) => {
       const world = openWorld(door);
       const { listLabs } = await import('../lab/folder.ts');
       const labs = listLabs(world.root);
-      if (labs.length === 0 || (name === undefined && labs.length > 1)) {
+      if (name === undefined && labs.length !== 1) {
         await printAnswer(door, flags.output, {
           data: { kind: 'LabList', labs },
           names: labs.map((one) => `lab/${one}`),
@@ -303,6 +304,7 @@ function registerDown(lab: Command, door: Door): void {
     .argument('[lab]', 'which one (default: the only one there is)')
     .description('remove exactly what a lab made, also after a crash')
     .option('--all', 'every lab of this machine')
+    .addHelpText('after', `\nExamples:\n  $ cadastre lab down\n  $ cadastre lab down --all`)
     .action(async (name: string | undefined, flags: { all?: boolean }) => {
       const world = openWorld(door);
       const { listLabs } = await import('../lab/folder.ts');

@@ -41,6 +41,15 @@ export async function lookAt(
   return { settings, view, register: registerOf(view, settings), nowMs: door.clock.wallMs() };
 }
 
+/** A pool that nobody knows is a slip of the pen, not an empty answer; a deleted one still has blocks. */
+export function checkPool({ register }: Look, pool: string | undefined): void {
+  if (pool === undefined || register.poolSet.get(pool) !== undefined) return;
+  for (const block of register.blocks.values()) if (block.pool === pool) return;
+  throw new CadastreError('BAD_INPUT', `--pool=${pool}: there is no pool "${pool}"`, {
+    remedy: 'cadastre pools -o name lists them.',
+  });
+}
+
 /** Those that were asked for by name, in that order; all of them if nobody was. */
 export function pickNamed<T>(
   all: readonly T[],
@@ -52,6 +61,8 @@ export function pickNamed<T>(
   return wanted.map((name) => {
     const found = all.find((item) => isCalled(item, name));
     if (found !== undefined) return found;
-    throw new CadastreError('BAD_INPUT', `there is no ${noun} "${name}"`);
+    throw new CadastreError('BAD_INPUT', `there is no ${noun} "${name}"`, {
+      remedy: `cadastre ${noun}s -o name lists them.`,
+    });
   });
 }

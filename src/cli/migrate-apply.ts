@@ -35,6 +35,11 @@ Examples:
 
 A move that was broken off goes on where it is when it is applied again.`;
 
+const undoExamples = `
+Examples:
+  $ cadastre migrate undo node1
+  $ cadastre migrate undo node1 --yes --bmp 0.0.0.0:11019`;
+
 export function addMigrateApply(migrate: Command, door: Door): void {
   const apply = migrate
     .command('apply')
@@ -55,7 +60,8 @@ export function addMigrateApply(migrate: Command, door: Door): void {
     .summary('bring a node back to the blocks it had')
     .description(
       'Takes a move back, from wherever it is. Before the old block was let go that is a matter of uncordoning; after it, the node moves once more, the other way.',
-    );
+    )
+    .addHelpText('after', undoExamples);
   addCommon(addIpamFlags(undo)).action((node: string, flags: ApplyFlags) =>
     undoMove(node, { ...flags, output: 'table' }, door),
   );

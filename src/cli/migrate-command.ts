@@ -18,6 +18,18 @@ Examples:
 
 Exit code: 0 if every node can be served, 1 if not.`;
 
+const statusExamples = `
+Examples:
+  $ cadastre migrate status
+  $ cadastre migrate status node1 -o json`;
+
+const groupExamples = `
+Examples:
+  $ cadastre migrate plan --pools pools.yaml
+  $ cadastre migrate apply node1
+  $ cadastre migrate status
+  $ cadastre migrate undo node1`;
+
 export type MigrateFlags = ViewFlagValues & IpamFlagValues & { pools?: string[] };
 
 export function registerMigrate(program: Command, door: Door): void {
@@ -26,7 +38,8 @@ export function registerMigrate(program: Command, door: Door): void {
     .summary("from today's allocations to pools, node by node")
     .description(
       'Moves a running cluster to pools without stopping it: what fits is adopted as it is, and every other node moves by itself, in steps that can be taken back.',
-    );
+    )
+    .addHelpText('after', groupExamples);
   const plan = migrate
     .command('plan')
     .summary('what is adopted, who must move, in which order, and whom each step touches')
@@ -42,9 +55,9 @@ export function registerMigrate(program: Command, door: Door): void {
     .argument('[node...]', 'only these')
     .summary('which nodes have moved, are on their way, or are left')
     .description('Lists the NodeMigrations, and who is still to move.');
-  addPools(addIpamFlags(addViewFlags(status))).action((names: string[], flags: MigrateFlags) =>
-    printStatus(names, flags, door),
-  );
+  addPools(addIpamFlags(addViewFlags(status)))
+    .addHelpText('after', statusExamples)
+    .action((names: string[], flags: MigrateFlags) => printStatus(names, flags, door));
 }
 
 export function addPools(command: Command): Command {

@@ -1,5 +1,6 @@
 import { apiVersion } from '../model/keys.ts';
 import type { Door } from './door.ts';
+import { pickNamed } from './look.ts';
 import type { MigrateFlags } from './migrate-command.ts';
 import { makePlan } from './migrate-plan.ts';
 import { printAnswer } from './output.ts';
@@ -11,6 +12,12 @@ export async function printStatus(
   door: Door,
 ): Promise<void> {
   const { plan, view } = await makePlan(flags, door);
+  // A node in the middle of its move may be away: then its NodeMigration vouches for it.
+  const known = [
+    ...view.nodes.map(({ name }) => name),
+    ...view.migrations.map(({ nodeName }) => nodeName),
+  ];
+  pickNamed(known, names, 'node', (one, name) => one === name);
   const isAsked = (node: string) => names.length === 0 || names.includes(node);
   const migrations = view.migrations
     .filter(({ nodeName }) => isAsked(nodeName))

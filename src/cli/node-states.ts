@@ -27,19 +27,20 @@ export function addNodeStateFlags(command: Command): Command {
     .addOption(
       new Option(
         '--socket <path>',
-        `the agent of this machine (default: ${agentSocketPath} if it is there, else the cluster)`,
+        `the agent of this machine (default: $CADASTRE_SOCKET, then ${agentSocketPath} if it is there, else the cluster)`,
       ).helpGroup(group),
     );
   return addViewFlags(command);
 }
 
 /** Whoever names a cluster, files or a node does not mean this machine. */
-export function localSocket(flags: NodeStateFlags): string | undefined {
+export function localSocket(flags: NodeStateFlags, env: NodeJS.ProcessEnv): string | undefined {
   if (flags.socket !== undefined) return flags.socket;
   const isElsewhere = [flags.node, flags.from, flags.kubeconfig, flags.context].some(
     (one) => one !== undefined,
   );
-  return !isElsewhere && existsSync(agentSocketPath) ? agentSocketPath : undefined;
+  if (isElsewhere) return undefined;
+  return [env.CADASTRE_SOCKET, agentSocketPath].find((path) => path && existsSync(path));
 }
 
 export type LocalStatus = AddressStatusJson & { agent?: AgentStatusJson };
@@ -49,7 +50,7 @@ export async function readLocal(socket: string): Promise<LocalStatus> {
 }
 
 export async function readNodeStates(flags: NodeStateFlags, door: Door): Promise<NodeState[]> {
-  const socket = localSocket(flags);
+  const socket = localSocket(flags, door.env);
   if (socket !== undefined) {
     const { agent } = await readLocal(socket);
     const local = { node: agent?.node ?? '', sessions: agent?.sessions ?? [] };

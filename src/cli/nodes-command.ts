@@ -7,7 +7,14 @@ import type { Finding, Refusal } from '../plan/finding.ts';
 import { sourceNames } from '../plan/holdings.ts';
 import type { Door } from './door.ts';
 import { readLabelQuery } from './label-query.ts';
-import { addLookFlags, type Look, type LookFlagValues, lookAt, pickNamed } from './look.ts';
+import {
+  addLookFlags,
+  checkPool,
+  type Look,
+  type LookFlagValues,
+  lookAt,
+  pickNamed,
+} from './look.ts';
 import { printAnswer } from './output.ts';
 import { planOf, registerOf } from './register-of.ts';
 import { renderTable } from './table.ts';
@@ -43,6 +50,7 @@ export function registerNodes(program: Command, door: Door): void {
     .action(async (names: string[], flags: LookFlagValues & NodeFilters) => {
       const query = flags.selector === undefined ? undefined : readLabelQuery(flags.selector);
       const look = await lookAt(flags, door);
+      checkPool(look, flags.pool);
       const plan = planOf(registerOf(look.view, look.settings), look.view, look.settings);
       const all = pickNamed(look.view.nodes, names, 'node', (node, name) => node.name === name);
       const nodes = all
@@ -75,10 +83,17 @@ export interface NodeDescription {
 
 function describerOf(look: Look, plan: AllocationPlan): (node: ClusterNode) => NodeDescription {
   const rows = new Map(plan.nodes.map((row) => [row.name, row]));
+  const findingsOf = new Map<string, Finding[]>();
+  for (const finding of plan.findings) {
+    for (const name of new Set(finding.nodes)) {
+      const known = findingsOf.get(name);
+      if (known === undefined) findingsOf.set(name, [finding]);
+      else known.push(finding);
+    }
+  }
   return (node) => {
     const { blocks = [], refused = [] } = rows.get(node.name) ?? {};
     const next = blocks.filter(({ action }) => action !== 'keep');
-    const findings = plan.findings.filter((finding) => finding.nodes.includes(node.name));
     return {
       name: node.name,
       addresses: node.addresses,
@@ -89,7 +104,7 @@ function describerOf(look: Look, plan: AllocationPlan): (node: ClusterNode) => N
       next,
       refused,
       records: recordsOf(look, node.name),
-      findings,
+      findings: findingsOf.get(node.name) ?? [],
     };
   };
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { CadastreError } from '../base/errors.ts';
 import type { Door } from './door.ts';
 import { tellFailure } from './failure.ts';
 import { readVersion } from './version.ts';
@@ -36,6 +37,7 @@ export async function runCommandLine(argv: readonly string[], door: Door): Promi
   const isDebug = argv.includes('--debug') || Boolean(door.env.CADASTRE_DEBUG);
   try {
     const program = makeProgram(door);
+    refuseUnknownTopic(argv);
     for (const load of neededBy(argv)) (await load())(program, door);
     await program.parseAsync(argv, { from: 'user' });
     return door.exitCode;
@@ -50,6 +52,15 @@ function neededBy(argv: readonly string[]): Array<() => Promise<Register>> {
   if (first === '--version' || first === '-V') return [];
   const named = Object.hasOwn(commands, first) ? commands[first] : undefined;
   return named === undefined ? Object.values(commands) : [named];
+}
+
+/** Commander answers `help nonsense` with the page of everything, as if nothing were wrong. */
+function refuseUnknownTopic([first, topic]: readonly string[]): void {
+  if (first !== 'help' || topic === undefined || topic.startsWith('-') || topic === 'help') return;
+  if (Object.hasOwn(commands, topic)) return;
+  throw new CadastreError('BAD_USAGE', `unknown command '${topic}'`, {
+    remedy: 'See cadastre --help.',
+  });
 }
 
 function makeProgram(door: Door): Command {
@@ -72,7 +83,8 @@ function makeProgram(door: Door): Command {
     .addHelpText(
       'after',
       `
-Everything but up, lab, the operator, the agent, cni, drain and migrate apply or undo only looks, at a cluster or, with --from, at files.
+Everything but up, lab, the operator, the agent, cni, drain and migrate apply or undo
+only looks, at a cluster or, with --from, at files.
 Data goes to stdout and words to stderr. Exit codes: 0 fine, 1 failed, 2 wrong usage.`,
     )
     .exitOverride();

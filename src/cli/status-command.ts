@@ -22,6 +22,16 @@ export function registerStatus(program: Command, door: Door): void {
     .addOption(
       new Option('-o, --output <format>').choices(['table', 'json', 'yaml']).default('table'),
     )
+    .addHelpText(
+      'after',
+      `
+Exit code: 0 if the agent is ready, 1 if not.
+
+Examples:
+  $ cadastre status
+  $ cadastre status -o json
+  $ cadastre status --socket /run/cadastre/agent.sock`,
+    )
     .action(async (flags: { socket: string; output: Format }) => {
       const status = (await askAgent(flags.socket, 'GET', '/v1/status')) as Status;
       if (status.agent?.ready === false) door.exitCode = 1;

@@ -28,12 +28,14 @@ export function registerWhatIf(program: Command, door: Door): void {
     .description('Says who would lose what, and what would move, before it is done. Only looks.')
     .addHelpText('after', examples);
   const ask = (command: Command, read: (words: string[], flags: WhatIfFlags) => Action) =>
-    addDoctorFlags(command).action(async (...all: unknown[]) => {
-      door.failureCode = couldNotTell;
-      const flags = all.at(-2) as WhatIfFlags;
-      const action = read(all.slice(0, -2).flat() as string[], flags);
-      await answer(action, flags, door);
-    });
+    addDoctorFlags(command)
+      .addHelpText('after', examplesOf(command.name()))
+      .action(async (...all: unknown[]) => {
+        door.failureCode = couldNotTell;
+        const flags = all.at(-2) as WhatIfFlags;
+        const action = read(all.slice(0, -2).flat() as string[], flags);
+        await answer(action, flags, door);
+      });
   ask(
     group.command('drain <node...>').description('the nodes leave, and their routes with them'),
     (nodes) => ({ kind: 'drain', nodes: [...new Set(nodes)] }),
@@ -67,6 +69,25 @@ export function registerWhatIf(program: Command, door: Door): void {
     group.command('lose-router <router>').description('the router of that --rib name goes away'),
     ([router = '']) => ({ kind: 'lose-router', router }),
   );
+}
+
+const actionExamples: Readonly<Record<string, string[]>> = {
+  drain: ['node1', '--rib tor1=tor1.json --rib tor2=tor2.txt'],
+  'remove-pool': ['rack-83'],
+  'shrink-pool': ['rack-83 10.5.83.0/25'],
+  relabel: ['node1 rack=94 old-label-'],
+  'add-nodes': ['10 --labels rack=83'],
+  'lose-router': ['tor1 --rib tor1=tor1.json', '--rib tor2=tor2.txt'],
+};
+
+function examplesOf(name: string): string {
+  const [words = '', ...more] = actionExamples[name] ?? [];
+  return `
+Examples:
+  ${['$ cadastre whatif', name, words, ...more].join(' ')}
+  $ cadastre whatif ${name} ${words} --from cluster.json -o json
+
+Exit codes: 0 safe, 1 not, above 1 could not tell.`;
 }
 
 type WhatIfFlags = DoctorFlagValues & { labels?: string };

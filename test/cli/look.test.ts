@@ -66,11 +66,26 @@ describe('filters', () => {
     ['blocks 10.99.0.1', 'there is no block "10.99.0.1"'],
     ['explain nope', 'there is no node, pool or block called "nope"'],
     ['explain node/rack-83', 'there is no node called "rack-83"'],
+    ['blocks --pool nope', '--pool=nope: there is no pool "nope"'],
+    ['blocks --node nope', '--node=nope: there is no node "nope"'],
+    ['nodes --pool nope', '--pool=nope: there is no pool "nope"'],
+    ['migrate status nope', 'there is no node "nope"'],
   ])('%s fails, and prints no data', async (line, sentence) => {
     const { code, stdout, stderr } = await look(line, inRegister);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr.split('\n')[0]).toBe(`cadastre: ${sentence}`);
   });
+});
+
+test.each([
+  ['999.1.1.1', '"999.1.1.1" is not an IPv4 or IPv6 address'],
+  ['10.0.0.0/33', '"10.0.0.0/33" has a prefix length beyond 32'],
+  ['fd00::g', 'there is no node, pool or block called "fd00::g"'],
+  ['fd00:::1', '"fd00:::1" is not an IPv4 or IPv6 address'],
+])('explain %s says what is wrong with it', async (text, sentence) => {
+  const { code, stdout, stderr } = await look(`explain ${text}`, inRegister);
+  expect([code === 0, stdout]).toEqual([false, '']);
+  expect(stderr.split('\n')[0]).toBe(`cadastre: ${sentence}`);
 });
 
 describe('what a program reads', () => {

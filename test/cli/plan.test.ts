@@ -3,6 +3,7 @@
  * with the files in golden/: they are what people read.
  */
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { root, runBuilt } from './built-command.ts';
@@ -241,5 +242,15 @@ describe('forms of output', () => {
     expect(String(child.stdout)).toBe('{');
     expect(String(child.stderr)).toMatch(/^exit 0$/m);
     expect(String(child.stderr)).not.toContain('EPIPE');
+  });
+
+  test.runIf(existsSync('/dev/full'))('a full disk is said in one line, and fails', () => {
+    const command = 'node bin/cadastre plan --from test/cli/fixtures/racks > /dev/full';
+    const child = spawnSync('sh', ['-c', command], { cwd: root });
+    expect(child.status).toBe(1);
+    expect(String(child.stderr)).toMatch(
+      /^cadastre: the answer could not be written: ENOSPC[^\n]*\n/m,
+    );
+    expect(String(child.stderr)).not.toContain('    at ');
   });
 });

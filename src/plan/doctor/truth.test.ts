@@ -14,6 +14,7 @@ const bare = (): Evidence => ({ ...cleanWorlds['kubernetes without Cilium'](), n
 
 describe('which record is the truth', () => {
   const withCilium = (ipam: string): Evidence => ({ ...bare(), cilium: cilium({ ipam }) });
+  const onePool = pool('p', ['10.1.0.0/16'], { ipv4: 24 });
 
   test.each([
     ['nothing but Nodes', bare(), 'node'],
@@ -33,6 +34,11 @@ describe('which record is the truth', () => {
     ['ipam: multi-pool', withCilium('multi-pool'), 'ciliumnode'],
     ['ipam: kubernetes', withCilium('kubernetes'), 'node'],
     ['ipam: eni', withCilium('eni'), 'ciliumnode'],
+    [
+      'IPPools over a running cluster-pool',
+      { ...withCilium('cluster-pool'), pools: [onePool] },
+      'ciliumnode',
+    ],
     [
       'CiliumNodes without cilium-config',
       { ...bare(), ciliumNodes: [ciliumNode('a', '10.1.0.0/24')] },
@@ -55,6 +61,13 @@ describe('which record is the truth', () => {
     ],
   ])('%s', (_, evidence, record) => {
     expect(findTruth(evidence).record).toBe(record);
+  });
+
+  test('IPPools are known before the first block is cut, whatever else is silent', () => {
+    for (const world of [bare(), withCilium('kubernetes')]) {
+      const { mode, record } = findTruth({ ...world, pools: [onePool] });
+      expect([mode, record]).toEqual(['ip-pool', 'node']);
+    }
   });
 
   test("a cloud's addresses are not judged, whatever Node.spec says", () => {

@@ -46,6 +46,13 @@ export function findTruth(evidence: Evidence): Truth {
     return { mode, record, why: `--ipam ${mode}, and no NodeBlock exists yet` };
   }
   const theirs = cilium === undefined ? undefined : ciliumModes[cilium.ipam];
+  // Cilium stands in mode kubernetes where IPPools serve; they count before the first block is cut.
+  const byPools: Truth = {
+    mode: 'ip-pool',
+    record: 'node',
+    why: 'IPPools exist, and no NodeBlock yet',
+  };
+  if (pools.length > 0 && theirs === 'kubernetes') return byPools;
   if (cilium !== undefined && theirs !== undefined) {
     const record = theirs === 'kubernetes' ? 'node' : 'ciliumnode';
     return { mode: theirs, record, why: `cilium-config says ipam: ${cilium.ipam}` };
@@ -62,6 +69,7 @@ export function findTruth(evidence: Evidence): Truth {
       why: 'CiliumNodes have blocks, and no cilium-config was seen',
     };
   }
+  if (pools.length > 0) return byPools;
   return { mode: 'kubernetes', record: 'node', why: 'nothing but Nodes has blocks' };
 }
 

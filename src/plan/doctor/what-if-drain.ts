@@ -123,7 +123,7 @@ function goes(node: string, key: string, held: readonly Held[]): Move {
     node,
     prefix: key,
     from: heldText(held, 'before'),
-    to: isLeft ? heldText(held, 'after') : 'not held',
+    to: isLeft ? heldText(held, 'after') : held.length === 0 ? 'not announced' : 'not held',
     why: isLeft ? 'stays, announced by somebody else: an Orphan' : 'goes with its node',
   };
 }
@@ -134,6 +134,7 @@ const pathsText = (paths: readonly RoutePath[]) => `via ${paths.map(pathNode).jo
 
 /** Routers that say the same are named together. */
 function heldText(held: readonly Held[], when: 'before' | 'after'): string {
+  if (held.length === 0) return 'no router was shown';
   const by = new Map<string, string[]>();
   for (const one of held) {
     const text = one[when].length === 0 ? 'not held' : pathsText(one[when]);
