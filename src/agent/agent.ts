@@ -43,6 +43,7 @@ import {
   desiredRoutes,
   ownUplink,
   type RoutedNode,
+  unreachable,
 } from '../plan/desired-routes.ts';
 import type { Finding } from '../plan/finding.ts';
 import { nextReleases } from '../plan/give-back.ts';
@@ -439,7 +440,7 @@ export class Agent {
     for (const { prefix } of this.#lingering.values()) {
       if (isOwned(prefix) || desired.routes.some((route) => route.prefix.overlaps(prefix)))
         continue;
-      rest.push({ prefix, type: 'unreachable' });
+      rest.push(unreachable(prefix));
     }
     for (const { prefix } of owned) {
       this.#lingering.set(`${prefix}`, { prefix, untilMs: Number.POSITIVE_INFINITY });

@@ -71,6 +71,7 @@ export interface RoutingInput {
 export interface DesiredRoute {
   prefix: Prefix;
   type?: 'unreachable';
+  metric?: number;
   via?: Address;
   device?: string;
   isOnLink?: boolean;
@@ -105,7 +106,7 @@ export function desiredRoutes(input: RoutingInput): DesiredRoutes {
   const { self, routing } = input;
   const findings: Finding[] = [];
   const own = PrefixSet.of(self.blocks.map(({ prefix }) => prefix));
-  const routes: DesiredRoute[] = own.prefixes.map((prefix) => ({ prefix, type: 'unreachable' }));
+  const routes: DesiredRoute[] = own.prefixes.map(unreachable);
   const kind = encapsulationOf(routing);
   const tunnel = kind && emptyTunnel(kind, input, findings);
   // Of two that claim one block the older is believed: it had it first.
@@ -129,6 +130,16 @@ export function desiredRoutes(input: RoutingInput): DesiredRoutes {
   }
   routes.sort((a, b) => a.prefix.compare(b.prefix));
   return { routes, tunnel, findings };
+}
+
+/**
+ * What drops the rest of an own block. It gives way to a network of the kernel's
+ * own (metric 0; 256 in IPv6): where `bridge` or `macvlan` take their addresses
+ * from us, the block is such a network of their interface. And to nobody else: in
+ * IPv4 daemons' routes begin at 20.
+ */
+export function unreachable(prefix: Prefix): DesiredRoute {
+  return { prefix, type: 'unreachable', ...(prefix.family === 'ipv4' ? { metric: 1 } : {}) };
 }
 
 /** Interfaces of the node from which direct neighbours are told. */

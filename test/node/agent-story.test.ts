@@ -122,7 +122,7 @@ test('each node has exactly its block: in the kernel, at the router, for its pod
       expect(agent.kernel.routes.toSorted()).toEqual(
         [
           `${block[other]} via ${addresses[other]} dev eth0 metric 0`,
-          `unreachable ${block[name]} metric 0`,
+          `unreachable ${block[name]} metric 1`,
         ].sort(),
       );
       expect(agent.sessions.map(({ peer, state }) => `${peer} ${state}`)).toEqual([

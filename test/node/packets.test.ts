@@ -5,7 +5,13 @@
  * that it arrives.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { inside, ip, sweepNamespaces } from '../kernel/namespaces.ts';
+import {
+  addNamespace,
+  deleteNamespace,
+  inside,
+  ip,
+  sweepNamespaces,
+} from '../kernel/namespaces.ts';
 import { Cluster, shortLease } from '../world/cluster.ts';
 import { eventually } from '../world/eventually.ts';
 import { type HostName, hostNames, hosts, ipv6Hosts, Site } from './site.ts';
@@ -15,17 +21,19 @@ let site: Site;
 /** Documentation's (RFC 5737): somebody outside who is to see pods as they are. */
 const seen = '198.51.100.1';
 
+const operatorFlags = [
+  '--ipam=cluster-pool',
+  '--cluster-pool-ipv4-cidr=10.5.112.0/21',
+  '--enable-ipv6=true',
+  '--cluster-pool-ipv6-cidr=fd00:5::/48',
+  '--cluster-pool-ipv6-mask-size=64',
+  ...shortLease,
+];
+
 beforeAll(async () => {
   await sweepNamespaces({ isOver: false });
   cluster = await Cluster.start();
-  await cluster.leader([
-    '--ipam=cluster-pool',
-    '--cluster-pool-ipv4-cidr=10.5.112.0/21',
-    '--enable-ipv6=true',
-    '--cluster-pool-ipv6-cidr=fd00:5::/48',
-    '--cluster-pool-ipv6-mask-size=64',
-    ...shortLease,
-  ]);
+  await cluster.leader(operatorFlags);
   site = await Site.make(cluster);
 });
 
@@ -66,6 +74,39 @@ test('a full packet fits through the tunnel, and the pod knows how long that is'
 test('an address of ours that no pod has is answered, not passed on', async () => {
   const unused = site.pods.a.ipv4.replace(/\.\d+$/, '.200');
   expect(await wayOf('a', unused).catch(String)).toContain('No route to host');
+});
+
+test('addresses for another plugin: a bridge on a node whose agent keeps routes is reached from everywhere', async () => {
+  const pod = await addNamespace();
+  const config = {
+    type: 'bridge',
+    bridge: 'br0',
+    isGateway: true,
+    ipam: { type: 'cadastre', families: ['ipv4'], routes: [{ dst: '0.0.0.0/0' }] },
+  };
+  const { ips } = await site.plugin('a', 'bridge', 'ADD', pod, config);
+  const address = ips[0]!.address.split('/')[0]!;
+  // Its network is the node's own block, whose rest we make unreachable.
+  await site.ping(site.nodes.a, address);
+  await site.ping(site.pods.c.namespace, address);
+  await site.ping(pod, site.pods.b.ipv4);
+  await site.plugin('a', 'bridge', 'DEL', pod, config);
+  await ip(`-n ${site.nodes.a.name} link del br0`);
+  await deleteNamespace(pod);
+});
+
+test('a restart of the operator, and kill -9 of it, lose no packet and change nothing', async () => {
+  const { a, b, c } = site.pods;
+  const before = await ip(`-n ${site.nodes.a.name} route`);
+  const near = inside(a.namespace, `ping -i 0.05 -c 160 -W 1 ${b.ipv4}`);
+  const far = inside(a.namespace, `ping -i 0.05 -c 160 -W 1 ${c.ipv4}`);
+  await cluster.stopOperators();
+  await cluster.leader(operatorFlags);
+  await cluster.operators.at(-1)!.kill9();
+  await cluster.leader(operatorFlags);
+  expect(await near).toContain('160 received');
+  expect(await far).toContain('160 received');
+  expect(await ip(`-n ${site.nodes.a.name} route`)).toBe(before);
 });
 
 test('native: the tunnel goes, neighbours stay direct, and an update of the agent loses no packet', async () => {

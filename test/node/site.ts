@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { connect, createServer, type Server } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ensureShim } from '../../scripts/shim.mjs';
 import { addNamespace, deleteNamespace, inside, ip, type Namespace } from '../kernel/namespaces.ts';
@@ -29,6 +29,10 @@ export interface Pod {
   namespace: Namespace;
   ipv4: string;
   ipv6: string;
+}
+
+interface CniResult {
+  ips: Array<{ address: string }>;
 }
 
 /** Inside a namespace: every connection to 127.0.0.1:PORT comes out of a Unix socket, which knows no namespaces. */
@@ -174,23 +178,35 @@ export class Site {
     }
   }
 
-  /** As a runtime does it, with the plugin that it would call. */
-  async #addPod(name: HostName): Promise<Pod> {
-    const namespace = await addNamespace();
-    const plugin = run(ensureShim()!, [], {
+  /** As a runtime does it: one call of a plugin on that node; ours is named `cadastre`. */
+  async plugin(
+    name: HostName,
+    plugin: string,
+    command: 'ADD' | 'DEL',
+    pod: Namespace,
+    config: object,
+  ): Promise<CniResult> {
+    const shim = ensureShim()!;
+    const path = plugin === 'cadastre' ? shim : `/usr/lib/cni/${plugin}`;
+    const called = run('nsenter', [`--net=${this.nodes[name].path}`, path], {
       env: {
+        PATH: process.env.PATH,
         CADASTRE_SOCKET: this.agents[name].socket,
-        CNI_COMMAND: 'ADD',
-        CNI_CONTAINERID: namespace.name,
-        CNI_NETNS: namespace.path,
+        CNI_COMMAND: command,
+        CNI_CONTAINERID: pod.name,
+        CNI_NETNS: pod.path,
         CNI_IFNAME: 'eth0',
-        CNI_PATH: '/usr/lib/cni',
+        CNI_PATH: `${dirname(shim)}:/usr/lib/cni`,
       },
     });
-    plugin.child.stdin?.end(
-      JSON.stringify({ cniVersion: '1.1.0', name: 'pods', type: 'cadastre' }),
-    );
-    const { ips } = JSON.parse((await plugin).stdout) as { ips: Array<{ address: string }> };
+    called.child.stdin?.end(JSON.stringify({ cniVersion: '1.0.0', name: 'pods', ...config }));
+    const { stdout } = await called;
+    return stdout === '' ? { ips: [] } : JSON.parse(stdout);
+  }
+
+  async #addPod(name: HostName): Promise<Pod> {
+    const namespace = await addNamespace();
+    const { ips } = await this.plugin(name, 'cadastre', 'ADD', namespace, { type: 'cadastre' });
     const of = (mark: string) =>
       ips.find(({ address }) => address.includes(mark))?.address.split('/')[0] ?? '';
     return { namespace, ipv4: of('.'), ipv6: of(':') };
