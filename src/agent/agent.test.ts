@@ -156,6 +156,29 @@ describe('what it lives with', () => {
     expect(bench.metrics.text()).toContain('cadastre_agent_routes_repaired_total 2');
   });
 
+  test("strangers' changes to the tunnel and to forwarding are put back and counted, too", async () => {
+    const other = bench.putNode('n2', '10.4.83.21');
+    bench.putBlock('10.5.115.0/24', 'n2', other);
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start({ routing: 'vxlan', pace: { lookAgainTicks: 1 } });
+    await ready();
+    const repaired = (count: number) =>
+      until(`${count} are put back`, () =>
+        bench.metrics.text().includes(`cadastre_agent_routes_repaired_total ${count}`),
+      );
+    const entries = await bench.kernel.forwardingEntries(tunnelDevice);
+    expect(entries).toHaveLength(1);
+    await bench.kernel.setForwardingEntries(tunnelDevice, []);
+    await repaired(1);
+    expect(await bench.kernel.forwardingEntries(tunnelDevice)).toEqual(entries);
+    await bench.kernel.setNeighbours(tunnelDevice, []);
+    await repaired(2);
+    const forwarding = { kind: 'forwarding', family: 'ipv4' } as const;
+    await bench.kernel.writeSetting(forwarding, 0);
+    await repaired(3);
+    expect(await bench.kernel.readSetting(forwarding)).toBe(1);
+  });
+
   test('without the API server at its start it goes on with what it last knew', async () => {
     bench.putBlock('10.5.113.0/24', 'n1', uid);
     await bench.start();

@@ -46,7 +46,7 @@ export class RouteKeeper {
     this.#log = log;
     this.#repairs = metrics.counter(
       'cadastre_agent_routes_repaired_total',
-      'Routes of ours that somebody else changed and that were put back.',
+      'Routes and tunnel entries of ours that somebody else changed and that were put back.',
     );
   }
 
@@ -61,18 +61,23 @@ export class RouteKeeper {
   }
 
   async declare({ routes, tunnel }: DesiredRoutes): Promise<KeptRoutes> {
-    await this.#forward(new Set(routes.map(({ prefix }) => prefix.family)));
-    await this.#keepTunnel(tunnel);
-    const declared = routes.map((route) => routeText(settle(route))).join('\n');
+    const switched = await this.#forward(new Set(routes.map(({ prefix }) => prefix.family)));
+    const tunnelled = await this.#keepTunnel(tunnel);
+    const declared = `${routes.map((route) => routeText(settle(route))).join('\n')} ${tunnelText(tunnel)}`;
     const outcome = await this.#kernel.setRoutes(routes);
-    const changed = outcome.added + outcome.replaced + outcome.removed;
-    if (declared === this.#declared && changed > 0) {
-      this.#repaired += changed;
-      this.#repairs.inc({}, changed);
+    const changed = {
+      routes: outcome.added + outcome.replaced + outcome.removed,
+      tunnel: tunnelled,
+      forwarding: switched,
+    };
+    const all = changed.routes + changed.tunnel + changed.forwarding;
+    if (declared === this.#declared && all > 0) {
+      this.#repaired += all;
+      this.#repairs.inc({}, all);
       const { added, replaced, removed } = outcome;
       this.#log.warn(
-        { reason: 'RouteRepaired', added, replaced, removed },
-        'somebody changed routes of ours; they are as they should be again',
+        { reason: 'RouteRepaired', ...changed, added, replaced, removed },
+        `somebody changed ${wordsOf(changed)} of ours; all is as it should be again`,
       );
     }
     this.#declared = declared;
@@ -86,24 +91,30 @@ export class RouteKeeper {
     };
   }
 
-  async #forward(served: ReadonlySet<Family>): Promise<void> {
+  /** How many families had it off. */
+  async #forward(served: ReadonlySet<Family>): Promise<number> {
+    let switched = 0;
     for (const family of families) {
       if (!served.has(family)) continue;
       const setting = { kind: 'forwarding', family } as const;
       if ((await this.#kernel.readSetting(setting)) !== 1) {
         await this.#kernel.writeSetting(setting, 1);
+        switched++;
         this.#log.info({ family }, `forwarding of ${family} packets is on now`);
       }
     }
+    return switched;
   }
 
-  async #keepTunnel(tunnel: DesiredTunnel | undefined): Promise<void> {
+  /** How much of it was not as it should be. */
+  async #keepTunnel(tunnel: DesiredTunnel | undefined): Promise<number> {
     const device = tunnel && deviceOf[tunnel.kind];
     for (const other of tunnelDevices) {
       if (other !== device && (await this.#kernel.link(other)))
         await this.#kernel.deleteLink(other);
     }
-    if (tunnel === undefined || device === undefined) return;
+    if (tunnel === undefined || device === undefined) return 0;
+    let changed = 0;
     const held = await this.#kernel.link(device);
     const { kind, local, mac, mtu } = tunnel;
     // Where it begins cannot be changed in place. Geneve has no beginning: each route says.
@@ -118,12 +129,13 @@ export class RouteKeeper {
     }
     if (!isRight || !held?.isUp || held.mtu !== mtu) {
       await this.#kernel.changeLink(device, { isUp: true, mtu });
+      changed++;
     }
-    await this.#kernel.setAddresses(device, tunnel.addresses);
+    changed += await this.#kernel.setAddresses(device, tunnel.addresses);
     if (kind === 'vxlan') {
-      await this.#kernel.setForwardingEntries(device, tunnel.forwardingEntries);
+      changed += await this.#kernel.setForwardingEntries(device, tunnel.forwardingEntries);
     }
-    await this.#kernel.setNeighbours(device, tunnel.neighbours);
+    return changed + (await this.#kernel.setNeighbours(device, tunnel.neighbours));
   }
 
   /** Once for each set of refusals, not every time it is declared again. */
@@ -135,6 +147,27 @@ export class RouteKeeper {
       this.#log.error({ reason: 'RouteRefused', route }, `the kernel refused ${route}: ${reason}`);
     }
   }
+}
+
+function tunnelText(tunnel: DesiredTunnel | undefined): string {
+  if (tunnel === undefined) return '';
+  const { kind, local, mac, mtu, addresses, neighbours, forwardingEntries } = tunnel;
+  return JSON.stringify([
+    [kind, `${local}`, mac, mtu],
+    addresses.map(({ address }) => `${address}`),
+    neighbours.map(({ address, mac: other }) => `${address} ${other}`),
+    forwardingEntries.map(({ mac: other, remote }) => `${other} ${remote}`),
+  ]);
+}
+
+/** `3 routes and the tunnel`. */
+function wordsOf(changed: { routes: number; tunnel: number; forwarding: number }): string {
+  const { routes, tunnel, forwarding } = changed;
+  return [
+    ...(routes > 0 ? [`${routes} route${routes === 1 ? '' : 's'}`] : []),
+    ...(tunnel > 0 ? ['the tunnel'] : []),
+    ...(forwarding > 0 ? ['the forwarding switch'] : []),
+  ].join(' and ');
 }
 
 function refusedText({ route, reason, detail }: RefusedRoute): { route: string; reason: string } {

@@ -7,7 +7,7 @@
 
 import type { Address } from '../net/address.ts';
 import { type FakeLink, FakeNamespace, plainLink } from './fake/fake-namespace.ts';
-import { fakeEnd, linkExists, namespaceGone, wireFakePod } from './fake/fake-pods.ts';
+import { fakeEnd, linkExists, mendFakePod, namespaceGone, wireFakePod } from './fake/fake-pods.ts';
 import type { Kernel, KernelEvent, RouteFilter, RouteOutcome, Setting, Way } from './kernel.ts';
 import { KernelError } from './kernel-error.ts';
 import {
@@ -110,12 +110,15 @@ export class FakeKernel implements Kernel {
     return new Map([...this.#own.links].map(([name, link]) => [name, [...link.addresses]]));
   }
 
-  async setAddresses(linkName: string, all: readonly LinkAddress[]): Promise<void> {
+  async setAddresses(linkName: string, all: readonly LinkAddress[]): Promise<number> {
     const link = this.#ours(linkName);
+    const text = ({ address, length }: LinkAddress) => `${address}/${length}`;
+    const changed = differences(new Set(link.addresses.map(text)), new Set(all.map(text)));
     link.addresses = [...all];
     for (const { address } of all) {
       this.#own.tell({ kind: 'address', change: 'set', linkName, address });
     }
+    return changed;
   }
 
   async routes({ protocol, table, family }: RouteFilter = {}): Promise<KernelRoute[]> {
@@ -161,20 +164,28 @@ export class FakeKernel implements Kernel {
     return [...this.#any(linkName).neighbours.values()];
   }
 
-  async setNeighbours(linkName: string, all: readonly Neighbour[]): Promise<void> {
-    this.#ours(linkName).neighbours = new Map(
+  async setNeighbours(linkName: string, all: readonly Neighbour[]): Promise<number> {
+    const link = this.#ours(linkName);
+    const text = ({ address, mac }: Neighbour) => `${address} ${mac}`;
+    const before = new Set([...link.neighbours.values()].map(text));
+    link.neighbours = new Map(
       all.map(({ address, mac }) => [String(address), { address, mac: mac.toLowerCase() }]),
     );
+    return differences(before, new Set([...link.neighbours.values()].map(text)));
   }
 
   async forwardingEntries(linkName: string): Promise<ForwardingEntry[]> {
     return [...this.#any(linkName).forwarding.values()];
   }
 
-  async setForwardingEntries(linkName: string, all: readonly ForwardingEntry[]): Promise<void> {
-    this.#ours(linkName).forwarding = new Map(
+  async setForwardingEntries(linkName: string, all: readonly ForwardingEntry[]): Promise<number> {
+    const link = this.#ours(linkName);
+    const text = ({ mac, remote }: ForwardingEntry) => `${mac} ${remote}`;
+    const before = new Set([...link.forwarding.values()].map(text));
+    link.forwarding = new Map(
       all.map(({ mac, remote }) => [mac.toLowerCase(), { mac: mac.toLowerCase(), remote }]),
     );
+    return differences(before, new Set([...link.forwarding.values()].map(text)));
   }
 
   async readSetting(setting: Setting): Promise<number> {
@@ -189,6 +200,10 @@ export class FakeKernel implements Kernel {
 
   async hasNamespace(path: string): Promise<boolean> {
     return this.#namespaces.has(path);
+  }
+
+  async isOwnNamespace(path: string): Promise<boolean> {
+    return this.#namespaces.get(path) === this.#own;
   }
 
   async wirePod(wiring: PodWiring): Promise<WiredPod> {
@@ -206,6 +221,10 @@ export class FakeKernel implements Kernel {
       fakeEnd(this.#own, wiring.hostIfName),
       pod ? fakeEnd(pod, wiring.ifName) : 'no namespace',
     );
+  }
+
+  async mendPod(wiring: PodWiring): Promise<void> {
+    mendFakePod(this.#own, this.#any(wiring.hostIfName), wiring);
   }
 
   async setMasquerade(rules: MasqueradeRules | undefined): Promise<void> {
@@ -242,4 +261,11 @@ export class FakeKernel implements Kernel {
     assertOurLink(name);
     return this.#any(name);
   }
+}
+
+/** How many are in one and not in the other. */
+function differences(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  const missing = (from: ReadonlySet<string>, other: ReadonlySet<string>) =>
+    [...from].filter((text) => !other.has(text)).length;
+  return missing(a, b) + missing(b, a);
 }

@@ -44,8 +44,8 @@ export interface Kernel {
 
   /** Of every interface, strangers' too: by interface name. */
   addresses(): Promise<Map<string, LinkAddress[]>>;
-  /** All of the interface's, but for the link-local one that it gave itself. */
-  setAddresses(linkName: string, all: readonly LinkAddress[]): Promise<void>;
+  /** All of the interface's, but for the link-local one that it gave itself. How many were changed. */
+  setAddresses(linkName: string, all: readonly LinkAddress[]): Promise<number>;
 
   routes(filter?: RouteFilter): Promise<KernelRoute[]>;
   /** Everything that carries the protocol number (nodeRouteProtocol unless said otherwise). */
@@ -56,19 +56,25 @@ export interface Kernel {
 
   /** The permanent ones. */
   neighbours(linkName: string): Promise<Neighbour[]>;
-  setNeighbours(linkName: string, all: readonly Neighbour[]): Promise<void>;
+  /** How many were changed. */
+  setNeighbours(linkName: string, all: readonly Neighbour[]): Promise<number>;
   forwardingEntries(linkName: string): Promise<ForwardingEntry[]>;
-  setForwardingEntries(linkName: string, all: readonly ForwardingEntry[]): Promise<void>;
+  /** How many were changed. */
+  setForwardingEntries(linkName: string, all: readonly ForwardingEntry[]): Promise<number>;
 
   readSetting(setting: Setting): Promise<number>;
   writeSetting(setting: Setting, value: number): Promise<void>;
 
   hasNamespace(path: string): Promise<boolean>;
+  /** Whether it is the one this `Kernel` is bound to: no pod's. */
+  isOwnNamespace(path: string): Promise<boolean>;
   /** All of it, or, after an error, nothing. */
   wirePod(wiring: PodWiring): Promise<WiredPod>;
   /** Whether there was anything. Right also when the pod's namespace is gone. */
   unwirePod(place: PodPlace): Promise<boolean>;
   checkPod(wiring: PodWiring): Promise<PodCheck>;
+  /** Puts back what the host's end has lost; the pod's own end is the pod's business. */
+  mendPod(wiring: PodWiring): Promise<void>;
 
   /** Replaces our table as a whole; undefined removes it. */
   setMasquerade(rules: MasqueradeRules | undefined): Promise<void>;

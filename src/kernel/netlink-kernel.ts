@@ -27,9 +27,15 @@ import {
 import { findLink, needLink } from './netlink/find-link.ts';
 import { listLinks, newTunnel, newVeth, readLink, setLink } from './netlink/link-messages.ts';
 import { LinkRemover } from './netlink/link-remover.ts';
+import { mendPod } from './netlink/mend-pod.ts';
 import type { Request } from './netlink/message.ts';
 import { Monitor } from './netlink/monitor.ts';
-import { closeNamespace, namespaceExists, openNamespace } from './netlink/namespace.ts';
+import {
+  closeNamespace,
+  isSameNamespace,
+  namespaceExists,
+  openNamespace,
+} from './netlink/namespace.ts';
 import {
   listForwardingEntries,
   listNeighbours,
@@ -124,12 +130,13 @@ export class NetlinkKernel implements Kernel {
     });
   }
 
-  async setAddresses(linkName: string, all: readonly LinkAddress[]): Promise<void> {
+  async setAddresses(linkName: string, all: readonly LinkAddress[]): Promise<number> {
     assertOurLink(linkName);
-    await this.#sockets.use(async (socket) => {
+    return this.#sockets.use(async (socket) => {
       const link = await needLink(socket, linkName);
       const text = ({ address, length }: LinkAddress) => `${address}/${length}`;
       const wanted = new Set(all.map(text));
+      let changed = 0;
       // An IPv4 address takes those with it that were added to its network later, also wanted ones.
       for (let round = 0; round < 3; round++) {
         const everywhere = await socket.dump(listAddresses(), readAddress);
@@ -141,11 +148,13 @@ export class NetlinkKernel implements Kernel {
             .map((each) => removeAddress(link, each)),
           ...all.filter((each) => !present.has(text(each))).map((each) => addAddress(link, each)),
         ];
-        if (steps.length === 0) return;
+        if (steps.length === 0) break;
+        changed += steps.length;
         if (round === 2) await socket.run(steps);
         // Taking one away may find it gone already: look again before complaining.
         else await socket.exchange(steps);
       }
+      return changed;
     });
   }
 
@@ -168,21 +177,23 @@ export class NetlinkKernel implements Kernel {
     });
   }
 
-  async setNeighbours(linkName: string, all: readonly Neighbour[]): Promise<void> {
+  async setNeighbours(linkName: string, all: readonly Neighbour[]): Promise<number> {
     assertOurLink(linkName);
-    await this.#sockets.use(async (socket) => {
+    return this.#sockets.use(async (socket) => {
       const link = await needLink(socket, linkName);
       const held = await socket.dump(listNeighbours(link), (m) => readNeighbour(m, link));
       const macs = new Map(held.map((each) => [String(each.address), each.mac]));
       const wanted = new Set(all.map(({ address }) => String(address)));
-      await socket.run([
+      const steps = [
         ...all
           .filter((each) => macs.get(String(each.address)) !== each.mac.toLowerCase())
           .map((each) => setNeighbour(link, each)),
         ...held
           .filter(({ address }) => !wanted.has(String(address)) && !isMulticast(address))
           .map((each) => removeNeighbour(link, each)),
-      ]);
+      ];
+      await socket.run(steps);
+      return steps.length;
     });
   }
 
@@ -193,23 +204,25 @@ export class NetlinkKernel implements Kernel {
     });
   }
 
-  async setForwardingEntries(linkName: string, all: readonly ForwardingEntry[]): Promise<void> {
+  async setForwardingEntries(linkName: string, all: readonly ForwardingEntry[]): Promise<number> {
     assertOurLink(linkName);
-    await this.#sockets.use(async (socket) => {
+    return this.#sockets.use(async (socket) => {
       const link = await needLink(socket, linkName);
       const held = await socket.dump(listForwardingEntries(link), (m) =>
         readForwardingEntry(m, link),
       );
       const remotes = new Map(held.map(({ mac, remote }) => [mac, String(remote)]));
       const wanted = new Set(all.map(({ mac }) => mac.toLowerCase()));
-      await socket.run([
+      const steps = [
         ...all
           .filter((each) => remotes.get(each.mac.toLowerCase()) !== String(each.remote))
           .map((each) => setForwardingEntry(link, each)),
         ...held
           .filter(({ mac }) => !wanted.has(mac))
           .map((each) => removeForwardingEntry(link, each)),
-      ]);
+      ];
+      await socket.run(steps);
+      return steps.length;
     });
   }
 
@@ -223,6 +236,10 @@ export class NetlinkKernel implements Kernel {
 
   async hasNamespace(path: string): Promise<boolean> {
     return namespaceExists(path);
+  }
+
+  async isOwnNamespace(path: string): Promise<boolean> {
+    return isSameNamespace(path, this.#namespacePath);
   }
 
   wirePod(wiring: PodWiring): Promise<WiredPod> {
@@ -242,6 +259,10 @@ export class NetlinkKernel implements Kernel {
     } finally {
       inside.close();
     }
+  }
+
+  mendPod(wiring: PodWiring): Promise<void> {
+    return mendPod(this.#sockets, wiring);
   }
 
   setMasquerade(rules: MasqueradeRules | undefined): Promise<void> {

@@ -208,10 +208,12 @@ export function contractCases(openSite: () => Promise<Site>): void {
           .filter((text) => !text.startsWith('fe80'))
           .sort();
       expect(await held()).toEqual(['10.4.0.1/24', 'fd04::1/64']);
-      await node.setAddresses('cad0', [
+      const other = [
         { address: a('10.4.0.9'), length: 24 },
         { address: a('fd04::1'), length: 64 },
-      ]);
+      ];
+      expect(await node.setAddresses('cad0', other)).toBeGreaterThan(0);
+      expect(await node.setAddresses('cad0', other)).toBe(0);
       expect(await held()).toEqual(['10.4.0.9/24', 'fd04::1/64']);
     });
 
@@ -229,7 +231,8 @@ export function contractCases(openSite: () => Promise<Site>): void {
       ];
       const forwarding = async () =>
         (await node.forwardingEntries('cad.vxlan')).map((e) => `${e.mac} ${e.remote}`).sort();
-      await node.setForwardingEntries('cad.vxlan', entries);
+      expect(await node.setForwardingEntries('cad.vxlan', entries)).toBe(2);
+      expect(await node.setForwardingEntries('cad.vxlan', entries)).toBe(0);
       expect(await forwarding()).toEqual([
         '02:00:00:00:00:01 10.4.0.2',
         '02:00:00:00:00:02 10.4.0.3',
@@ -245,10 +248,12 @@ export function contractCases(openSite: () => Promise<Site>): void {
           .map((n) => `${n.address} ${n.mac}`)
           .sort();
       await node.changeLink('cad.vxlan', { isUp: true });
-      await node.setNeighbours('cad.vxlan', [
+      const two = [
         { address: a('10.4.0.2'), mac: '02:00:00:00:00:01' },
         { address: a('fe80::2'), mac: '02:00:00:00:00:01' },
-      ]);
+      ];
+      expect(await node.setNeighbours('cad.vxlan', two)).toBe(2);
+      expect(await node.setNeighbours('cad.vxlan', two)).toBe(0);
       await node.setNeighbours('cad.vxlan', [
         { address: a('10.4.0.2'), mac: '02:00:00:00:00:02' },
         { address: a('10.4.0.3'), mac: '02:00:00:00:00:03' },
@@ -378,6 +383,30 @@ export function contractCases(openSite: () => Promise<Site>): void {
           'the host lacks the route 10.5.1.7/32 dev cadpod1 metric 0',
         ],
       });
+    });
+
+    test("whose host's end lost something gets it back, and nothing else is touched", async () => {
+      const path = await site.makeNamespace();
+      const whole = wiring(path);
+      await node.wirePod(whole);
+      await site.strangerRemoves('10.5.1.7/32');
+      await node.mendPod(whole);
+      expect(await node.checkPod(whole)).toEqual({ kind: 'fine' });
+      // With the interface go the routes.
+      await node.changeLink('cadpod1', { isUp: false });
+      expect(await node.checkPod(whole)).toMatchObject({ kind: 'broken' });
+      await node.mendPod(whole);
+      await node.mendPod(whole);
+      expect(await node.checkPod(whole)).toEqual({ kind: 'fine' });
+      await node.unwirePod(whole);
+      await expect(node.mendPod(whole)).rejects.toMatchObject({ errno: 'ENODEV' });
+    });
+
+    test('has a namespace of its own, and the node another', async () => {
+      const path = await site.makeNamespace();
+      expect(await node.isOwnNamespace(path)).toBe(false);
+      expect(await site.inside(path).isOwnNamespace(path)).toBe(true);
+      expect(await node.isOwnNamespace('/run/netns/cad-no-such')).toBe(false);
     });
 
     test('comes and goes beside many others', async () => {

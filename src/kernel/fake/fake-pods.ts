@@ -4,8 +4,15 @@ import { KernelError } from '../kernel-error.ts';
 import { assertOurLink, derivedMac } from '../link.ts';
 import { type PodWiring, podFurniture, type WiredPod } from '../pod.ts';
 import type { PodEnd } from '../pod-check.ts';
-import { type KernelRoute, podRouteProtocol, type Route, routeText, settle } from '../route.ts';
-import { type FakeNamespace, plainLink } from './fake-namespace.ts';
+import {
+  type KernelRoute,
+  podRouteProtocol,
+  type Route,
+  routeKey,
+  routeText,
+  settle,
+} from '../route.ts';
+import { type FakeLink, type FakeNamespace, plainLink } from './fake-namespace.ts';
 
 const defaultMtu = 1500;
 
@@ -40,6 +47,18 @@ export function wireFakePod(
     throw error;
   }
   return { hostMac, podMac, mtu };
+}
+
+/** The host's side again, as far as it is not there. */
+export function mendFakePod(host: FakeNamespace, near: FakeLink, wiring: PodWiring): void {
+  const { hostAddresses, hostRoutes } = podFurniture(wiring);
+  if (!near.isUp) host.setUp(near, true);
+  const held = new Set(near.addresses.map(({ address }) => address.toString()));
+  near.addresses.push(...hostAddresses.filter(({ address }) => !held.has(address.toString())));
+  addRoutes(
+    host,
+    hostRoutes.filter((route) => !host.routes.has(routeKey(settle(route)))),
+  );
 }
 
 function addRoutes(namespace: FakeNamespace, routes: readonly Route[]): void {

@@ -4,7 +4,7 @@
  * file there. So a thread needs to be elsewhere only for the length of one
  * synchronous call: nothing that awaits may run inside `inNamespace`.
  */
-import { closeSync, openSync, statfsSync } from 'node:fs';
+import { closeSync, openSync, statfsSync, statSync } from 'node:fs';
 import { CadastreError } from '../../base/errors.ts';
 import { errnoName, KernelError } from '../kernel-error.ts';
 import { nativeNetlink } from './native.ts';
@@ -19,6 +19,16 @@ export function namespaceExists(path: string): boolean {
   try {
     // A file that `ip netns add` made and whose mount is gone is an empty file, not a namespace.
     return statfsSync(path).type === NSFS_MAGIC;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether both paths lead to one namespace; undefined means where we are. */
+export function isSameNamespace(path: string, other: string = ownNamespacePath): boolean {
+  try {
+    const [one, two] = [statSync(path), statSync(other)];
+    return one.dev === two.dev && one.ino === two.ino;
   } catch {
     return false;
   }
