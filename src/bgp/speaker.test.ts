@@ -57,6 +57,22 @@ describe('a speaker', () => {
     expect(pair.router()?.counters?.established).toBe(1);
   });
 
+  test('the same settings again put nothing in doubt, and nothing on the wire', async () => {
+    await begin();
+    pair.speaker.set([a]);
+    await holds(aHeld);
+    await until('everything is told', () => pair.router()?.isInSync === true);
+    const sent = () => ({ ...pair.router()?.counters?.sent });
+    const before = sent();
+    // Asked in the same breath: an agent that declares everything anew must not wait for itself.
+    pair.speaker.setPeers([pair.collectorSettings({})]);
+    expect(pair.router()).toMatchObject({ state: 'Established', isInSync: true });
+    pair.speaker.setPeers([pair.collectorSettings({ gracefulShutdown: true })]);
+    expect(pair.router()?.isInSync).toBe(false);
+    await until('the other settings are told', () => pair.router()?.isInSync === true);
+    expect(sent().updates).toBe((before.updates ?? 0) + 1);
+  });
+
   test('begins a new session where they do, and ends one that is no longer declared', async () => {
     await begin();
     pair.speaker.set([a]);

@@ -12,6 +12,7 @@ import type { CiliumSettings } from '../model/cilium-config.ts';
 import { defaultCooldownSeconds } from '../model/ip-pool.ts';
 import { formatSelector } from '../model/label-selector.ts';
 import type { Evidence, Mode } from '../plan/doctor/evidence.ts';
+import { isNodeNews, isReportNews } from '../plan/doctor/news.ts';
 import { poolCandidates } from '../plan/pool-candidates.ts';
 import { Register } from '../plan/register.ts';
 import { whyPool } from '../plan/why-pool.ts';
@@ -47,7 +48,9 @@ export class ClusterFeed {
   readonly #dirtyBlocks = new Set<string>();
   readonly #dirtyPools = new Set<string>();
   readonly #sessionSince = new Map<string, { state: string; sinceMs: number }>();
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(isNews: boolean) => void>();
+  /** Since the listeners were told last, something came that the judgement would see. */
+  #isNews = false;
   #timer: NodeJS.Timeout | undefined;
   #cilium: CiliumSettings | undefined;
 
@@ -107,8 +110,8 @@ export class ClusterFeed {
     });
   }
 
-  /** After rows were made. */
-  onChange(listener: () => void): void {
+  /** After rows were made; `isNews`: the findings may be others now. */
+  onChange(listener: (isNews: boolean) => void): void {
     this.#listeners.add(listener);
   }
 
@@ -211,11 +214,11 @@ export class ClusterFeed {
     return {
       put: (kind, next, prev) => {
         (puts[kind] as (next: unknown, prev: unknown) => void)(next, prev);
-        this.#touch();
+        this.#touch((news[kind] as (next: unknown, prev: unknown) => boolean)(next, prev));
       },
       gone: (kind, last) => {
         (ends[kind] as (last: unknown) => void)(last);
-        this.#touch();
+        this.#touch(!isOfTheTimeOnly(kind));
       },
     };
   }
@@ -224,7 +227,10 @@ export class ClusterFeed {
     const { client, log } = this.#o;
     while (!signal.aborted) {
       try {
-        this.#cilium = await lookAtCilium(client);
+        const cilium = await lookAtCilium(client);
+        const isNews = JSON.stringify(cilium) !== JSON.stringify(this.#cilium);
+        this.#cilium = cilium;
+        if (isNews) this.#touch(true);
       } catch (error) {
         if (!signal.aborted) log.debug({ error: describeError(error) }, 'could not look at Cilium');
       }
@@ -232,11 +238,14 @@ export class ClusterFeed {
     }
   }
 
-  #touch(): void {
+  #touch(isNews: boolean): void {
+    this.#isNews ||= isNews;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#makeRows();
-      for (const listener of this.#listeners) listener();
+      const wasNews = this.#isNews;
+      this.#isNews = false;
+      for (const listener of this.#listeners) listener(wasNews);
     }, coalesceMs);
     this.#timer.unref();
   }
@@ -286,5 +295,21 @@ export class ClusterFeed {
     state.put('node', name, row);
   }
 }
+
+/** Whether what came can change a finding. Pods that come and go change rows only. */
+const news: {
+  [K in keyof Copies]: (next: KeptIn<K>, prev: KeptIn<K> | undefined) => boolean;
+} = {
+  nodes: isNodeNews,
+  pools: () => true,
+  blocks: () => true,
+  reports: isReportNews,
+  peers: () => true,
+  events: () => false,
+  histories: () => false,
+  ciliumNodes: () => true,
+};
+
+const isOfTheTimeOnly = (kind: keyof Copies) => kind === 'events' || kind === 'histories';
 
 type KeptIn<K extends keyof Copies> = NonNullable<ReturnType<Copies[K]['get']>>;

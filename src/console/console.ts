@@ -92,14 +92,13 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     clock,
     log,
   });
+  let shown: RouterView[] | undefined;
   const look = () => {
     state.put('meta', '', { ...about, tryIt: tryIt?.switches() ?? null, sources: feed.sources() });
-    if (routers === undefined) return;
+    // The same answer again would be compared as text, row by row, to find that nothing changed.
+    if (routers === undefined || shown === routerViews()) return;
+    shown = routerViews();
     state.putAll('router', new Map(routerViews().map((view) => [view.name, view])));
-  };
-  const touchAll = () => {
-    touch();
-    examiner.touch();
   };
   let soon: NodeJS.Timeout | undefined;
   const touch = () => {
@@ -130,10 +129,14 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   look();
   await server.listen(listen);
   feed.start(stopping.signal);
-  feed.onChange(touchAll);
+  feed.onChange((isNews) => {
+    touch();
+    if (isNews) examiner.touch();
+  });
   routers?.onChange(() => {
     seen = undefined;
-    touchAll();
+    touch();
+    examiner.touch();
   });
   const looking = setInterval(look, lookEveryMs);
   looking.unref();

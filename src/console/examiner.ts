@@ -1,7 +1,8 @@
 /**
- * Asks the doctor's judgement again whenever something changed, but never so
- * often that judging is what the process does: a round that took long is
- * followed by a long rest.
+ * Asks the doctor's judgement again whenever something changed that it would see,
+ * but never so often that judging is what the process does: a round that took long
+ * is followed by a long rest. Some faults come by waiting (a block that cools for
+ * too long); for them it looks now and then without being told.
  */
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
@@ -23,10 +24,12 @@ export interface ExaminerOptions {
 const leastRestMs = 500;
 /** Judging takes at most this part of the time. */
 const share = 1 / 60;
+const lookAgainMs = 300_000;
 
 export class Examiner {
   readonly #o: ExaminerOptions;
   #timer: NodeJS.Timeout | undefined;
+  #isTouched = false;
   #restUntilMs = 0;
 
   constructor(options: ExaminerOptions) {
@@ -34,13 +37,10 @@ export class Examiner {
   }
 
   touch(): void {
+    if (this.#isTouched) return;
+    this.#isTouched = true;
     const { clock } = this.#o;
-    const waitMs = Math.max(leastRestMs, this.#restUntilMs - clock.monotonicMs());
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#examine();
-    }, waitMs);
-    this.#timer.unref();
+    this.#after(Math.max(leastRestMs, this.#restUntilMs - clock.monotonicMs()));
   }
 
   ask(action: Action): WhatIfReply {
@@ -51,7 +51,14 @@ export class Examiner {
     clearTimeout(this.#timer);
   }
 
+  #after(waitMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#examine(), waitMs);
+    this.#timer.unref();
+  }
+
   #examine(): void {
+    this.#isTouched = false;
     const { evidence, state, clock, log } = this.#o;
     const beganMs = clock.monotonicMs();
     try {
@@ -62,5 +69,6 @@ export class Examiner {
     }
     const endedMs = clock.monotonicMs();
     this.#restUntilMs = endedMs + (endedMs - beganMs) / share;
+    this.#after(lookAgainMs);
   }
 }

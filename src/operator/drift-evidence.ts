@@ -1,7 +1,8 @@
-import type { Kept } from '../kube/object-cache.ts';
+import type { CacheHandler, Kept } from '../kube/object-cache.ts';
 import { familyBits } from '../net/family.ts';
 import { type Prefix, parsePrefix } from '../net/prefix.ts';
 import { type Evidence, modes } from '../plan/doctor/evidence.ts';
+import { isNodeNews, isReportNews } from '../plan/doctor/news.ts';
 import type { NamedNetwork } from '../plan/pool-set.ts';
 import type { Copies, CopyHandlers } from './copies.ts';
 import type { OperatorSettings } from './operator.ts';
@@ -45,51 +46,26 @@ function hostRoutes(reports: Evidence['reports']): Prefix[] {
   return [...found.values()];
 }
 
-/** The same handlers, with a word after every change that is more than a heartbeat. */
+/** The same handlers, with a word after every change that the comparison would see. */
 export function onEveryChange(handlers: CopyHandlers, changed: () => void): CopyHandlers {
-  const { nodes } = handlers;
-  const listen = <T extends Kept>(handler: {
-    onPut(next: T, prev: T | undefined): void;
-    onDelete(last: T, how: 'observed' | 'missing'): void;
-  }) => ({
-    onPut: (next: T, prev: T | undefined) => {
+  const listen = <T extends Kept>(
+    handler: CacheHandler<T>,
+    isNews: (next: T, prev: T | undefined) => boolean = () => true,
+  ): CacheHandler<T> => ({
+    onPut: (next, prev) => {
       handler.onPut(next, prev);
-      changed();
+      if (isNews(next, prev)) changed();
     },
-    onDelete: (last: T, how: 'observed' | 'missing') => {
+    onDelete: (last, how) => {
       handler.onDelete(last, how);
       changed();
     },
   });
   return {
     pools: listen(handlers.pools),
+    nodes: listen(handlers.nodes, isNodeNews),
     blocks: listen(handlers.blocks),
-    reports: listen(handlers.reports),
+    reports: listen(handlers.reports, isReportNews),
     ciliumNodes: listen(handlers.ciliumNodes),
-    nodes: {
-      onPut: (next, prev) => {
-        nodes.onPut(next, prev);
-        if (prev === undefined || isOther(next, prev)) changed();
-      },
-      onDelete: (last, how) => {
-        nodes.onDelete(last, how);
-        changed();
-      },
-    },
   };
-}
-
-type Node = Parameters<CopyHandlers['nodes']['onPut']>[0];
-
-/** The kubelet's heartbeats come every few seconds from every node; they change none of this. */
-function isOther(next: Node, prev: Node): boolean {
-  return (
-    next.uid !== prev.uid ||
-    next.isLeaving !== prev.isLeaving ||
-    next.isNotReady !== prev.isNotReady ||
-    next.podCidrs.join() !== prev.podCidrs.join() ||
-    next.addresses.join() !== prev.addresses.join() ||
-    Object.values(next.annotations).join() !== Object.values(prev.annotations).join() ||
-    JSON.stringify(next.labels) !== JSON.stringify(prev.labels)
-  );
 }

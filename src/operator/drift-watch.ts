@@ -20,8 +20,9 @@ import { conditionWrites, DriftRecord, driftWords } from '../plan/drift.ts';
  * has in memory, and tells what stays wrong by a condition and an Event on the
  * node, and by a metric.
  *
- * It comes after everything else. A pass is made only if something changed, at
- * most every so often, never while nodes wait for blocks; it lets the event loop
+ * It comes after everything else. A pass is made only if something changed (or,
+ * because some faults come by waiting, after a long time), at most every so often,
+ * never while nodes wait for blocks; it lets the event loop
  * run between its parts; and what it writes is written slowly. A fault is told
  * when two passes in a row have found it: between a block and its announcement
  * there is always a moment in which they differ.
@@ -45,6 +46,8 @@ export interface DriftWatchOptions {
 
 const writeEveryMs = 50;
 const mostWritesAPass = 500;
+/** A block that cools for too long, a pool that fills up: turns after which it looks anyway. */
+const lookAgainTurns = 10;
 
 export class DriftWatch {
   readonly #o: DriftWatchOptions;
@@ -52,6 +55,7 @@ export class DriftWatch {
   readonly #seconds: Gauge;
   #record = new DriftRecord();
   #isChanged = true;
+  #turnsSincePass = 0;
 
   constructor(options: DriftWatchOptions) {
     this.#o = options;
@@ -83,7 +87,10 @@ export class DriftWatch {
     while (!signal.aborted) {
       await pause(everyMs, signal);
       if (signal.aborted || !this.#o.isLeading() || this.#o.isBusy()) continue;
-      if (!this.#isChanged && !this.#record.hasUnconfirmed) continue;
+      this.#turnsSincePass += 1;
+      const isDue = this.#isChanged || this.#record.hasUnconfirmed;
+      if (!isDue && this.#turnsSincePass < lookAgainTurns) continue;
+      this.#turnsSincePass = 0;
       this.#isChanged = false;
       try {
         await this.#pass(signal);
