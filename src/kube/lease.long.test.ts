@@ -216,6 +216,26 @@ describe.concurrent('leading', () => {
     expect(api.watching).toBe(1);
   });
 
+  test('an etcd restored from a backup does not set two leaders against each other', async () => {
+    const { api, candidate, run, spec, told } = await site();
+    const [a, b] = [candidate('a'), candidate('b')];
+    run(a);
+    await until('a leads', () => a.isLeader());
+    const backup = api.version;
+    run(b);
+    await until('b watches', () => api.watching === 1);
+    for (let at = 0; at < 50; at++) api.put('/api/v1/nodes/n');
+    const { renewTime } = spec();
+    await until('a has renewed', () => spec().renewTime > renewTime);
+    await until('b has seen it', () => b.holder === 'a');
+    api.restore(backup);
+    const transitions = spec().leaseTransitions;
+    // Longer than a lease: long enough to take a live one for dead.
+    await rest(3_500);
+    expect(spec()).toMatchObject({ holderIdentity: 'a', leaseTransitions: transitions });
+    expect(told).toEqual(['a leads']);
+  });
+
   test('a lease that somebody deletes goes to whoever comes first', async () => {
     const { api, candidate, run, spec } = await site();
     const [a, b] = [candidate('a'), candidate('b')];

@@ -185,7 +185,7 @@ export class Leadership {
       await this.#write(undefined);
       return;
     }
-    this.#observe(lease);
+    this.#observe(lease, true);
     if (this.#mayTake()) {
       await this.#write(lease);
       return;
@@ -224,7 +224,7 @@ export class Leadership {
         ? await this.#lease.create(spec, this.#patienceMs())
         : await this.#lease.replace(seen, spec, this.#patienceMs());
     if (written === undefined) return false;
-    this.#observe(written);
+    this.#observe(written, true);
     // A gap in which isLeader() said no is told, even if nobody else led in it.
     if (!this.isLeader()) this.#tell(notRenewed);
     this.#renewedMs = sentMs;
@@ -232,9 +232,16 @@ export class Leadership {
     return true;
   }
 
-  #observe(lease: Lease): void {
+  /**
+   * `isAnswer`: the server's own word at this moment, which counts whatever its
+   * version: after a restored backup versions are lower, and whoever went by them
+   * would take a live leader's lease for one that is never renewed.
+   */
+  #observe(lease: Lease, isAnswer = false): void {
     const version = lease.metadata.resourceVersion ?? '';
-    if (this.#seen !== undefined && compareVersions(version, this.#seen.version) <= 0) return;
+    if (version === this.#seen?.version) return;
+    const isOld = this.#seen !== undefined && compareVersions(version, this.#seen.version) < 0;
+    if (isOld && !isAnswer) return;
     this.#seen = { lease, version, changedMs: this.#clock.monotonicMs() };
   }
 

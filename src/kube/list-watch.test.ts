@@ -336,6 +336,27 @@ describe('stale lists', () => {
     expect(names(listWatch)).toEqual(['b', 'c']);
     expect(told).toEqual(['new c']);
   });
+
+  test('an etcd restored from a backup: after a while what it has is the truth again', async () => {
+    put('a', 'gone-in-backup-only');
+    const backup = api.version;
+    api.delete(`${collection}/gone-in-backup-only`);
+    put('a', 'later');
+    const listWatch = follow({ staleGraceMs: 300 });
+    await listWatch.synced;
+    await up();
+    // A write of our own that the backup does not know either.
+    listWatch.put(api.put(`${collection}/ours`));
+    api.restore(backup);
+    await until('the copy is what the server has', () => {
+      return names(listWatch).join() === 'a,gone-in-backup-only';
+    });
+    expect(said.join()).toContain('starting over with what it has');
+    // And it is followed again: versions go on from the backup's.
+    put('new');
+    api.delete(`${collection}/a`);
+    await until('it follows', () => names(listWatch).join() === 'gone-in-backup-only,new');
+  });
 });
 
 describe('relist', () => {

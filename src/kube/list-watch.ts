@@ -10,6 +10,7 @@ import { type CacheHandler, type Kept, ObjectCache } from './object-cache.ts';
 import { onAbort } from './on-abort.ts';
 import type { Decode } from './protobuf/envelope.ts';
 import { type Resource, resourceName, type StoredObject } from './resource.ts';
+import { isOlder } from './resource-version.ts';
 import type { WatchEvent } from './watch-lines.ts';
 
 /**
@@ -25,7 +26,7 @@ import type { WatchEvent } from './watch-lines.ts';
  * What it lives with: servers that restart, pages that expire in the middle,
  * lines torn off, connections that stay open and say nothing, watches that end
  * at once for ever, a resource that is not registered yet, lists from a stale
- * replica. It never gives up and never throws; it says what is wrong once, not
+ * replica, an etcd restored from a backup. It never gives up and never throws; it says what is wrong once, not
  * every time, and `silentMs` (also a metric) tells how old its knowledge may be.
  *
  * Not to be "optimised" away: lists ask for the latest version (no
@@ -56,8 +57,16 @@ export interface ListWatchOptions<T extends Kept> {
   /** Beyond the moment at which the server itself should have ended the watch. */
   silenceGraceMs?: number | undefined;
   backoff?: { baseMs: number; capMs: number } | undefined;
+  /** How long lists that are older than what was seen are taken for lies. */
+  staleGraceMs?: number | undefined;
 }
 
+/**
+ * A proxy or a replica that is behind catches up within seconds. Lists that stay
+ * old for this long come from an etcd that was restored from a backup: then the
+ * server's own count was set back, and what it says now is the truth again.
+ */
+const usualStaleGraceMs = 60_000;
 /** A watch that lasted this long was a good one, even if nothing happened. */
 const goodWatchMs = 1_000;
 const failuresBeforeRelist = 3;
@@ -93,6 +102,8 @@ export class ListWatch<T extends Kept> {
   #waiters: Waiter[] = [];
   #interrupt = new AbortController();
   #heardMs: number;
+  /** Since when every list was older than what is known. */
+  #staleSinceMs: number | undefined;
   #failures = 0;
   #complaint = '';
 
@@ -223,9 +234,7 @@ export class ListWatch<T extends Kept> {
         { namespace, labelSelector, fieldSelector, decode, limit: this.#options.pageSize, signal },
         {
           onStart: (version) => {
-            this.#heardMs = this.#clock.monotonicMs();
-            if (!this.#cache.beginList(version))
-              throw new StaleList(version, this.#cache.completeTo);
+            this.#beginList(version);
           },
           onItem: (item) => this.#cache.putListed(item),
         },
@@ -237,9 +246,26 @@ export class ListWatch<T extends Kept> {
       throw error;
     }
     this.#cache.endList();
+    this.#staleSinceMs = undefined;
     this.#lists.inc({ resource: this.#name, result: 'applied' });
     this.#hasSynced = true;
     for (const waiter of [this.#syncedWaiter, ...waiters]) waiter.resolve();
+  }
+
+  #beginList(version: string): void {
+    const nowMs = this.#clock.monotonicMs();
+    const { completeTo } = this.#cache;
+    if (!isOlder(version, completeTo)) this.#staleSinceMs = undefined;
+    else this.#staleSinceMs ??= nowMs;
+    const graceMs = this.#options.staleGraceMs ?? usualStaleGraceMs;
+    const startsOver = this.#staleSinceMs !== undefined && nowMs - this.#staleSinceMs >= graceMs;
+    if (!this.#cache.beginList(version, startsOver)) throw new StaleList(version, completeTo);
+    this.#heardMs = nowMs;
+    if (!startsOver) return;
+    this.#log.warn(
+      { resource: this.#name, version, known: completeTo },
+      `the server has gone back to an older version of ${this.#name}, as after a restored backup; starting over with what it has`,
+    );
   }
 
   async #watch(interrupt: AbortSignal): Promise<void> {

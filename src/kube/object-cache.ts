@@ -33,7 +33,9 @@ export interface CacheHandler<T> {
  *    late answer to our own write must not bring it back;
  *  - a list older than `completeTo` is a lie (a stale replica, a proxy) and
  *    says nothing at all;
- *  - absence from a list deletes, unless what is held is newer than the list.
+ *  - absence from a list deletes, unless what is held is newer than the list;
+ *  - a list that starts over (the server's count itself was set back: a restored
+ *    etcd) replaces everything, whatever the versions say.
  */
 export class ObjectCache<T extends Kept> {
   readonly #objects = new Map<string, T>();
@@ -43,7 +45,7 @@ export class ObjectCache<T extends Kept> {
   readonly #handler: CacheHandler<T> | undefined;
   readonly #onTrouble: (key: string, error: unknown) => void;
   #completeTo = '0';
-  #listing: { version: string; seen: Set<string> } | undefined;
+  #listing: { version: string; seen: Set<string>; startsOver: boolean } | undefined;
 
   constructor(options: {
     keep: (raw: unknown) => T;
@@ -73,18 +75,23 @@ export class ObjectCache<T extends Kept> {
   }
 
   /** False when the list is older than what is known already: then drop it. */
-  beginList(version: string): boolean {
+  beginList(version: string, mayStartOver = false): boolean {
     const isStale = isOlder(version, this.#completeTo);
-    this.#listing = isStale ? undefined : { version, seen: new Set() };
-    return !isStale;
+    const isRefused = isStale && !mayStartOver;
+    this.#listing = isRefused ? undefined : { version, seen: new Set(), startsOver: isStale };
+    return !isRefused;
   }
 
   putListed(raw: StoredObject): void {
     const key = keyOf(raw);
     this.#listing?.seen.add(key);
-    if (this.#removed.get(key) === raw.metadata.uid) return;
+    const startsOver = this.#listing?.startsOver ?? false;
+    if (!startsOver && this.#removed.get(key) === raw.metadata.uid) return;
     const held = this.#objects.get(key);
-    if (held === undefined || compareVersions(versionOf(raw), held.resourceVersion) > 0) {
+    const isNews = startsOver
+      ? versionOf(raw) !== held?.resourceVersion
+      : held === undefined || compareVersions(versionOf(raw), held.resourceVersion) > 0;
+    if (isNews) {
       this.#put(key, raw, held);
     }
   }
@@ -94,11 +101,12 @@ export class ObjectCache<T extends Kept> {
     if (listing === undefined) return;
     this.#listing = undefined;
     for (const [key, held] of this.#objects) {
-      if (listing.seen.has(key) || isOlder(listing.version, held.resourceVersion)) continue;
+      if (listing.seen.has(key)) continue;
+      if (!listing.startsOver && isOlder(listing.version, held.resourceVersion)) continue;
       this.#delete(key, held, 'missing');
     }
     for (const key of this.#removed.keys()) {
-      if (!listing.seen.has(key)) this.#removed.delete(key);
+      if (listing.startsOver || !listing.seen.has(key)) this.#removed.delete(key);
     }
     this.#completeTo = listing.version;
   }

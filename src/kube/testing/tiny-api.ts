@@ -134,6 +134,20 @@ export class TinyApi {
     this.#compactedTo = this.version;
   }
 
+  /** As an etcd restored from the backup of that version: what came later never was. */
+  restore(version: number): void {
+    const kept = this.#log.filter((entry) => entry.version <= version);
+    this.#log.splice(0, this.#log.length, ...kept);
+    this.#objects.clear();
+    for (const { type, object, collection } of kept) {
+      const path = `${collection}/${object.metadata.name}`;
+      if (type === 'DELETED') this.#objects.delete(path);
+      else this.#objects.set(path, object);
+    }
+    this.version = version;
+    this.breakWatches();
+  }
+
   bookmark(): void {
     const object = { metadata: { resourceVersion: String(this.version) } };
     for (const { response } of this.#watches) {
@@ -243,6 +257,11 @@ export class TinyApi {
     const from = Number(query.get('resourceVersion'));
     if (from < this.#compactedTo) {
       sendStatus(response, 410, 'Expired');
+      return;
+    }
+    if (from > this.version) {
+      // "Too large resource version", as the real one says after some seconds.
+      sendStatus(response, 504, 'Timeout');
       return;
     }
     const name = /^metadata\.name=(.*)$/.exec(query.get('fieldSelector') ?? '')?.[1] ?? null;
