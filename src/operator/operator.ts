@@ -2,7 +2,6 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { ApiError } from '../kube/api-error.ts';
 import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { ensureCrds } from '../kube/crds.ts';
@@ -24,6 +23,7 @@ import type { ForeignLand } from '../plan/service-pools.ts';
 import { BlockWorker } from './block-worker.ts';
 import { BlockWriter } from './block-writer.ts';
 import { Chronicler } from './chronicler.ts';
+import { hasCiliumNodes, untilCiliumNodes } from './cilium-presence.ts';
 import { type Copies, makeCopies } from './copies.ts';
 import { driftEvidence, onEveryChange } from './drift-evidence.ts';
 import { DriftWatch } from './drift-watch.ts';
@@ -103,6 +103,8 @@ export class Operator {
   #networks: readonly NamedNetwork[] = [];
   #nodeAddresses: ReadonlySet<string> | undefined;
   #usesCiliumNodes = false;
+  /** What was switched off because the cluster had no such resource when we came. */
+  #ciliumLater: { isProjected: boolean } | undefined;
   #isSynced = false;
   #listsBeganMs = Number.POSITIVE_INFINITY;
   /** Counts the times this process became leader; a take-over of an older term stops. */
@@ -280,7 +282,11 @@ export class Operator {
         serviceNetworksEveryMs,
       );
       const beside = allocates
-        ? Promise.all([this.#chronicler.run(signal), this.#drift.run(signal)])
+        ? Promise.all([
+            this.#chronicler.run(signal),
+            this.#drift.run(signal),
+            this.#useCiliumNodesLater(signal),
+          ])
         : undefined;
       await aborted(signal);
       clearInterval(refresh);
@@ -294,20 +300,32 @@ export class Operator {
   }
 
   async #lookAround(): Promise<void> {
-    const { client, settings, log } = this.#o;
+    const { settings, log } = this.#o;
     if (settings.clusterPool !== undefined) this.register.putPool(settings.clusterPool);
     await this.#readServiceNetworks();
     const wanted = settings.switches.ciliumNode || settings.sources.includes('ciliumnode');
-    try {
-      if (wanted) await client.rawGet('/apis/cilium.io/v2');
-      this.#usesCiliumNodes = wanted;
-    } catch (error) {
-      if (!(error instanceof ApiError && error.isNotFound)) throw error;
-      const message = 'the cluster has no CiliumNode resource; it is neither read nor written';
-      if (settings.switches.ciliumNode) log.warn({}, message);
-      else log.debug({}, message);
-      settings.switches.ciliumNode = false;
-    }
+    this.#usesCiliumNodes = wanted && (await hasCiliumNodes(this.#o.client));
+    if (!wanted || this.#usesCiliumNodes) return;
+    const message = 'the cluster has no CiliumNode resource yet; it is neither read nor written';
+    if (settings.switches.ciliumNode) log.warn({}, message);
+    else log.debug({}, message);
+    this.#ciliumLater = { isProjected: settings.switches.ciliumNode };
+    settings.switches.ciliumNode = false;
+  }
+
+  /** Once they are there they are read, and whoever waits for what we write there is served. */
+  async #useCiliumNodesLater(signal: AbortSignal): Promise<void> {
+    const { client, settings, log } = this.#o;
+    const later = this.#ciliumLater;
+    if (later === undefined || !(await untilCiliumNodes(client, log, signal))) return;
+    const copy = this.#copies.ciliumNodes;
+    copy.start(signal);
+    await copy.synced.catch(() => {});
+    if (signal.aborted) return;
+    this.#usesCiliumNodes = true;
+    settings.switches.ciliumNode = later.isProjected;
+    log.info({ nodes: copy.size }, 'the cluster has CiliumNodes now');
+    for (const name of this.register.nodes.keys()) this.#nodeQueue.add(name);
   }
 
   #startCopies(signal: AbortSignal): void {

@@ -439,3 +439,19 @@ describe('what the API server itself refuses', () => {
     expect(await patch({ phase: 'Cooling' })).toMatch(/^422 .*a Cooling block says since when/);
   });
 });
+
+// The last of the file: from here on the cluster has CiliumNodes.
+test('an operator that is there before Cilium serves it as soon as it comes', async () => {
+  await cluster.createNode('early');
+  await cluster.operator(['--ipam=cluster-pool', '--cluster-pool-ipv4-cidr=10.71.0.0/16']);
+  const [cidr] = await eventually(async () => {
+    const held = (await cluster.blocks()).map(({ spec }) => spec.cidr);
+    expect(held).toHaveLength(1);
+    return held;
+  });
+  await cluster.registerCiliumNodes();
+  await eventually(async () => {
+    const [cilium] = await cluster.ciliumNodes();
+    expect(cilium?.spec?.ipam?.podCIDRs).toEqual([cidr]);
+  });
+});
