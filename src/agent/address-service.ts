@@ -32,6 +32,8 @@ export interface AddressServiceOptions {
   /** Of new pods. */
   mtu?: () => number | undefined;
   limitation?: () => string | undefined;
+  /** What the node still waits for, if it does. */
+  notReady?: () => string | undefined;
   /** More for the socket, asked before the routes here. */
   addRoutes?: (server: HttpServer, book: AddressBook) => void;
   restMs?: number;
@@ -75,6 +77,7 @@ export class AddressService {
         beforeAdd: (containerId, ifname) => spool.replayFor(cni, containerId, ifname),
         ...(options.mtu === undefined ? {} : { mtu: options.mtu }),
         ...(options.limitation === undefined ? {} : { limitation: options.limitation }),
+        ...(options.notReady === undefined ? {} : { notReady: options.notReady }),
       });
       const tidy = async () => {
         try {

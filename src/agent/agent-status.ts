@@ -67,6 +67,12 @@ export class AgentStatus {
     this.#startedAt = this.#since = this.#now();
   }
 
+  /** Why pods that run now may not be reached, if so. */
+  get limitation(): string | undefined {
+    const isLimit = ({ reason }: Finding) => reason === 'PodsOutsideBlocks';
+    return this.#observed?.findings.find(isLimit)?.detail;
+  }
+
   get state(): AgentState {
     return this.#state;
   }
@@ -119,18 +125,23 @@ export class AgentStatus {
       }),
       kernel: {
         ...kernel,
-        refused: kernel.refused.slice(0, maxReported),
+        refused: kernel.refused
+          .slice(0, maxReported)
+          .map(({ route, reason: why }) => ({ route: clip(route, 253), reason: clip(why) })),
         ownRoutes: kernel.ownRoutes.slice(0, maxReported),
       },
-      sessions: sessions.map(({ announced, ...session }) => ({
+      sessions: sessions.slice(0, 256).map(({ announced, lastError, ...session }) => ({
         ...session,
+        ...(lastError === undefined ? {} : { lastError: clip(lastError) }),
         announced: announced.slice(0, maxReported),
       })),
       // A merge patch leaves alone what it does not name: the end of a drain has to be said.
       drain: drain.length === 0 ? null : { steps: drain },
-      findings: findings
-        .slice(0, maxReported)
-        .map(({ reason: word, cidr, detail: text }) => ({ reason: word, cidr, detail: text })),
+      findings: findings.slice(0, maxReported).map(({ reason: word, cidr, detail: text }) => ({
+        reason: word,
+        cidr,
+        detail: clip(text),
+      })),
       conditions: [condition],
     };
   }
@@ -157,6 +168,11 @@ export class AgentStatus {
   #now(): string {
     return new Date(this.#clock.wallMs()).toISOString();
   }
+}
+
+/** The longest that a report's schema takes: too long a word must not keep back all the others. */
+function clip(text: string, most = 1024): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
 const noKernel: ReportedKernel = { wanted: 0, held: 0, repaired: 0, ownRoutes: [], refused: [] };

@@ -34,6 +34,7 @@ import { nodeRouteProtocol, routeText } from '../kernel/route.ts';
 import { Backoff, pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { BlockRelease } from '../model/node-report.ts';
+import type { Address } from '../net/address.ts';
 import type { Prefix } from '../net/prefix.ts';
 import { desiredAnnouncements } from '../plan/desired-announcements.ts';
 import { desiredMasquerade } from '../plan/desired-masquerade.ts';
@@ -49,6 +50,7 @@ import type { Finding } from '../plan/finding.ts';
 import { nextReleases } from '../plan/give-back.ts';
 import { nodePeers } from '../plan/node-peers.ts';
 import { podDemand } from '../plan/pod-address-demand.ts';
+import { podsOutside } from '../plan/pods-outside.ts';
 import { serviceAnnouncements } from '../plan/service-announcements.ts';
 import type { AddressBook } from './address-book.ts';
 import {
@@ -84,6 +86,8 @@ export interface AgentOptions extends Pick<AnnouncerOptions, 'hasRestarted' | 'r
     onChange: () => void;
   }) => ReturnType<AnnouncerOptions['openSpeaker']>;
   settings: AgentSettings;
+  /** How many pods got back what a stranger had taken from them. */
+  mendedPods?: () => number;
   /** Copies shared with other agents of this process. */
   follow?: Follow;
   clock: Clock;
@@ -354,7 +358,13 @@ export class Agent {
     const announcements = { blocks: blocks.announcements, services: services.announcements };
     this.#announcer.declare(nodePeers(knowledge.peers, node), announcements, isGraceful);
 
-    const all = [...routes.findings, ...blocks.findings, ...services.findings, ...unmasked];
+    const all = [
+      ...podsOutside(node.name, this.#pods(), truth.blocks),
+      ...routes.findings,
+      ...blocks.findings,
+      ...services.findings,
+      ...unmasked,
+    ];
     this.#tellFindings(all);
     this.status.set(state);
     this.#condition.declare(state);
@@ -367,8 +377,13 @@ export class Agent {
     const rules = exceptions && desiredMasquerade({ self, others, exceptions });
     const detail = await this.#masquerade.declare(rules);
     if (detail === undefined) return [];
-    const cidr = self.blocks.map(({ prefix }) => `${prefix}`).join(', ');
-    return [{ reason: 'MasqueradeRefused', nodes: [self.name], cidr, detail }];
+    return [{ reason: 'MasqueradeRefused', nodes: [self.name], cidr: '', detail }];
+  }
+
+  *#pods(): Iterable<{ who: string; addresses: readonly Address[] }> {
+    for (const { owner, addresses, attachment } of this.#o.book.remembered()) {
+      yield { who: attachment?.pod ?? owner, addresses };
+    }
   }
 
   #setBlocks({ truth }: Knowledge): void {
@@ -471,6 +486,7 @@ export class Agent {
       use: this.#o.book.use(),
       kernel: {
         ...kept,
+        repaired: kept.repaired + (this.#o.mendedPods?.() ?? 0),
         refused: [...kept.refused],
         ownRoutes: own.filter((cidr) =>
           routes.some(({ prefix, type }) => type !== 'unicast' && `${prefix}` === cidr),

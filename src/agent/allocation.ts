@@ -8,6 +8,10 @@ export interface Attachment {
   ifname: string;
   /** The path of the pod's namespace when it was added. */
   netns: string;
+  /** `namespace/name`, where the runtime is Kubernetes'. */
+  pod?: string;
+  /** Another plugin makes the interface. */
+  addressesOnly?: true;
 }
 
 /** What an owner holds: one address of each family it asked for. */

@@ -157,7 +157,8 @@ async function runAgent(flags: AgentFlags): Promise<void> {
     clock,
     version: settings.version,
     mtu: () => agent?.podMtu,
-    limitation: () => whyNotReady(agent),
+    limitation: () => agent?.status.limitation,
+    notReady: () => whyNotReady(agent),
     addRoutes: (server, book) =>
       server.on('GET', '/v1/status', () => ({
         body: { ...statusJson(book), agent: agent?.status.json() },
@@ -174,6 +175,7 @@ async function runAgent(flags: AgentFlags): Promise<void> {
     client,
     kernel,
     book: addresses.book,
+    mendedPods: () => addresses.cni.mended,
     files: realFiles,
     openSpeaker: ({ evidence, onChange }) =>
       new Speaker({

@@ -97,11 +97,12 @@ async function localHolder(address: Address, socket: string): Promise<HolderDesc
     return { address: text, isHeld: false, sentence, attributes: {} };
   }
   const { owner, attachment } = found;
+  const { pod, addressesOnly: _, ...place } = attachment ?? {};
   return {
     address: text,
     isHeld: true,
     sentence: `IP ${text} is in use`,
-    attributes: { owner, ...attachment },
+    attributes: { ...(pod === undefined ? {} : { pod }), owner, ...place },
   };
 }
 

@@ -65,6 +65,8 @@ export const allocationSchema = z
         containerId: z.string(),
         ifname: z.string(),
         netns: z.string(),
+        pod: z.string().optional().describe('`namespace/name`, where Kubernetes asked.'),
+        addressesOnly: z.literal(true).optional().describe('Another plugin made the interface.'),
       })
       .optional()
       .describe('Where the pod is attached, if a CNI runtime asked.'),

@@ -52,6 +52,8 @@ export const reasons = {
   MasqueradeRepaired: 'Somebody changed our masquerade; it was put back.',
   StrayInterface: 'An interface of a pod is in no journal; its addresses are kept back.',
   RouteRepaired: 'Somebody changed a route of ours; it was put back.',
+  PodRepaired: "Somebody changed a pod's interface or route on the node; it was put back.",
+  PodsOutsideBlocks: 'Pods of the node have addresses of no block that it holds.',
   PeerRefused: 'A BGP peer cannot be served as it is configured.',
   MalformedConfig: 'The BGP configuration could not be understood; the last good one stays.',
 

@@ -11,6 +11,7 @@ import {
   type Namespace,
   sweepNamespaces,
 } from '../kernel/namespaces.ts';
+import { eventually } from '../world/eventually.ts';
 import { TestNode } from './test-node.ts';
 
 let node: TestNode;
@@ -33,7 +34,8 @@ beforeEach(async () => {
 });
 
 const ours = { cniVersion: '1.1.0', name: 'pods', type: 'cadastre' };
-const links = async () => (await ip(`-n ${node.namespace.name} -br link`)).match(/^cad\S+/gm) ?? [];
+const links = async () =>
+  (await ip(`-n ${node.namespace.name} -br link`)).match(/^cad[^\s@]+/gm) ?? [];
 
 describe('cadastre alone', () => {
   test('ADD, traffic, CHECK, DEL, and nothing is left', async () => {
@@ -67,6 +69,43 @@ describe('cadastre alone', () => {
     await deleteNamespace(other);
     await expect.poll(() => node.allocations(), { timeout: 10_000 }).toEqual([]);
     expect(await links()).toEqual([]);
+  });
+
+  test("what a stranger does to a pod's route or interface is put back", async () => {
+    const { answer } = await node.plugin('cadastre', 'ADD', place, ours);
+    const addresses: string[] = answer.ips.map((one: { address: string }) => one.address);
+    const isReached = async () => {
+      for (const address of addresses) {
+        await inside(node.namespace, `ping -c 1 -W 1 ${address.split('/')[0]}`);
+      }
+    };
+    await isReached();
+    const [host] = await links();
+    for (const what of [
+      `route del ${addresses[0]}`,
+      `link set ${host} down`,
+      `addr del ${answer.ips[0].gateway}/32 dev ${host}`,
+      `link del ${host}`,
+    ]) {
+      await ip(`-n ${node.namespace.name} ${what}`);
+      await eventually(isReached);
+      await eventually(() => inside(pod, `ping -c 1 -W 1 ${answer.ips[0].gateway}`));
+    }
+    expect((await node.plugin('cadastre', 'DEL', place, ours)).exit).toBe(0);
+    expect(await links()).toEqual([]);
+    expect(await node.allocations()).toEqual([]);
+  });
+
+  test("the node's own namespace is no pod's, in either family", async () => {
+    const before = await ip(`-n ${node.namespace.name} -6 route`);
+    for (const families of [['ipv4'], ['ipv6']]) {
+      const host = { ...place, netns: node.namespace.path };
+      const refused = await node.plugin('cadastre', 'ADD', host, { ...ours, families });
+      expect(refused).toMatchObject({ exit: 1, answer: { code: 4 } });
+      expect(refused.answer.msg).toContain('CNI_NETNS');
+    }
+    expect(await ip(`-n ${node.namespace.name} -6 route`)).toBe(before);
+    expect(await node.allocations()).toEqual([]);
   });
 
   test('a namespace that is not there, and an interface that is', async () => {

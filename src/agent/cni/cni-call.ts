@@ -71,6 +71,14 @@ export function readVersion(stdin: string): string {
   }
 }
 
+/** The pod as Kubernetes names it, from CNI_ARGS; for people alone. */
+export function readPodName(args: string): string | undefined {
+  const pairs = new Map(args.split(';').map((pair) => pair.split(/=(.*)/s, 2) as [string, string]));
+  const [namespace, name] = [pairs.get('K8S_POD_NAMESPACE'), pairs.get('K8S_POD_NAME')];
+  if (!namespace || !name) return undefined;
+  return `${namespace}/${name}`.slice(0, 512);
+}
+
 /** The container and interface of ADD, DEL and CHECK. */
 export function checkEnvironment(command: CniCommand, input: CniInput): void {
   const refuse = (variable: string, value: string, rule: string) => {

@@ -16,17 +16,25 @@ let book: AddressBook;
 let hands: RecordingHands;
 let server: CniServer;
 let limitation: string | undefined;
+let notReady: string | undefined;
 
 beforeEach(async () => {
   nowMs = 0;
   limitation = undefined;
+  notReady = undefined;
   files = new CrashingFiles();
   const clock = { wallMs: () => 0, monotonicMs: () => nowMs };
   book = await AddressBook.open({ files, folder: '/state', clock, restMs: 0 });
   setBlocks('10.0.0.0/24', 'fd00::/64');
   hands = new RecordingHands();
-  for (const name of ['a', 'b', 'c']) hands.namespaces.add(`/run/netns/${name}`);
-  server = new CniServer({ book, hands, mtu: () => 1450, limitation: () => limitation });
+  for (const name of ['a', 'b', 'c', 'node']) hands.namespaces.add(`/run/netns/${name}`);
+  server = new CniServer({
+    book,
+    hands,
+    mtu: () => 1450,
+    limitation: () => limitation,
+    notReady: () => notReady,
+  });
 });
 
 function setBlocks(...blocks: string[]): void {
@@ -183,6 +191,7 @@ describe('ADD that fails leaves nothing behind', () => {
     ['a long interface name', 4, { ifname: 'abcdefghijklmnop' }],
     ['no namespace', 4, { netns: '' }],
     ['a namespace that is not there', 3, { netns: '/run/netns/gone' }],
+    ["the node's own namespace", 4, { netns: '/run/netns/node' }],
     ['an address of another node', 103, { args: 'IP=10.9.9.9' }],
   ])('%s: %i', async (_, want, bad) => {
     const answer = await call('ADD', bad);
@@ -203,7 +212,8 @@ describe('ADD that fails leaves nothing behind', () => {
   test('no block yet, and one that was taken away', async () => {
     await call('ADD');
     setBlocks();
-    expect(await code(call('ADD', pod('b')))).toBe(11);
+    notReady = 'WaitingForBlocks: the pool is full';
+    expect(await call('ADD', pod('b'))).toMatchObject({ code: 11, details: notReady });
     expect(await call('DEL')).toBeUndefined();
     expect(hands.wired.size).toBe(0);
   });
@@ -299,9 +309,11 @@ describe('STATUS', () => {
   test('no block, a missing family, and pods that are cut off', async () => {
     setBlocks('10.0.0.0/24');
     expect(await code(call('STATUS', { config: { families: ['ipv6'] } }))).toBe(50);
-    limitation = 'no router session is up';
+    notReady = 'WaitingForBlocks: the pool is full';
+    expect(await call('STATUS')).toMatchObject({ code: 50, msg: notReady });
+    limitation = '10.9.9.9 of shop/web: of no block that n1 holds';
     expect(await call('STATUS')).toMatchObject({ code: 51, msg: limitation });
-    limitation = undefined;
+    limitation = notReady = undefined;
     setBlocks();
     expect(await code(call('STATUS'))).toBe(50);
     expect(await code(call('STATUS', { config: { cniVersion: '1.0.0' } }))).toBe(1);
@@ -357,6 +369,67 @@ test('a sweep that cannot see namespaces cuts nobody off: the interfaces are sti
   hands.namespaces.clear();
   expect(await server.sweep()).toBe(0);
   expect(hands.wired.size).toBe(1);
+});
+
+test('nor does it free addresses under another plugin: there is no interface of ours to tell by', async () => {
+  const config = { type: 'bridge', ipam: { type: 'cadastre' } };
+  await call('ADD', { config });
+  const blind = new CniServer({ book, hands: new RecordingHands() });
+  expect(await blind.sweep()).toBe(0);
+  expect(await blind.sweep()).toBe(0);
+  expect(book.use()[0]?.pods).toBe(1);
+  // Who saw the namespace, and then sees it gone, knows.
+  await server.sweep();
+  hands.removeNamespace('/run/netns/a');
+  expect(await server.sweep()).toBe(1);
+  nothingLeft();
+});
+
+describe("what a stranger does to a pod's end on the host", () => {
+  const host = () => [...hands.wired.keys()][0]!;
+
+  test('is put back by the sweep, once, and counted', async () => {
+    await call('ADD');
+    await server.sweep();
+    expect(server.mended).toBe(0);
+    hands.broken.add(host());
+    await server.sweep();
+    await server.sweep();
+    expect(hands.calls.filter((line) => line.startsWith('mend'))).toEqual([`mend ${host()}`]);
+    expect(server.mended).toBe(1);
+  });
+
+  test('an interface that is gone is made anew, with the same addresses', async () => {
+    await call('ADD');
+    const [before] = hands.wired.values();
+    hands.wired.clear();
+    await server.sweep();
+    const [after] = hands.wired.values();
+    expect(after).toMatchObject({ addresses: before!.addresses, hostIfName: before!.hostIfName });
+    expect(server.mended).toBe(1);
+    expect(book.use()[0]?.pods).toBe(1);
+  });
+
+  test('what cannot be put back harms nobody, and a plugin of another kind is left alone', async () => {
+    await call('ADD');
+    await call('ADD', { ...pod('b'), config: { type: 'ptp', ipam: { type: 'cadastre' } } });
+    hands.broken.add(host());
+    hands.failing = 'mend';
+    await server.sweep();
+    expect(server.mended).toBe(0);
+    hands.failing = undefined;
+    await server.sweep();
+    expect(server.mended).toBe(1);
+    expect(hands.wired.size).toBe(1);
+  });
+});
+
+test('the pod is remembered by the name that Kubernetes gives it', async () => {
+  const args = 'IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=web-0;K8S_POD_UID=x=y';
+  await call('ADD', { args });
+  await call('ADD', { ...pod('b'), args: 'K8S_POD_NAME=lonely;IP=10.0.0.9' });
+  const pods = (await book.list()).map(({ attachment }) => attachment?.pod);
+  expect(pods).toEqual(['shop/web-0', undefined]);
 });
 
 describe('an interface that the book knows nothing of', () => {

@@ -21,6 +21,7 @@ import { type Log, silentLog } from '../../base/log.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { hostLinkName } from '../../kernel/link.ts';
 import type { WiredPod } from '../../kernel/pod.ts';
+import { podRouteProtocol } from '../../kernel/route.ts';
 import type { Address } from '../../net/address.ts';
 import { shortage } from '../../plan/pod-address-demand.ts';
 import type { AddressBook, AllocateAnswer } from '../address-book.ts';
@@ -32,16 +33,20 @@ import {
   newestVersion,
   readCommand,
   readConfig,
+  readPodName,
   readVersion,
   supportedVersions,
 } from './cni-call.ts';
 import { type CniCode, CniError } from './cni-error.ts';
 import { addResult, ipamResult } from './cni-result.ts';
 import { OwnerTurns } from './owner-turns.ts';
+import { type MendingHands, PodMender } from './pod-mender.ts';
 import { podAlias, type StrayHands, Strays } from './strays.ts';
 
 /** What CNI needs of the kernel. */
-export type PodHands = Pick<Kernel, 'wirePod' | 'checkPod'> & StrayHands;
+export type PodHands = Pick<Kernel, 'links' | 'routes' | 'addresses' | 'isOwnNamespace'> &
+  MendingHands &
+  StrayHands;
 
 export interface CniAnswer {
   isError: boolean;
@@ -57,6 +62,8 @@ export interface CniServerOptions {
   mtu?: () => number | undefined;
   /** Why pods that run now may have limited connectivity, if so; for STATUS. */
   limitation?: () => string | undefined;
+  /** What the node still waits for, if it does. */
+  notReady?: () => string | undefined;
   /** Done before an ADD: a DEL of the same container that is still remembered. */
   beforeAdd?: (containerId: string, ifname: string) => Promise<void>;
   log?: Log;
@@ -67,6 +74,7 @@ const claimWithinMs = 60_000;
 
 interface Pod {
   owner: string;
+  podName?: string;
   containerId: string;
   ifname: string;
   netns: string;
@@ -78,11 +86,20 @@ export class CniServer {
   readonly #log: Log;
   readonly #turns = new OwnerTurns();
   readonly #strays: Strays;
+  readonly #mender: PodMender;
+  /** Owners of addresses alone whose namespace was there at the last look. */
+  #living = new Set<string>();
 
   constructor(options: CniServerOptions) {
     this.#options = options;
     this.#log = options.log ?? silentLog;
     this.#strays = new Strays(options);
+    this.#mender = new PodMender({ ...options, turns: this.#turns });
+  }
+
+  /** How many pods got back what a stranger had taken. */
+  get mended(): number {
+    return this.#mender.mended;
   }
 
   /** Never throws: everything is an answer. */
@@ -125,9 +142,7 @@ export class CniServer {
         "cadastre makes the pod's interface and must be the first of its list",
       );
     }
-    if (!config.isIpam && !(await hands.hasNamespace(pod.netns))) {
-      throw new CniError('ContainerUnknown', `there is no network namespace at ${pod.netns}`);
-    }
+    if (!config.isIpam) await this.#checkNamespace(pod.netns);
     const before = book.find(pod.owner);
     if (before !== undefined && before.expiresAtMs === undefined) {
       throw new CniError(
@@ -144,6 +159,7 @@ export class CniServer {
       return this.#orRelease(pod, async () => {
         await written;
         await this.#claim(pod);
+        if (await hands.hasNamespace(pod.netns)) this.#living.add(pod.owner);
         return ipamResult(config, addresses, book);
       });
     }
@@ -165,19 +181,44 @@ export class CniServer {
     });
   }
 
+  async #checkNamespace(netns: string): Promise<void> {
+    const { hands } = this.#options;
+    if (!(await hands.hasNamespace(netns))) {
+      throw new CniError('ContainerUnknown', `there is no network namespace at ${netns}`);
+    }
+    // The pod's default route would become the node's.
+    if (await hands.isOwnNamespace(netns)) {
+      throw new CniError(
+        'InvalidEnvironment',
+        `CNI_NETNS is ${JSON.stringify(netns)}, the network namespace of the node itself`,
+        'a pod on the network of its host needs no CNI plugin',
+      );
+    }
+  }
+
   #allocate(config: CniConfig, pod: Pod): { allocation: Allocation; written: Promise<void> } {
     const { book } = this.#options;
     const served = book.families;
     if (served.length === 0) {
-      throw new CniError('TryAgainLater', 'this node has no block of pod addresses yet');
+      const why = this.#options.notReady?.();
+      throw new CniError('TryAgainLater', 'this node has no block of pod addresses yet', why);
     }
     const { owner, containerId, ifname, netns } = pod;
+    const name = pod.podName === undefined ? {} : { pod: pod.podName };
+    const addressesOnly = config.isIpam ? ({ addressesOnly: true } as const) : {};
     const { answer, written } = book.begin({
       owner,
       families: config.families ?? served,
       requested: config.requested,
       expiryMs: claimWithinMs,
-      attachment: { network: config.network, containerId, ifname, netns },
+      attachment: {
+        network: config.network,
+        containerId,
+        ifname,
+        netns,
+        ...name,
+        ...addressesOnly,
+      },
     });
     if (answer.kind === 'allocated') return { allocation: answer.allocation, written };
     throw refusal(answer);
@@ -267,11 +308,12 @@ export class CniServer {
   }
 
   #status(config: CniConfig): undefined {
-    const { book, limitation } = this.#options;
+    const { book, limitation, notReady } = this.#options;
     const limited = limitation?.();
     if (limited !== undefined) throw new CniError('LimitedConnectivity', limited);
-    const use = book.use();
-    const short = shortage(use);
+    const waiting = notReady?.();
+    if (waiting !== undefined) throw new CniError('NotAvailable', waiting, 'see cadastre status');
+    const short = shortage(book.use());
     if (short !== undefined) {
       throw new CniError('NotAvailable', short, 'give the node another block, or drain it');
     }
@@ -299,21 +341,35 @@ export class CniServer {
    * Frees what nobody will ask us to: ADDs that were cut off, and pods whose
    * namespace is gone. Called now and then. The path alone is no proof, because
    * an agent that lost sight of the folder would cut off every pod: a namespace
-   * that is really gone has taken both ends of the pod's interface with it.
+   * that is really gone has taken both ends of the pod's interface with it. Where
+   * another plugin made the interface, we must have seen it there before.
    */
   async sweep(): Promise<number> {
     const { book, hands } = this.#options;
     const gone = book.tick();
+    const living = new Set<string>();
     for (const allocation of await book.list()) {
-      const { attachment, expiresAtMs } = allocation;
+      const { attachment, expiresAtMs, owner } = allocation;
       if (attachment === undefined || attachment.netns === '' || expiresAtMs !== undefined)
         continue;
-      if (await hands.hasNamespace(attachment.netns)) continue;
-      const hostIfName = hostLinkName(attachment.containerId, attachment.ifname);
-      if ((await hands.link(hostIfName)) === undefined) gone.push(allocation);
+      if (await hands.hasNamespace(attachment.netns)) {
+        if (attachment.addressesOnly) living.add(owner);
+      } else if (attachment.addressesOnly) {
+        if (this.#living.has(owner)) gone.push(allocation);
+      } else {
+        const hostIfName = hostLinkName(attachment.containerId, attachment.ifname);
+        if ((await hands.link(hostIfName)) === undefined) gone.push(allocation);
+      }
     }
+    this.#living = living;
     await this.#removeAll(gone, false);
-    return gone.length + (await this.#strays.look());
+    const [links, routes, addresses] = await Promise.all([
+      hands.links(),
+      hands.routes({ protocol: podRouteProtocol }),
+      hands.addresses(),
+    ]);
+    await this.#mender.look({ links, routes, addresses });
+    return gone.length + (await this.#strays.look(links, routes));
   }
 
   async #removeAll(gone: readonly Allocation[], isIpam: boolean): Promise<void> {
@@ -336,9 +392,11 @@ export class CniServer {
   }
 }
 
-function podOf(network: string, { containerId, ifname, netns }: CniInput): Pod {
+function podOf(network: string, { containerId, ifname, netns, args }: CniInput): Pod {
   const owner = `cni:${network}/${containerId}/${ifname}`;
-  return podFor(owner, { containerId, ifname, netns });
+  const podName = readPodName(args);
+  const pod = podFor(owner, { containerId, ifname, netns });
+  return podName === undefined ? pod : { ...pod, podName };
 }
 
 function podFor(

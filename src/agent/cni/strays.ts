@@ -11,10 +11,10 @@
 import { type Log, silentLog } from '../../base/log.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { hostLinkName, isPodLink, type Link } from '../../kernel/link.ts';
-import { podRouteProtocol } from '../../kernel/route.ts';
+import type { KernelRoute } from '../../kernel/route.ts';
 import type { AddressBook } from '../address-book.ts';
 
-export type StrayHands = Pick<Kernel, 'link' | 'links' | 'routes' | 'hasNamespace' | 'unwirePod'>;
+export type StrayHands = Pick<Kernel, 'link' | 'hasNamespace' | 'unwirePod'>;
 
 export class Strays {
   readonly #book: AddressBook;
@@ -30,12 +30,11 @@ export class Strays {
     this.#log = log ?? silentLog;
   }
 
-  /** How many were removed. Called with every sweep, the first before anyone is served. */
-  async look(): Promise<number> {
-    const [links, routes] = await Promise.all([
-      this.#hands.links(),
-      this.#hands.routes({ protocol: podRouteProtocol }),
-    ]);
+  /**
+   * How many were removed, of what the kernel held a moment ago: its interfaces and
+   * the routes to pods. Called with every sweep, the first before anyone is served.
+   */
+  async look(links: readonly Link[], routes: readonly KernelRoute[]): Promise<number> {
     const known = this.#knownNames();
     const strays: Link[] = [];
     for (const link of links) {

@@ -1,6 +1,12 @@
 import { CadastreError } from '../../base/errors.ts';
-import type { Link } from '../../kernel/link.ts';
-import type { PodCheck, PodPlace, PodWiring, WiredPod } from '../../kernel/pod.ts';
+import type { Link, LinkAddress } from '../../kernel/link.ts';
+import {
+  type PodCheck,
+  type PodPlace,
+  type PodWiring,
+  podFurniture,
+  type WiredPod,
+} from '../../kernel/pod.ts';
 import { type KernelRoute, podRouteProtocol } from '../../kernel/route.ts';
 import { familyBits } from '../../net/family.ts';
 import { Prefix } from '../../net/prefix.ts';
@@ -13,6 +19,8 @@ export class RecordingHands implements PodHands {
   readonly wired = new Map<string, PodWiring>();
   /** Interfaces of strangers in pods, as `NETNS IFNAME`. */
   readonly strangers = new Set<string>();
+  /** Host's ends whose routes a stranger has removed. */
+  readonly broken = new Set<string>();
   readonly calls: string[] = [];
   /** Makes the named call fail. */
   failing: string | undefined;
@@ -27,18 +35,34 @@ export class RecordingHands implements PodHands {
 
   async links(): Promise<Link[]> {
     return [...this.wired.values()].map(
-      ({ hostIfName, alias }) => ({ name: hostIfName, alias }) as Link,
+      ({ hostIfName, alias }) => ({ name: hostIfName, alias, isUp: true }) as Link,
+    );
+  }
+
+  async addresses(): Promise<Map<string, LinkAddress[]>> {
+    return new Map(
+      [...this.wired].map(([name, wiring]) => [name, podFurniture(wiring).hostAddresses]),
     );
   }
 
   async routes(): Promise<KernelRoute[]> {
-    return [...this.wired.values()].flatMap(({ hostIfName, addresses }) =>
+    const whole = [...this.wired.values()].filter((one) => !this.broken.has(one.hostIfName));
+    return whole.flatMap(({ hostIfName, addresses }) =>
       addresses.map((address) => ({
         prefix: Prefix.of(address, familyBits(address.family)),
         device: hostIfName,
         protocol: podRouteProtocol,
       })),
     );
+  }
+
+  async isOwnNamespace(path: string): Promise<boolean> {
+    return path === '/run/netns/node';
+  }
+
+  async mendPod(wiring: PodWiring): Promise<void> {
+    this.#called('mend', wiring);
+    this.broken.delete(wiring.hostIfName);
   }
 
   async link(name: string): Promise<Link | undefined> {
@@ -73,6 +97,9 @@ export class RecordingHands implements PodHands {
 
   async checkPod(wiring: PodWiring): Promise<PodCheck> {
     this.#called('check', wiring);
+    if (this.broken.has(wiring.hostIfName)) {
+      return { kind: 'broken', problems: ['the host lacks the route'] };
+    }
     if (this.wired.has(wiring.hostIfName)) return { kind: 'fine' };
     return { kind: 'broken', problems: [`the host has no interface ${wiring.hostIfName}`] };
   }

@@ -1,0 +1,129 @@
+/**
+ * Pods whose interface on the host, or whose route, a stranger has touched: put
+ * back, counted and said. Only the host's side; what root does inside a pod is the
+ * pod's business. An interface that is gone altogether is made anew, with the
+ * same addresses: what a plugin after us had added to it is lost, the pod is not.
+ */
+import { describeError } from '../../base/errors.ts';
+import { type Log, silentLog } from '../../base/log.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { hostLinkName, type Link, type LinkAddress } from '../../kernel/link.ts';
+import { type PodWiring, podGateways } from '../../kernel/pod.ts';
+import type { KernelRoute } from '../../kernel/route.ts';
+import type { Address } from '../../net/address.ts';
+import type { AddressBook } from '../address-book.ts';
+import type { Allocation, Attachment } from '../allocation.ts';
+import type { OwnerTurns } from './owner-turns.ts';
+import { podAlias } from './strays.ts';
+
+export type MendingHands = Pick<
+  Kernel,
+  'link' | 'hasNamespace' | 'wirePod' | 'mendPod' | 'checkPod'
+>;
+
+/** What the kernel held a moment ago. */
+export interface HostEnds {
+  links: readonly Link[];
+  /** To pods. */
+  routes: readonly KernelRoute[];
+  /** By interface. */
+  addresses: ReadonlyMap<string, readonly LinkAddress[]>;
+}
+
+export interface PodMenderOptions {
+  book: AddressBook;
+  hands: MendingHands;
+  turns: OwnerTurns;
+  /** Of an interface that is made anew. */
+  mtu?: (() => number | undefined) | undefined;
+  log?: Log | undefined;
+}
+
+export class PodMender {
+  readonly #o: PodMenderOptions;
+  readonly #log: Log;
+  #mended = 0;
+  /** What could not be put back, by owner: said once. */
+  #complaints = new Map<string, string>();
+
+  constructor(options: PodMenderOptions) {
+    this.#o = options;
+    this.#log = options.log ?? silentLog;
+  }
+
+  /** How many were put back since the start. */
+  get mended(): number {
+    return this.#mended;
+  }
+
+  /** Whoever seems to lack something is looked at. */
+  async look({ links, routes, addresses: held }: HostEnds): Promise<void> {
+    const up = new Set(links.filter(({ isUp }) => isUp).map(({ name }) => name));
+    const ways = new Set(routes.map(({ prefix, device }) => `${prefix.first()} ${device}`));
+    const hasGateway = (name: string, { family }: Address) =>
+      held.get(name)?.some(({ address }) => address.equals(podGateways[family])) === true;
+    const before = this.#complaints;
+    this.#complaints = new Map();
+    for (const allocation of [...this.#o.book.remembered()]) {
+      const { attachment, expiresAtMs, addresses, owner } = allocation;
+      // Another plugin's interface is not ours, and what is being added now is not finished.
+      if (attachment === undefined || attachment.addressesOnly || expiresAtMs !== undefined)
+        continue;
+      const name = hostLinkName(attachment.containerId, attachment.ifname);
+      const isWhole =
+        up.has(name) &&
+        addresses.every((one) => ways.has(`${one} ${name}`) && hasGateway(name, one));
+      if (isWhole || this.#o.turns.isBusy(owner)) continue;
+      await this.#o.turns
+        .take(owner, () => this.#mend(allocation, attachment, name))
+        .catch((error) => {
+          const text = describeError(error);
+          this.#complaints.set(owner, text);
+          if (before.get(owner) === text) return;
+          const fields = { reason: 'RouteRefused', owner, error: text };
+          this.#log.error(fields, `${name} of ${whoseIs(attachment)} cannot be put back`);
+        });
+    }
+  }
+
+  async #mend(allocation: Allocation, attachment: Attachment, name: string): Promise<void> {
+    const { book, hands } = this.#o;
+    const { owner, generation, addresses } = allocation;
+    // Deleted, or added anew, while we waited; and of a pod that is gone the sweep takes care.
+    if (book.find(owner)?.generation !== generation) return;
+    if (!(await hands.hasNamespace(attachment.netns))) return;
+    const wiring: PodWiring = {
+      hostIfName: name,
+      netnsPath: attachment.netns,
+      ifName: attachment.ifname,
+      addresses,
+      alias: podAlias(attachment),
+    };
+    // It may have been added after the kernel was read.
+    if ((await this.#lacks(wiring)).length === 0) return;
+    const isThere = (await hands.link(name)) !== undefined;
+    const mtu = this.#o.mtu?.();
+    if (isThere) await hands.mendPod(wiring);
+    else await hands.wirePod({ ...wiring, ...(mtu === undefined ? {} : { mtu }) });
+    const left = await this.#lacks(wiring);
+    if (left.length > 0) throw new Error(left.join('; '));
+    this.#mended++;
+    const what = isThere ? 'changed' : 'removed';
+    this.#log.warn(
+      { reason: 'PodRepaired', link: name, owner },
+      `somebody ${what} ${name} of ${whoseIs(attachment)}; it is as it should be again`,
+    );
+  }
+
+  async #lacks(wiring: PodWiring): Promise<string[]> {
+    const check = await this.#o.hands.checkPod(wiring);
+    return check.kind === 'broken' ? check.problems.filter(isOfHost) : [];
+  }
+}
+
+/** As pod-check words them. */
+const isOfHost = (problem: string) => / on the host | on the host$|^the host /.test(problem);
+
+function whoseIs({ pod, containerId }: Attachment): string {
+  return pod === undefined ? `container ${containerId}` : `pod ${pod}`;
+}
