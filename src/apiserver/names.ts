@@ -53,6 +53,9 @@ function keyFaults(key: string): string[] {
   return found;
 }
 
+/** All of an object together. */
+const maxAnnotationBytes = 256 * 1024;
+
 export function metaFaults(meta: ObjectMeta): Fault[] {
   const found: Fault[] = [];
   for (const [key, value] of Object.entries(isFields(meta.labels) ? meta.labels : {})) {
@@ -72,6 +75,13 @@ export function metaFaults(meta: ObjectMeta): Fault[] {
     for (const why of keyFaults(key.toLowerCase())) {
       found.push(faults.invalid('metadata.annotations', key, why));
     }
+  }
+  const size = Object.entries(isFields(meta.annotations) ? meta.annotations : {}).reduce(
+    (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)),
+    0,
+  );
+  if (size > maxAnnotationBytes) {
+    found.push(faults.tooLong('metadata.annotations', maxAnnotationBytes));
   }
   for (const finalizer of meta.finalizers ?? []) {
     for (const why of keyFaults(finalizer)) {

@@ -68,3 +68,13 @@ export function apiVersionOf({ group, version }: { group: string; version: strin
 export function collectionNameOf({ group, plural }: { group: string; plural: string }): string {
   return group === '' ? plural : `${plural}.${group}`;
 }
+
+/** What may be done with it; the order is the real one's. */
+export function verbsOf({ isCustom, kind }: ResourceType): string[] {
+  if (isCustom) {
+    return ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+  }
+  const all = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+  // All namespaces at once would be everything.
+  return kind === 'Namespace' ? all.filter((verb) => verb !== 'deletecollection') : all;
+}

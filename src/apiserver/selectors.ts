@@ -65,7 +65,9 @@ export function parseFieldSelector(text: string, fields: readonly string[]): Mat
     if (match === null) throw badRequest(`invalid selector: '${text}'; can't understand '${part}'`);
     const [, path = '', operator, wanted] = match;
     if (!known.includes(path)) {
-      throw badRequest(`field label not supported: ${path}`);
+      if (fields.length > 0) throw badRequest(`field label not supported: ${path}`);
+      const names = known.map((each) => JSON.stringify(each)).join(', ');
+      throw badRequest(`${JSON.stringify(path)} is not a known field selector: only ${names}`);
     }
     return (object: KubeObject) => (fieldText(object, path) === wanted) === (operator !== '!=');
   });

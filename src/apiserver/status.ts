@@ -5,7 +5,7 @@
 export interface Cause {
   reason: string;
   message: string;
-  field: string;
+  field?: string;
 }
 
 export interface StatusDetails {
@@ -39,7 +39,8 @@ export class Refusal extends Error {
       metadata: {},
       status: 'Failure',
       message,
-      reason,
+      // What the real one cannot name either has no reason.
+      ...(reason === '' ? {} : { reason }),
       ...(details === undefined ? {} : { details }),
       code,
     };
@@ -111,11 +112,11 @@ export const methodNotAllowed = (message: string) =>
 
 export const expired = (message: string) => new Refusal(410, 'Expired', message);
 
-export const invalid = (what: Named, name: string, faults: Fault[]) => {
+export const invalid = (what: Named, name: string | undefined, faults: Fault[]) => {
   const words = [...new Set(faults.map(({ field, message }) => `${field}: ${message}`))];
   const said = words.length === 1 ? words[0] : `[${words.join(', ')}]`;
-  return new Refusal(422, 'Invalid', `${qualifiedKind(what)} "${name}" is invalid: ${said}`, {
-    name,
+  return new Refusal(422, 'Invalid', `${qualifiedKind(what)} "${name ?? ''}" is invalid: ${said}`, {
+    ...(name ? { name } : {}),
     ...(what.group === '' ? {} : { group: what.group }),
     kind: what.kind,
     causes: faults.map(({ reason, message, field }) => ({ reason, message, field })),
@@ -123,7 +124,7 @@ export const invalid = (what: Named, name: string, faults: Fault[]) => {
 };
 
 /** One thing wrong with one field. */
-export type Fault = Cause;
+export type Fault = Required<Cause>;
 
 const shown = (value: unknown) =>
   typeof value === 'string' ? quoted(value) : JSON.stringify(value);

@@ -29,7 +29,7 @@ export function table(
   hasColumns = true,
 ): object {
   const carried = (object: KubeObject) => {
-    if (form.includeObject === 'None') return undefined;
+    if (form.includeObject === 'None') return null;
     return form.includeObject === 'Object' ? object : partialMetadata(object);
   };
   return {

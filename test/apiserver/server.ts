@@ -37,7 +37,7 @@ export interface Server {
   readonly name: 'embedded' | 'real';
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
   watch(path: string, options?: CallOptions): Promise<Watching>;
-  kubectl(args: string[], stdin?: string): Promise<KubectlAnswer>;
+  kubectl(args: string[], stdin?: string, env?: Record<string, string>): Promise<KubectlAnswer>;
   kubeconfigPath: string;
   stop(): Promise<void>;
 }
@@ -75,7 +75,8 @@ function serverAt(name: Server['name'], reach: WholeReach, stop: () => Promise<v
     kubeconfigPath: reach.kubeconfigPath,
     call: (method, path, body, options) => callOn(reach, method, path, body, options),
     watch: (path, options) => watchOn(reach, path, options),
-    kubectl: (args, stdin) => kubectl(reach, args, stdin === undefined ? {} : { stdin }),
+    kubectl: (args, stdin, env) =>
+      kubectl(reach, args, { ...(stdin === undefined ? {} : { stdin }), ...(env && { env }) }),
     stop,
   };
 }

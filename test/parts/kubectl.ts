@@ -12,7 +12,7 @@ export interface KubectlAnswer {
 export async function kubectl(
   api: { kubeconfigPath: string; dir: string },
   args: string[],
-  options: { stdin?: string; context?: string } = {},
+  options: { stdin?: string; context?: string; env?: Record<string, string> } = {},
 ): Promise<KubectlAnswer> {
   const binary = join(await ensureKubeParts(), 'kubectl');
   const context = options.context === undefined ? [] : [`--context=${options.context}`];
@@ -21,7 +21,7 @@ export async function kubectl(
       binary,
       [`--kubeconfig=${api.kubeconfigPath}`, ...context, ...args],
       // HOME decides where the discovery cache goes: into the folder that stop() removes.
-      { env: { ...process.env, HOME: api.dir }, maxBuffer: 64 * 1024 * 1024 },
+      { env: { ...process.env, HOME: api.dir, ...options.env }, maxBuffer: 64 * 1024 * 1024 },
       (error, stdout, stderr) => {
         if (error && typeof error.code !== 'number') reject(error);
         else

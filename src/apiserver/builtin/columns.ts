@@ -73,12 +73,41 @@ const externalAddresses: Read = (object) => {
   return at(object, 'spec', 'type') === 'LoadBalancer' ? '<pending>' : '<none>';
 };
 
-const selector: Read = (object) =>
-  orNone(
-    Object.entries((at(object, 'spec', 'selector') ?? {}) as Fields)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(','),
+const pairsOf = (fields: unknown): string[] =>
+  Object.entries((fields ?? {}) as Fields).map(([key, value]) => `${key}=${value}`);
+const pairs =
+  (...path: string[]): Read =>
+  (object) =>
+    orNone(pairsOf(at(object, ...path)).join(','));
+
+/** `a=b,c in (d,e),!f` */
+function labelSelector(of: unknown): string {
+  const terms = list(of, 'matchExpressions').map(({ key, operator, values = [] }) => {
+    const set = `(${(values as string[]).join(',')})`;
+    if (operator === 'Exists') return String(key);
+    if (operator === 'DoesNotExist') return `!${key}`;
+    return `${key} ${operator === 'In' ? 'in' : 'notin'} ${set}`;
+  });
+  return [...pairsOf(at(of, 'matchLabels')), ...terms].join(',');
+}
+
+const readinessGates: Read = (object) => {
+  const gates = list(object, 'spec', 'readinessGates');
+  if (gates.length === 0) return '<none>';
+  const open = gates.filter(
+    ({ conditionType }) => condition(object, String(conditionType)) === 'True',
   );
+  return `${open.length}/${gates.length}`;
+};
+
+const firstSeen: Read = (event, nowMs) =>
+  age(event.firstTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp, nowMs);
+
+const source: Read = (event) => {
+  const component = at(event, 'source', 'component') || event.reportingComponent || '';
+  const host = at(event, 'source', 'host') || event.reportingInstance || '';
+  return host === '' ? component : `${component}, ${host}`;
+};
 
 const lastSeen: Read = (object, nowMs) =>
   age(
@@ -90,6 +119,36 @@ const subject: Read = ({ involvedObject }) =>
   `${String(at(involvedObject, 'kind') ?? '').toLowerCase()}/${at(involvedObject, 'name') ?? ''}`;
 
 type Shown = [name: string, read: Read, type?: string, priority?: number];
+
+const createdAt: Shown = ['Created At', text('metadata', 'creationTimestamp'), 'date'];
+
+const ofContainers =
+  (field: string): Read =>
+  (object) =>
+    list(object, 'spec', 'template', 'spec', 'containers')
+      .map((each) => String(each[field]))
+      .join(',');
+/** What a DaemonSet or Deployment runs. */
+const workload: Shown[] = [
+  ['Containers', ofContainers('name'), 'string', 1],
+  ['Images', ofContainers('image'), 'string', 1],
+  ['Selector', (o) => labelSelector(at(o, 'spec', 'selector')), 'string', 1],
+];
+
+const subjects =
+  (kind: string): Read =>
+  (object) =>
+    list(object, 'subjects')
+      .filter((each) => each.kind === kind)
+      .map(({ name, namespace }) => (kind === 'ServiceAccount' ? `${namespace}/${name}` : name))
+      .join(', ');
+const binding: Shown[] = [
+  ['Role', (object) => `${at(object, 'roleRef', 'kind')}/${at(object, 'roleRef', 'name')}`],
+  ['Age', ageOf],
+  ['Users', subjects('User'), 'string', 1],
+  ['Groups', subjects('Group'), 'string', 1],
+  ['ServiceAccounts', subjects('ServiceAccount'), 'string', 1],
+];
 
 const shown: Record<string, Shown[]> = {
   Node: [
@@ -131,6 +190,8 @@ const shown: Record<string, Shown[]> = {
     ['Age', ageOf],
     ['IP', (object) => at(object, 'status', 'podIP') ?? '<none>', 'string', 1],
     ['Node', (object) => at(object, 'spec', 'nodeName') ?? '<none>', 'string', 1],
+    ['Nominated Node', (o) => at(o, 'status', 'nominatedNodeName') || '<none>', 'string', 1],
+    ['Readiness Gates', readinessGates, 'string', 1],
   ],
   Namespace: [
     ['Status', text('status', 'phase')],
@@ -142,15 +203,15 @@ const shown: Record<string, Shown[]> = {
     ['External-IP', externalAddresses],
     ['Port(s)', ports],
     ['Age', ageOf],
-    ['Selector', selector, 'string', 1],
+    ['Selector', pairs('spec', 'selector'), 'string', 1],
   ],
   ConfigMap: [
-    ['Data', count('data'), 'integer'],
+    ['Data', count('data')],
     ['Age', ageOf],
   ],
   Secret: [
     ['Type', text('type')],
-    ['Data', count('data'), 'integer'],
+    ['Data', count('data')],
     ['Age', ageOf],
   ],
   Event: [
@@ -158,7 +219,11 @@ const shown: Record<string, Shown[]> = {
     ['Type', text('type')],
     ['Reason', text('reason')],
     ['Object', subject],
+    ['Subobject', text('involvedObject', 'fieldPath'), 'string', 1],
+    ['Source', source, 'string', 1],
     ['Message', text('message')],
+    ['First Seen', firstSeen, 'string', 1],
+    ['Count', (event) => at(event, 'series', 'count') || event.count || 1, 'integer', 1],
   ],
   Lease: [
     ['Holder', text('spec', 'holderIdentity')],
@@ -170,15 +235,32 @@ const shown: Record<string, Shown[]> = {
     ['Ready', (o) => at(o, 'status', 'numberReady') ?? 0, 'integer'],
     ['Up-to-date', (o) => at(o, 'status', 'updatedNumberScheduled') ?? 0, 'integer'],
     ['Available', (o) => at(o, 'status', 'numberAvailable') ?? 0, 'integer'],
+    ['Node Selector', pairs('spec', 'template', 'spec', 'nodeSelector')],
     ['Age', ageOf],
+    ...workload,
   ],
   Deployment: [
     ['Ready', (o) => `${at(o, 'status', 'readyReplicas') ?? 0}/${at(o, 'spec', 'replicas') ?? 0}`],
     ['Up-to-date', (o) => at(o, 'status', 'updatedReplicas') ?? 0, 'integer'],
     ['Available', (o) => at(o, 'status', 'availableReplicas') ?? 0, 'integer'],
     ['Age', ageOf],
+    ...workload,
   ],
-  CustomResourceDefinition: [['Created At', text('metadata', 'creationTimestamp'), 'date']],
+  CustomResourceDefinition: [createdAt],
+  ClusterRole: [createdAt],
+  ClusterRoleBinding: binding,
+  Role: [createdAt],
+  RoleBinding: binding,
+  NetworkPolicy: [
+    ['Pod-Selector', (o) => orNone(labelSelector(at(o, 'spec', 'podSelector')))],
+    ['Age', ageOf],
+  ],
+  PodDisruptionBudget: [
+    ['Min Available', (o) => String(at(o, 'spec', 'minAvailable') ?? 'N/A')],
+    ['Max Unavailable', (o) => String(at(o, 'spec', 'maxUnavailable') ?? 'N/A')],
+    ['Allowed Disruptions', (o) => at(o, 'status', 'disruptionsAllowed') ?? 0, 'integer'],
+    ['Age', ageOf],
+  ],
   ServiceCIDR: [
     ['CIDRs', (object) => ((at(object, 'spec', 'cidrs') ?? []) as string[]).join(',')],
     ['Age', ageOf],

@@ -6,7 +6,7 @@ import { type Fault, faults } from '../status.ts';
 export const podRules: KindRules = {
   prepareCreate: (pod) => {
     fillPodSpec(specOf(pod));
-    pod.status = { phase: 'Pending', qosClass: 'BestEffort' };
+    pod.status = { phase: 'Pending', qosClass: qosClass(specOf(pod)) };
   },
   prepareUpdate: (pod) => fillPodSpec(specOf(pod)),
   prepareStatus: (pod, old) => {
@@ -27,6 +27,25 @@ export const podRules: KindRules = {
 function specOf(pod: KubeObject): Fields {
   pod.spec ??= {};
   return pod.spec as Fields;
+}
+
+/** How firmly it holds its place, from what its containers ask for. */
+function qosClass(spec: Fields): string {
+  const all = [spec.containers, spec.initContainers].flatMap((each) => (each ?? []) as Fields[]);
+  const asked = all.map(({ resources }) => {
+    const { requests = {}, limits = {} } = (resources ?? {}) as Record<string, Fields>;
+    return { requests, limits };
+  });
+  const isAsking = (of: Fields) => ['cpu', 'memory'].some((name) => of[name] !== undefined);
+  if (!asked.some(({ requests, limits }) => isAsking(requests) || isAsking(limits))) {
+    return 'BestEffort';
+  }
+  const isFirm = asked.every(({ requests, limits }) =>
+    ['cpu', 'memory'].every(
+      (name) => limits[name] !== undefined && isEqual(requests[name] ?? limits[name], limits[name]),
+    ),
+  );
+  return isFirm ? 'Guaranteed' : 'Burstable';
 }
 
 function isOver(pod: KubeObject): boolean {

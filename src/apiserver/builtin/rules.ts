@@ -19,6 +19,7 @@ export function builtinRules(context: RulesContext): (kind: string) => KindRules
   const rules: Record<string, KindRules> = {
     ClusterRole: { nameFaults: pathSegmentFaults },
     ClusterRoleBinding: { nameFaults: pathSegmentFaults, validate: roleRefFaults },
+    ConfigMap: { validate: (object) => sizeFaults('[]', object.data, object.binaryData) },
     CustomResourceDefinition: context.crdRules,
     DaemonSet: workloadRules('daemonset'),
     Deployment: workloadRules('deployment'),
@@ -29,7 +30,11 @@ export function builtinRules(context: RulesContext): (kind: string) => KindRules
     Pod: podRules,
     Role: { nameFaults: pathSegmentFaults },
     RoleBinding: { nameFaults: pathSegmentFaults, validate: roleRefFaults },
-    Secret: { prepareCreate: fillSecret, prepareUpdate: fillSecret },
+    Secret: {
+      prepareCreate: fillSecret,
+      prepareUpdate: fillSecret,
+      validate: (object) => sizeFaults('data', undefined, object.data),
+    },
     Service: serviceRules(context.services, context.serviceNetworks),
     ServiceCIDR: serviceCidrRules,
   };
@@ -68,6 +73,16 @@ function fillSecret(secret: KubeObject): void {
     secret.data = data;
   }
   delete secret.stringData;
+}
+
+/** Of a ConfigMap or a Secret. */
+const maxDataBytes = 1024 * 1024;
+
+function sizeFaults(field: string, plain: unknown, base64: unknown): Fault[] {
+  const sum = (of: unknown, size: (text: string) => number) =>
+    Object.values((of ?? {}) as Record<string, string>).reduce((all, text) => all + size(text), 0);
+  const bytes = sum(plain, Buffer.byteLength) + sum(base64, (text) => (text.length * 3) / 4 - 2);
+  return bytes > maxDataBytes ? [faults.tooLong(field, maxDataBytes)] : [];
 }
 
 function leaseFaults(lease: KubeObject): Fault[] {

@@ -59,7 +59,7 @@ function readBytes(incoming: IncomingMessage): Promise<Buffer> {
           new Refusal(
             413,
             'RequestEntityTooLarge',
-            `Request entity is too large: limit is ${maxBytes}`,
+            `Request entity too large: limit is ${maxBytes}`,
           ),
         );
       }

@@ -1,9 +1,8 @@
 /** What is served: the documents by which kubectl and every other client find their way. */
 
 import type { Registry } from '../registry.ts';
-import { apiVersionOf, type ResourceType } from '../resource.ts';
+import { apiVersionOf, type ResourceType, verbsOf } from '../resource.ts';
 
-const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const statusVerbs = ['get', 'patch', 'update'];
 
 /** Reviews: asked, answered, not kept. */
@@ -96,7 +95,7 @@ export function apiResources(
           singularName: type.singular,
           namespaced: type.namespaced,
           kind: type.kind,
-          verbs,
+          verbs: verbsOf(type),
           ...optional(type),
         },
         ...(type.hasStatus
@@ -153,7 +152,7 @@ function aggregatedResources(registry: Registry, group: string, version: string)
         responseKind,
         scope: type.namespaced ? 'Namespaced' : 'Cluster',
         singularResource: type.singular,
-        verbs,
+        verbs: verbsOf(type),
         ...optional(type),
         ...(type.hasStatus
           ? { subresources: [{ subresource: 'status', responseKind, verbs: statusVerbs }] }

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describeError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
 import type { Api } from '../api.ts';
+import type { Registry } from '../registry.ts';
 import { noSuchPath, Refusal } from '../status.ts';
 import { mediaTypeOf, readBody } from './body.ts';
 import {
@@ -15,7 +16,7 @@ import {
   reviews,
 } from './discovery.ts';
 import { negotiate } from './negotiate.ts';
-import { openApi, openApiPaths } from './openapi.ts';
+import { openApi, openApiPaths, swagger, swaggerProtobuf } from './openapi.ts';
 import { serveResource } from './resources.ts';
 import { review } from './review.ts';
 import { route } from './route.ts';
@@ -118,11 +119,11 @@ async function serve(
   };
   const isGet = method === 'GET' || method === 'HEAD';
   if (isGet && /^\/(healthz|livez|readyz)(\/|$)/.test(path)) {
-    return sendText(
-      outgoing,
-      options.isReady() ? 200 : 500,
-      options.isReady() ? 'ok' : 'not ready',
-    );
+    const isReady = options.isReady();
+    const [, which] = path.split('/');
+    const verbose = isReady ? `[+]ping ok\n${which} check passed\n` : `${which} check failed\n`;
+    const brief = isReady ? 'ok' : 'not ready';
+    return sendText(outgoing, isReady ? 200 : 500, exchange.query.has('verbose') ? verbose : brief);
   }
   if (isGet && path === '/version') return sendJson(outgoing, 200, version);
   if (!isKnown(incoming, options.token)) {
@@ -140,6 +141,7 @@ async function serve(
     return sendJson(outgoing, 201, review(reviewed, body));
   }
   if (!isGet) throw noSuchPath();
+  if (path === '/openapi/v2') return sendSwagger(exchange, api.registry);
   const document = discover(options, exchange);
   if (document === undefined) {
     if (path.startsWith('/api')) return sendText(outgoing, 404, '404 page not found\n');
@@ -147,6 +149,16 @@ async function serve(
   }
   outgoing.setHeader('vary', 'Accept');
   sendJson(outgoing, 200, document.body, document.contentType);
+}
+
+/** Asked for by kubectl for a file that holds a List, and then in protobuf alone. */
+function sendSwagger({ incoming, outgoing }: Exchange, registry: Registry): void {
+  const accept = incoming.headers.accept ?? '';
+  if (accept.includes('protobuf')) {
+    const contentType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+    outgoing.writeHead(200, { 'content-type': contentType });
+    outgoing.end(swaggerProtobuf);
+  } else sendJson(outgoing, 200, swagger(registry));
 }
 
 function discover(
@@ -180,6 +192,7 @@ function discover(
                   '/apis',
                   '/healthz',
                   '/livez',
+                  '/openapi/v2',
                   '/openapi/v3',
                   '/readyz',
                   '/version',

@@ -47,6 +47,27 @@ export function openApi(registry: Registry, path: string): object | undefined {
   return documents(registry).get(path)?.body;
 }
 
+/** All of it in the older form: the schemas, without the paths. */
+export function swagger(registry: Registry): object {
+  const definitions: Record<string, Schema> = {};
+  for (const { body } of documents(registry).values()) {
+    Object.assign(definitions, (body as { components: { schemas: object } }).components.schemas);
+  }
+  const text = JSON.stringify(definitions).replaceAll('#/components/schemas/', '#/definitions/');
+  return {
+    swagger: '2.0',
+    info: { title: 'Kubernetes', version: 'embedded' },
+    paths: {},
+    definitions: JSON.parse(text),
+  };
+}
+
+/**
+ * The same in protobuf, without any schema: what a client does not find there
+ * it leaves to the server, which looks at every object of a List by itself.
+ */
+export const swaggerProtobuf = Buffer.from([0x0a, 3, ...Buffer.from('2.0')]);
+
 function documentOf(path: string, types: ResourceType[]): object {
   const schemas: Record<string, Schema> = {};
   const take = (schema: unknown): void => {

@@ -1,122 +1,18 @@
 /**
- * Bodies in Kubernetes' protobuf, for the few kinds whose `kubectl create …`
- * and Go clients send nothing else. Only read: answers are JSON, which all of
- * them take. The numbers are those of Kubernetes' generated.proto files.
+ * Bodies in Kubernetes' protobuf, for the kinds whose `kubectl create …` and Go
+ * clients send nothing else. Only read: answers are JSON, which all of them
+ * take. A field that is not in the table of its kind is refused, not lost.
  */
 import { type Fields, put } from '../object.ts';
 import { unsupportedMedia } from '../verbs/patch.ts';
-
-type Kind =
-  | 'string'
-  | 'int'
-  | 'bool'
-  | 'bytes'
-  | 'time'
-  | 'microTime'
-  | 'strings'
-  | 'blobs'
-  | Shape;
-/** Field number, name in JSON, what it is; a list if it repeats. */
-type Field = [number: number, name: string, kind: Kind, isList?: true];
-interface Shape {
-  fields: Field[];
-}
-
-const shape = (...fields: Field[]): Shape => ({ fields });
-
-const owner = shape(
-  [1, 'kind', 'string'],
-  [3, 'name', 'string'],
-  [4, 'uid', 'string'],
-  [5, 'apiVersion', 'string'],
-  [6, 'controller', 'bool'],
-  [7, 'blockOwnerDeletion', 'bool'],
-);
-const meta = shape(
-  [1, 'name', 'string'],
-  [2, 'generateName', 'string'],
-  [3, 'namespace', 'string'],
-  [5, 'uid', 'string'],
-  [6, 'resourceVersion', 'string'],
-  [11, 'labels', 'strings'],
-  [12, 'annotations', 'strings'],
-  [13, 'ownerReferences', owner, true],
-  [14, 'finalizers', 'string', true],
-);
-const reference = shape(
-  [1, 'kind', 'string'],
-  [2, 'namespace', 'string'],
-  [3, 'name', 'string'],
-  [4, 'uid', 'string'],
-  [5, 'apiVersion', 'string'],
-  [6, 'resourceVersion', 'string'],
-  [7, 'fieldPath', 'string'],
-);
-
-const kinds: Record<string, Shape> = {
-  'v1 ConfigMap': shape(
-    [1, 'metadata', meta],
-    [2, 'data', 'strings'],
-    [3, 'binaryData', 'blobs'],
-    [4, 'immutable', 'bool'],
-  ),
-  'v1 Event': shape(
-    [1, 'metadata', meta],
-    [2, 'involvedObject', reference],
-    [3, 'reason', 'string'],
-    [4, 'message', 'string'],
-    [5, 'source', shape([1, 'component', 'string'], [2, 'host', 'string'])],
-    [6, 'firstTimestamp', 'time'],
-    [7, 'lastTimestamp', 'time'],
-    [8, 'count', 'int'],
-    [9, 'type', 'string'],
-    [10, 'eventTime', 'microTime'],
-    [11, 'series', shape([1, 'count', 'int'], [2, 'lastObservedTime', 'microTime'])],
-    [12, 'action', 'string'],
-    [13, 'related', reference],
-    [14, 'reportingComponent', 'string'],
-    [15, 'reportingInstance', 'string'],
-  ),
-  'v1 Namespace': shape(
-    [1, 'metadata', meta],
-    [2, 'spec', shape([1, 'finalizers', 'string', true])],
-  ),
-  'v1 Secret': shape(
-    [1, 'metadata', meta],
-    [2, 'data', 'blobs'],
-    [3, 'type', 'string'],
-    [4, 'stringData', 'strings'],
-    [5, 'immutable', 'bool'],
-  ),
-  'v1 ServiceAccount': shape(
-    [1, 'metadata', meta],
-    [2, 'secrets', reference, true],
-    [3, 'imagePullSecrets', shape([1, 'name', 'string']), true],
-    [4, 'automountServiceAccountToken', 'bool'],
-  ),
-  'coordination.k8s.io/v1 Lease': shape(
-    [1, 'metadata', meta],
-    [
-      2,
-      'spec',
-      shape(
-        [1, 'holderIdentity', 'string'],
-        [2, 'leaseDurationSeconds', 'int'],
-        [3, 'acquireTime', 'microTime'],
-        [4, 'renewTime', 'microTime'],
-        [5, 'leaseTransitions', 'int'],
-      ),
-    ],
-  ),
-};
-
-const deleteOptions = shape(
-  [1, 'gracePeriodSeconds', 'int'],
-  [2, 'preconditions', shape([1, 'uid', 'string'], [2, 'resourceVersion', 'string'])],
-  [3, 'orphanDependents', 'bool'],
-  [4, 'propagationPolicy', 'string'],
-  [5, 'dryRun', 'string', true],
-);
+import {
+  deleteOptions,
+  type Field,
+  type Kind,
+  protobufKinds,
+  type Shape,
+  shape,
+} from './protobuf-kinds.ts';
 
 /** `k8s` and a zero, before everything that is Kubernetes' protobuf. */
 const magic = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
@@ -131,14 +27,14 @@ export function readProtobuf(bytes: Buffer): unknown {
     raw?: string;
   };
   const { apiVersion = '', kind = '' } = type ?? {};
-  const known = kind === 'DeleteOptions' ? deleteOptions : kinds[`${apiVersion} ${kind}`];
+  const known = kind === 'DeleteOptions' ? deleteOptions : protobufKinds[`${apiVersion} ${kind}`];
   if (known === undefined) throw unreadable();
   return { apiVersion, kind, ...decode(Buffer.from(raw ?? '', 'base64'), known) };
 }
 
 const unreadable = () => unsupportedMedia(['application/json', 'application/yaml']);
 
-function decode(bytes: Buffer, { fields }: Shape): Fields {
+function decode(bytes: Buffer, { fields, dropsUnknown }: Shape): Fields {
   const found: Fields = {};
   let at = 0;
   const varint = (): bigint => {
@@ -160,15 +56,29 @@ function decode(bytes: Buffer, { fields }: Shape): Fields {
       const part = bytes.subarray(at, at + length);
       if (part.length < length) throw unreadable();
       at += length;
-      value = field === undefined ? undefined : partValue(part, field[2]);
+      value = field === undefined ? part : partValue(part, field[2]);
     } else throw unreadable();
     if (field !== undefined) keep(found, field, value);
+    else if (!dropsUnknown && !isNothing(value)) throw unreadable();
   }
   return found;
 }
 
 function scalar(value: bigint, kind: Kind | undefined): unknown {
   return kind === 'bool' ? value !== 0n : Number(BigInt.asIntN(64, value));
+}
+
+/** Go writes every field that is no pointer, also one that says nothing; so do the parts of a part. */
+function isNothing(value: unknown): boolean {
+  if (!Buffer.isBuffer(value)) return value === 0;
+  let at = 0;
+  while (at < value.length) {
+    const [tag = 0, next = 1] = value.subarray(at, at + 2);
+    // Only a zero, or a part that is empty itself, behind a tag of one byte.
+    if (tag >= 0x80 || next !== 0 || ((tag & 7) !== 0 && (tag & 7) !== 2)) return false;
+    at += 2;
+  }
+  return true;
 }
 
 /** Go writes what is empty; an absent field is what is meant. */
@@ -178,6 +88,7 @@ function keep(found: Fields, [, name, kind, isList]: Field, value: unknown): voi
     found[name] ??= {};
     put(found[name] as Fields, key, entry);
   } else if (isList) found[name] = [...((found[name] as unknown[]) ?? []), value];
+  else if (kind === 'count' && value === 0) return;
   else if (value !== '' && value !== undefined) found[name] = value;
 }
 
@@ -207,7 +118,15 @@ function partValue(part: Buffer, kind: Kind): unknown {
       if (kind === 'time') return `${text}Z`;
       return `${text}.${String(Math.floor(Number(nanos) / 1000)).padStart(6, '0')}Z`;
     }
+    case 'intOrString': {
+      const { type, number, text } = decode(
+        part,
+        shape([1, 'type', 'int'], [2, 'number', 'int'], [3, 'text', 'string']),
+      );
+      return type === 1 ? text : number;
+    }
     case 'int':
+    case 'count':
     case 'bool':
       throw unreadable();
     default:

@@ -10,7 +10,8 @@ interface Operation {
 }
 
 export function applyJsonPatch(target: unknown, patch: unknown): unknown {
-  if (!Array.isArray(patch)) throw badRequest('a JSON patch is a list of operations');
+  if (!Array.isArray(patch))
+    throw badRequest('error decoding patch: a JSON patch is a list of operations');
   let result = copyOf(target);
   for (const each of patch as Operation[]) result = perform(result, each);
   return result;
@@ -42,7 +43,7 @@ function perform(root: unknown, operation: Operation): unknown {
       return write(remove(root, operation.from as string), path, value, true);
     }
     default:
-      throw badRequest(`JSON patch: unknown operation ${JSON.stringify(op)}`);
+      throw failed(`unexpected kind: ${op}`);
   }
 }
 

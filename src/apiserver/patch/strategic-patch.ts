@@ -71,7 +71,7 @@ function mergeList(have: unknown, patch: unknown[], schema: Schema, resolve: Res
   const key = schema['x-kubernetes-patch-merge-key'];
   if (key === undefined) {
     const more = patch.filter((each) => !have.some((other) => isEqual(each, other)));
-    return [...have, ...copyOf(more)];
+    return settled([...have, ...copyOf(more)], patch, have, undefined);
   }
   let result = [...have];
   for (const item of patch as Fields[]) {
@@ -93,7 +93,32 @@ function mergeList(have: unknown, patch: unknown[], schema: Schema, resolve: Res
     if (at < 0) result.push(merged);
     else result[at] = merged;
   }
-  return result;
+  return settled(result, patch, have, key);
+}
+
+const keyBy = (mergeKey: string | undefined) => (each: unknown) =>
+  JSON.stringify(mergeKey !== undefined && isFields(each) ? each[mergeKey] : each);
+
+/** What the patch names in the patch's order, new ones before what only the target has. */
+function settled(
+  merged: unknown[],
+  patch: unknown[],
+  have: unknown[],
+  mergeKey: string | undefined,
+): unknown[] {
+  const keyOf = keyBy(mergeKey);
+  const rankIn = (list: unknown[]) => new Map(list.map((each, at) => [keyOf(each), at] as const));
+  const [inPatch, before] = [rankIn(patch), rankIn(have)];
+  const rank = (each: unknown) => inPatch.get(keyOf(each)) ?? 0;
+  const named = merged.filter((each) => inPatch.has(keyOf(each))).sort((a, b) => rank(a) - rank(b));
+  const others = merged.filter((each) => !inPatch.has(keyOf(each)));
+  const result: unknown[] = [];
+  while (named.length > 0 && others.length > 0) {
+    const [mine, theirs] = [before.get(keyOf(others[0])), before.get(keyOf(named[0]))];
+    const isFirst = mine !== undefined && theirs !== undefined && mine < theirs;
+    result.push((isFirst ? others : named).shift());
+  }
+  return [...result, ...named, ...others];
 }
 
 const isNoDeletion = (each: unknown) => !(isFields(each) && each.$patch === 'delete');
@@ -117,8 +142,7 @@ function without(fields: Fields, key: string): Fields {
 
 /** Items named in `order` in that order; the others keep their place relative to what they followed. */
 function inOrder(list: unknown[], order: unknown[], mergeKey: string | undefined): unknown[] {
-  const keyOf = (each: unknown) =>
-    JSON.stringify(mergeKey !== undefined && isFields(each) ? each[mergeKey] : each);
+  const keyOf = keyBy(mergeKey);
   const rank = new Map(order.map((each, at) => [keyOf(each), at]));
   const ordered = list
     .filter((each) => rank.has(keyOf(each)))

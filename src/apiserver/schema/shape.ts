@@ -79,3 +79,20 @@ export function dropEmpty(value: unknown, schema: Schema | undefined, resolve: R
     }
   }
 }
+
+const zeros: Record<string, unknown> = { string: '', integer: 0, number: 0, boolean: false };
+
+/** What a schema requires and nobody said is what Go makes of it: nothing, zero, false. */
+export function fillZeros(value: unknown, schema: Schema | undefined, resolve: Resolve): void {
+  const here = resolve(schema);
+  if (Array.isArray(value)) for (const each of value) fillZeros(each, here.items, resolve);
+  else if (isFields(value)) {
+    for (const name of here.required ?? []) {
+      const zero = zeros[resolve(here.properties?.[name]).type ?? ''];
+      if (value[name] === undefined && zero !== undefined) put(value, name, zero);
+    }
+    for (const [key, each] of Object.entries(value)) {
+      fillZeros(each, fieldSchema(here, key), resolve);
+    }
+  }
+}

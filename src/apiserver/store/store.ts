@@ -8,6 +8,7 @@
  * backwards.
  */
 import type { KubeObject } from '../object.ts';
+import { Refusal } from '../status.ts';
 import { type Change, Collection, type Entry } from './collection.ts';
 import { Journal } from './journal.ts';
 
@@ -20,6 +21,9 @@ export interface StoreOptions {
   /** The disk failed. */
   onFailure?: ((error: unknown) => void) | undefined;
 }
+
+/** What etcd takes in one request. */
+const maxObjectBytes = 1.5 * 1024 * 1024;
 
 /** A line of the log: an object, or the deletion of one. */
 type Line =
@@ -107,6 +111,9 @@ export class Store {
   ): { entry: Entry; safe: Promise<void> } {
     const version = this.#version + 1;
     const entry = entryOf(key, version, object);
+    if (entry.json.length > maxObjectBytes) {
+      throw new Refusal(500, '', 'etcdserver: request is too large');
+    }
     const line = `{"c":${JSON.stringify(collection.name)},"k":${JSON.stringify(key)},"o":${entry.json}}`;
     const before = collection.get(key);
     return { entry, safe: this.#make(collection, { before, after: entry, told: entry }, line) };

@@ -27,6 +27,8 @@ import {
   timestamp,
 } from '../object.ts';
 import type { ResourceType } from '../resource.ts';
+import { prune } from '../schema/shape.ts';
+import { validate } from '../schema/validate.ts';
 import { badRequest, type Cause, notFound, Refusal } from '../status.ts';
 import { createDecoded, type Written } from './create.ts';
 import { decode, type WriteOptions } from './decode.ts';
@@ -39,11 +41,11 @@ export function applyConfiguration(
   options: WriteOptions,
 ): Written {
   const { type, name, subresource } = target;
-  const applied = decodeApplied(target, body, options);
+  const current = collectionOf(api, type).get(keyIn(target, name));
+  const applied = decodeApplied(target, body, options, current === undefined);
   const actor: Actor = { ...options, subresource, now: timestamp(api.nowMs()) };
   const places = new Set(ownableLeaves(type, applied).keys());
   dropForeign(target, places);
-  const current = collectionOf(api, type).get(keyIn(target, name));
   const mine: Owner = { entry: newEntry(type, 'Apply', actor), places };
   if (current === undefined) {
     if (subresource !== undefined) throw notFound(type, name);
@@ -60,6 +62,7 @@ export function applyConfiguration(
   const merged = copyOf(
     mergeApplied(withoutOwnership(live), applied, type.schema, type.resolve),
   ) as KubeObject;
+  keepLastApplied(merged, applied, options.fieldManager);
   giveUp(target, merged, before?.places ?? new Set(), places, others);
   settleConflicts(target, live, merged, places, others, options);
   const isSameSet = before !== undefined && isEqual([...before.places].sort(), [...places].sort());
@@ -67,7 +70,40 @@ export function applyConfiguration(
   return store(api, target, current, merged, options, entriesOf([...others, mine]));
 }
 
-function decodeApplied(target: Target, body: unknown, options: WriteOptions): KubeObject {
+/** Whose field an unknown one would be, nobody could say: refused whatever the client asked. */
+function mustBeTyped(type: ResourceType, meta: Fields, body: Fields): void {
+  const copy = withoutNulls(body) as Fields;
+  const wrong = validate(copy, type.schema, type.resolve).find(
+    ({ reason }) => reason === 'FieldValueTypeInvalid',
+  );
+  const unknown = prune(copy, type.schema, type.resolve)[0];
+  if (wrong === undefined && unknown === undefined) return;
+  const why =
+    unknown === undefined
+      ? `.${wrong?.field}: ${wrong?.message.replace(/^Invalid value: /, '')}`
+      : `.${unknown}: field not declared in schema`;
+  const who = `${meta.namespace ?? ''}/${meta.name ?? ''}`;
+  const what = `${type.group}/${type.version}, Kind=${type.kind}`;
+  throw new Refusal(500, '', `failed to create typed patch object (${who}; ${what}): ${why}`);
+}
+
+/** `creationTimestamp: null`, as generated files have it, says nothing. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isFields(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, each]) => each !== null)
+      .map(([key, each]) => [key, withoutNulls(each)]),
+  );
+}
+
+function decodeApplied(
+  target: Target,
+  body: unknown,
+  options: WriteOptions,
+  isNew: boolean,
+): KubeObject {
   const { name, namespace, type } = target;
   if (!isFields(body)) throw badRequest('the applied configuration is no object');
   const meta = (isFields(body.metadata) ? body.metadata : {}) as Fields;
@@ -77,7 +113,10 @@ function decodeApplied(target: Target, body: unknown, options: WriteOptions): Ku
       `the name of the object (${meta.name}) does not match the name on the URL (${name})`,
     );
   }
+  mustBeTyped(type, meta, body);
   const applied = decode(type, copyOf(body), options);
+  // Like the real one: it does not matter to an object that is made now.
+  if (isNew) delete applied.metadata.resourceVersion;
   applied.metadata.name = name;
   if (namespace !== undefined) applied.metadata.namespace ??= namespace;
   return applied;
@@ -157,6 +196,23 @@ function nameOf({ manager = '', subresource, operation, apiVersion, time }: Mana
 }
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** So that `kubectl apply` from the client side can go on from here. */
+function keepLastApplied(merged: KubeObject, applied: KubeObject, manager: string): void {
+  const annotations = merged.metadata.annotations;
+  if (manager !== 'kubectl' || annotations?.[lastApplied] === undefined) return;
+  annotations[lastApplied] = `${JSON.stringify(sorted(applied))}\n`;
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isFields(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sorted(value[key])]),
+  );
+}
 
 /**
  * What kubectl applied from the client side before, and nobody changed since:

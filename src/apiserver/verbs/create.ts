@@ -32,11 +32,7 @@ export function createDecoded(
 ): Written {
   const { type } = place;
   if (object.metadata.resourceVersion && object.metadata.resourceVersion !== '0') {
-    throw new Refusal(
-      500,
-      'InternalError',
-      'resourceVersion should not be set on objects to be created',
-    );
+    throw new Refusal(500, '', 'resourceVersion should not be set on objects to be created');
   }
   settleNamespace(api, place, object);
   settleNewMeta(api, type, object);

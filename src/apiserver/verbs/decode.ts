@@ -1,9 +1,9 @@
 /** From a body to an object of the right kind: what it says of itself, and fields nobody knows. */
 import { type Fields, isFields, type KubeObject } from '../object.ts';
 import { apiVersionOf, type ResourceType } from '../resource.ts';
-import { dropEmpty, prune } from '../schema/shape.ts';
+import { dropEmpty, fillZeros, prune } from '../schema/shape.ts';
 import { validate } from '../schema/validate.ts';
-import { badRequest, faults, invalid } from '../status.ts';
+import { badRequest, faults, invalid, Refusal } from '../status.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
@@ -15,6 +15,20 @@ export interface WriteOptions {
   force: boolean;
   /** Filled by the verbs; sent as Warning headers. */
   warnings: string[];
+}
+
+/** A body that is no object of the kind, and why; a patch words it in its own way. */
+export class Unreadable extends Refusal {
+  readonly why: string;
+
+  constructor({ kind, version }: ResourceType, why: string) {
+    super(
+      400,
+      'BadRequest',
+      `${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`,
+    );
+    this.why = why;
+  }
 }
 
 export function decode(type: ResourceType, body: unknown, options: WriteOptions): KubeObject {
@@ -53,14 +67,20 @@ export function shapeUp(type: ResourceType, object: KubeObject, options: WriteOp
   if (!type.isCustom) dropEmpty(object, type.schema, type.resolve);
   const unknown = prune(object, type.schema, type.resolve).map((path) => `unknown field "${path}"`);
   if (unknown.length > 0 && options.fieldValidation === 'Strict') {
-    throw badRequest(
-      `${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: strict decoding error: ${unknown.join(', ')}`,
-    );
+    throw new Unreadable(type, `strict decoding error: ${unknown.join(', ')}`);
   }
   if (options.fieldValidation === 'Warn') options.warnings.push(...unknown);
   // A built-in kind that cannot even be read is a bad request, not an invalid object.
-  if (!type.isCustom) mustRead(type, object);
+  if (!type.isCustom) {
+    mustRead(type, object);
+    // Whoever writes a status need not say what it does not know.
+    fillZeros(object.status, statusOf(type), type.resolve);
+  }
   return object;
+}
+
+function statusOf({ schema, resolve }: ResourceType) {
+  return resolve(schema).properties?.status;
 }
 
 function mustRead(type: ResourceType, object: KubeObject): void {
@@ -69,7 +89,5 @@ function mustRead(type: ResourceType, object: KubeObject): void {
   );
   if (wrong === undefined) return;
   const words = wrong.message.replace(/^Invalid value: /, '');
-  throw badRequest(
-    `${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: json: cannot unmarshal ${words} into field ${wrong.field}`,
-  );
+  throw new Unreadable(type, `json: cannot unmarshal ${words} into field ${wrong.field}`);
 }

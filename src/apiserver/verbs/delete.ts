@@ -1,7 +1,7 @@
 /** DELETE of one object: at once, or a mark that others act on. */
 import { type Api, collectionOf, keyIn, type Place, type Target } from '../api.ts';
 import { copyOf, type KubeObject, timestamp } from '../object.ts';
-import { badRequest, conflict, forbidden, notFound, type Status } from '../status.ts';
+import { conflict, forbidden, notFound, type Status } from '../status.ts';
 import type { Entry } from '../store/collection.ts';
 import { inFieldOrder } from './create.ts';
 import { isHeldBySpec } from './update.ts';
@@ -89,7 +89,6 @@ function mustMeetPreconditions(
 /** The object with its deletion time, and with the finalizers that the way of deleting asks for. */
 function mark(api: Api, { type }: Place, object: KubeObject, options: DeleteOptions): KubeObject {
   const asked = options.gracePeriodSeconds;
-  if (asked !== undefined && asked < 0) throw badRequest('gracePeriodSeconds must not be negative');
   const graceSeconds = type.kindRules.graceSeconds?.(object, asked) ?? 0;
   const marked = copyOf(object);
   const { metadata } = marked;

@@ -69,25 +69,29 @@ function moment(api: Api, options: ListOptions): { version: number; after: strin
   if (resourceVersionMatch === 'Exact') {
     return { version: parseVersion(resourceVersion), after: '' };
   }
-  if (resourceVersion !== '' && parseVersion(resourceVersion) > api.store.version) {
-    throw new Refusal(
-      504,
-      'Timeout',
-      `Too large resource version: ${resourceVersion}, current: ${api.store.version}`,
-      {
-        causes: [
-          { reason: 'ResourceVersionTooLarge', message: 'Too large resource version', field: '' },
-        ],
-        retryAfterSeconds: 1,
-      },
-    );
-  }
+  mustBeReached(api, resourceVersion);
   return { version: api.store.version, after: '' };
+}
+
+/** Nobody can be told of what did not happen yet. */
+export function mustBeReached(api: Api, resourceVersion: string): void {
+  if (resourceVersion === '' || parseVersion(resourceVersion) <= api.store.version) return;
+  throw new Refusal(
+    504,
+    'Timeout',
+    `Timeout: Too large resource version: ${resourceVersion}, current: ${api.store.version}`,
+    {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+  );
 }
 
 export function parseVersion(text: string): number {
   if (/^\d+$/.test(text)) return Number(text);
-  throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(text)}: must be a number`);
+  throw badRequest(
+    `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+  );
 }
 
 function readToken(text: string): Token {

@@ -4,10 +4,10 @@ import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicPatch } from '../patch/strategic-patch.ts';
 import { apiVersionOf, type ResourceType } from '../resource.ts';
-import { badRequest, notFound, Refusal } from '../status.ts';
+import { badRequest, faults, notFound, Refusal } from '../status.ts';
 import { applyConfiguration } from './apply.ts';
 import type { Written } from './create.ts';
-import { decode, type WriteOptions } from './decode.ts';
+import { decode, Unreadable, type WriteOptions } from './decode.ts';
 import { store } from './update.ts';
 
 export const patchTypes = {
@@ -50,9 +50,38 @@ export function patch(
   const seen = { ...current.object, apiVersion: apiVersionOf(type) };
   const patched = patchedBy(how, seen, body, type);
   if (!isFields(patched)) throw badRequest('the patch leaves no object');
-  const object = decode(type, copyOf(patched), options);
+  const object = decodePatched(type, patched, options, how === 'strategic' ? body : patched);
   mustStay(target, object);
   return store(api, target, current, object, options);
+}
+
+/** What a patch made unreadable is the patch's fault: invalid, not a bad request. */
+function decodePatched(
+  type: ResourceType,
+  patched: Fields,
+  options: WriteOptions,
+  shown: unknown,
+): KubeObject {
+  try {
+    return decode(type, copyOf(patched), options);
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    const value = shown === patched ? JSON.stringify(patched) : asGoPrints(shown);
+    const fault = faults.invalid('patch', value, error.why);
+    throw new Refusal(422, 'Invalid', ` "" is invalid: patch: ${fault.message}`, {
+      causes: [fault],
+    });
+  }
+}
+
+/** `map[data:map[a:5]]` */
+function asGoPrints(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(asGoPrints).join(' ')}]`;
+  if (!isFields(value)) return value === null ? '<nil>' : String(value);
+  const inside = Object.keys(value)
+    .sort()
+    .map((key) => `${key}:${asGoPrints(value[key])}`);
+  return `map[${inside.join(' ')}]`;
 }
 
 function patchedBy(

@@ -21,7 +21,8 @@ export interface WatchOptions {
   resourceVersion: string;
   timeoutMs: number;
   wantsBookmarks: boolean;
-  sendsInitialEvents: boolean;
+  /** Whether what is there comes first; undefined: as the version asks. */
+  initialEvents: boolean | undefined;
 }
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -69,15 +70,16 @@ export function watch(
   const from = startsFromNow ? 0 : parseVersion(resourceVersion);
   response.writeHead(200, { 'content-type': 'application/json' });
   response.flushHeaders();
-  if (startsFromNow || options.sendsInitialEvents) {
+  if (startsFromNow || options.initialEvents) {
     const version = api.store.safeVersion;
-    for (const entry of collection.listAt(version, namespace) ?? []) {
+    const there = options.initialEvents === false ? [] : collection.listAt(version, namespace);
+    for (const entry of there ?? []) {
       if (!isSelected(entry)) continue;
       send(encodeObject(api, type, 'ADDED', entry.object, form, isFirst));
       isFirst = false;
     }
     toldVersion = version;
-    if (options.sendsInitialEvents) {
+    if (options.initialEvents) {
       bookmark({ annotations: { 'k8s.io/initial-events-end': 'true' } });
     }
   } else {
@@ -170,7 +172,7 @@ function encodeBookmark(type: ResourceType, form: Form, metadata: object): strin
       : {
           kind: isMetadata ? 'PartialObjectMetadata' : type.kind,
           apiVersion: isMetadata ? 'meta.k8s.io/v1' : apiVersionOf(type),
-          metadata: { ...metadata, creationTimestamp: null },
+          metadata,
         };
   return `${JSON.stringify({ type: 'BOOKMARK', object })}\n`;
 }

@@ -194,4 +194,32 @@ export const applyCases: Cases = {
     const answer = await call('PATCH', `${configMaps}/${name}?fieldManager=me`, text, yaml);
     expect(answer).toMatchObject({ status: 201, body: { data: { k: 'v' } } });
   },
+
+  'what no schema knows has no owner, and cannot be applied at all': async ({ call }) => {
+    const name = unique('apply');
+    for (const [path, object, why] of [
+      [configMaps, { ...configMap(name), bogus: 1 }, '.bogus: field not declared in schema'],
+      [widgets, widget(name, { size: 1, odd: 1 }), '.spec.odd: field not declared in schema'],
+      [widgets, widget(name, { size: 'big' }), '.spec.size: '],
+    ] as const) {
+      const lenient = `${path}/${name}?fieldManager=one&fieldValidation=Ignore`;
+      const { status, body } = await call('PATCH', lenient, object, yaml);
+      expect([status, body.message]).toEqual([500, expect.stringContaining(why)]);
+      expect(body.message).toMatch(/^failed to create typed patch object \(/);
+      expect((await call('GET', `${path}/${name}`)).status).toBe(404);
+    }
+  },
+
+  'null says nothing, as in files that were generated': async ({ call }) => {
+    const name = unique('apply');
+    const object = widget(name, { size: 1, mode: null });
+    const generated = { ...object, metadata: { name, creationTimestamp: null }, status: {} };
+    const { status, body } = await call(
+      'PATCH',
+      `${widgets}/${name}?fieldManager=one`,
+      generated,
+      yaml,
+    );
+    expect([status, body.spec]).toEqual([201, { size: 1, mode: 'a' }]);
+  },
 };

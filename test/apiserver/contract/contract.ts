@@ -13,6 +13,7 @@ import { kindCases } from './kind-cases.ts';
 import { kubectlCases } from './kubectl-cases.ts';
 import { listCases } from './list-cases.ts';
 import { crds, widgetCrd, widgets } from './objects.ts';
+import { oddCases } from './odd-cases.ts';
 import { patchCases } from './patch-cases.ts';
 import { watchCases } from './watch-cases.ts';
 import { writeCases } from './write-cases.ts';
@@ -30,6 +31,7 @@ const topics: Record<string, Cases> = {
   'custom resources': customCases,
   'built-in kinds': kindCases,
   discovery: discoveryCases,
+  'odd requests': oddCases,
   kubectl: kubectlCases,
 };
 

@@ -314,4 +314,34 @@ export const kindCases: Cases = {
       body: { reason: 'BadRequest' },
     });
   },
+
+  'a status may leave out what its writer does not know': async ({ call }) => {
+    const name = unique('node');
+    await call('POST', nodes, node(name));
+    const status = { nodeInfo: { kubeletVersion: 'v1.36.0' }, conditions: [{ type: 'Ready' }] };
+    const { status: code, body } = await call('PATCH', `${nodes}/${name}/status`, { status });
+    expect(code, body.message).toBe(200);
+    expect(body.status.nodeInfo).toMatchObject({ kubeletVersion: 'v1.36.0', machineID: '' });
+    expect(body.status.conditions[0]).toMatchObject({ type: 'Ready', status: '' });
+  },
+
+  'a pod is as sure of its place as it asks for': async ({ call }) => {
+    const classOf = async (resources: object) => {
+      const { body } = await call('POST', '/api/v1/namespaces/default/pods', {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: unique('pod') },
+        spec: {
+          automountServiceAccountToken: false,
+          containers: [{ name: 'a', image: 'a', resources }],
+        },
+      });
+      return body.status?.qosClass ?? body.message;
+    };
+    const some = { cpu: '1', memory: '1Gi' };
+    expect(await classOf({})).toBe('BestEffort');
+    expect(await classOf({ requests: { cpu: '1' } })).toBe('Burstable');
+    expect(await classOf({ requests: some, limits: some })).toBe('Guaranteed');
+    expect(await classOf({ limits: some })).toBe('Guaranteed');
+  },
 };

@@ -221,4 +221,186 @@ export const kubectlCases: Cases = {
       await must(server, ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}']),
     ).toBe('admin');
   },
+
+  'apply of a List, as get -o yaml writes it': async (server) => {
+    const name = unique('kubectl');
+    await must(server, ['apply', '-f', '-'], manifest(name, 1));
+    const only = ['--field-selector', `metadata.name=${name}`];
+    const listed = await must(server, ['get', 'cm', ...only, '-o', 'yaml']);
+    expect(listed).toContain('kind: List');
+    await must(server, ['delete', 'cm', name]);
+    expect(await must(server, ['apply', '-f', '-'], listed)).toBe(`configmap/${name} created\n`);
+  },
+
+  'apply refuses an unknown field in a change too, and names it': async (server) => {
+    const name = unique('kubectl');
+    await must(server, ['apply', '-f', '-'], manifest(name, 1));
+    const { exitCode, stderr } = await server.kubectl(
+      ['apply', '-f', '-'],
+      manifest(name, 2, '  bogus: 1\n'),
+    );
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^The request is invalid: patch: Invalid value: /);
+    expect(stderr).toContain('strict decoding error: unknown field "spec.bogus"');
+    const args = ['apply', '--server-side', '-f', '-'];
+    const applied = await server.kubectl(args, manifest(name, 2, '  bogus: 1\n'));
+    expect(applied.stderr).toContain('.spec.bogus: field not declared in schema');
+    expect((await server.call('GET', `${widgets}/${name}`)).body.spec.size).toBe(1);
+  },
+
+  'apply goes on from the client side after one on the server side': async (server) => {
+    const name = unique('kubectl');
+    const apply = (text: string, ...more: string[]) =>
+      must(server, ['apply', ...more, '-f', '-'], text);
+    await apply(manifest(name, 1, '  secret: s\n'));
+    await apply(manifest(name, 1, '  secret: s\n  tags: [aa]\n'), '--server-side');
+    await apply(manifest(name, 1));
+    const { body } = await server.call('GET', `${widgets}/${name}`);
+    expect(body.spec).toEqual({ size: 1, mode: 'a' });
+  },
+
+  'edit, replace, diff and a dry run': async (server) => {
+    const name = unique('kubectl');
+    await must(server, ['apply', '-f', '-'], manifest(name, 1));
+    const differs = await server.kubectl(['diff', '-f', '-'], manifest(name, 2));
+    expect([differs.exitCode, differs.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^- {2}size: 1$\n^\+ {2}size: 2$/m),
+    ]);
+    expect((await server.kubectl(['diff', '-f', '-'], manifest(name, 1))).exitCode).toBe(0);
+    const dry = await must(server, ['apply', '--dry-run=server', '-f', '-'], manifest(name, 2));
+    expect(dry).toContain(`widget.ex.dev/${name} configured (server dry run)`);
+    expect((await server.call('GET', `${widgets}/${name}`)).body.spec.size).toBe(1);
+    const replaced = await must(server, ['replace', '-f', '-'], manifest(name, 3));
+    expect(replaced).toContain(`widget.ex.dev/${name} replaced`);
+    const edited = await server.kubectl(['edit', 'wd', name], undefined, {
+      KUBE_EDITOR: 'sed -i s/size:.3/size:\\ 4/',
+    });
+    expect([edited.exitCode, edited.stdout]).toEqual([0, `widget.ex.dev/${name} edited\n`]);
+    expect((await server.call('GET', `${widgets}/${name}`)).body.spec.size).toBe(4);
+  },
+
+  'get in pages, by labels, by fields and as a table that is watched': async (server) => {
+    const name = unique('kubectl');
+    const many = [1, 2, 3].map((at) => manifest(`${name}-${at}`, at)).join('---\n');
+    await must(server, ['create', '-f', '-'], many);
+    await must(server, ['label', 'cm', `${name}-1`, `${name}-2`, `of=${name}`]);
+    const byLabel = ['get', 'cm', '-l', `of=${name}`, '--chunk-size=1', '-o', 'name'];
+    expect(await must(server, byLabel)).toBe(`configmap/${name}-1\nconfigmap/${name}-2\n`);
+    const byField = ['get', 'cm', '--field-selector', `metadata.name!=${name}-1`, '-o', 'name'];
+    expect((await must(server, byField)).split('\n')).not.toContain(`configmap/${name}-1`);
+    const refused = await server.kubectl(['get', 'cm', '--field-selector', 'data.a=b']);
+    expect(refused.stderr).toContain('"data.a" is not a known field selector: only');
+    const child = spawn(join(await ensureKubeParts(), 'kubectl'), [
+      `--kubeconfig=${server.kubeconfigPath}`,
+      ...['get', 'wd', '-w', '--field-selector', `metadata.name=${name}-1`],
+    ]);
+    let text = '';
+    child.stdout.on('data', (data) => {
+      text += data;
+    });
+    const rows = () => text.split('\n').map((row) => row.split(/ +/).slice(0, 2).join(' '));
+    try {
+      await expect.poll(rows, { timeout: 30_000 }).toContain(`${name}-1 1`);
+      await server.call('PATCH', `${widgets}/${name}-1`, { spec: { size: 2 } });
+      await expect.poll(rows, { timeout: 30_000 }).toContain(`${name}-1 2`);
+      expect(rows()[0]).toBe('NAME SIZE');
+      expect(rows().filter((row) => row === 'NAME SIZE')).toHaveLength(1);
+    } finally {
+      child.kill();
+    }
+  },
+
+  'create of workloads, Services and roles, which it sends in protobuf too': async (server) => {
+    const name = unique('kubectl');
+    await must(server, ['create', 'namespace', name]);
+    const create = (...args: string[]) => must(server, ['create', ...args, '-n', name]);
+    await create('deployment', 'web', '--image=a/web', '--port=8080', '--replicas=3');
+    await create('service', 'loadbalancer', 'web', '--tcp=80:8080', '--tcp=443');
+    await create('poddisruptionbudget', 'web', '--selector=app=web', '--min-available=50%');
+    await create('role', 'r', '--verb=get,list', '--resource=pods,deployments.apps');
+    await create('rolebinding', 'b', '--role=r', '--user=u', '--serviceaccount=x:y');
+    const get = async (group: string, plural: string, which: string) =>
+      (await server.call('GET', `${group}/v1/namespaces/${name}/${plural}/${which}`)).body;
+    const { spec } = await get('/apis/apps', 'deployments', 'web');
+    expect(spec).toMatchObject({ replicas: 3, selector: { matchLabels: { app: 'web' } } });
+    expect(spec.template.spec.containers[0]).toMatchObject({
+      image: 'a/web',
+      ports: [{ containerPort: 8080 }],
+    });
+    const service = await get('/api', 'services', 'web');
+    expect(service.spec).toMatchObject({ type: 'LoadBalancer', selector: { app: 'web' } });
+    expect(service.spec.ports).toMatchObject([
+      { name: '80-8080', port: 80, targetPort: 8080, protocol: 'TCP' },
+      { name: '443', port: 443, targetPort: 443 },
+    ]);
+    const budget = await get('/apis/policy', 'poddisruptionbudgets', 'web');
+    expect(budget.spec).toEqual({
+      minAvailable: '50%',
+      selector: { matchLabels: { app: 'web' } },
+    });
+    const rbac = '/apis/rbac.authorization.k8s.io';
+    expect((await get(rbac, 'roles', 'r')).rules).toEqual([
+      { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] },
+      { verbs: ['get', 'list'], apiGroups: ['apps'], resources: ['deployments'] },
+    ]);
+    expect((await get(rbac, 'rolebindings', 'b')).roleRef).toEqual({
+      apiGroup: 'rbac.authorization.k8s.io',
+      kind: 'Role',
+      name: 'r',
+    });
+    const wide = async (kind: string) =>
+      (await must(server, ['get', kind, '-n', name, '-o', 'wide'])).trimEnd().split('\n');
+    expect((await wide('deploy'))[1]).toMatch(/^web +0\/3 +0 +0 +\S+ +web +a\/web +app=web$/);
+    expect((await wide('pdb'))[1]).toMatch(/^web +50% +N\/A +0 /);
+    const [heads, row] = await wide('rolebinding');
+    expect(heads).toMatch(/^NAME +ROLE +AGE +USERS +GROUPS +SERVICEACCOUNTS$/);
+    expect(row).toMatch(/^b +Role\/r +\S+ +u +x\/y$/);
+  },
+
+  'events, as they are shown and as they are asked for': async (server) => {
+    const name = unique('kubectl');
+    const event = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name, namespace: 'default' },
+      involvedObject: { kind: 'Node', name, apiVersion: 'v1' },
+      reason: 'Tried',
+      message: 'it was tried',
+      type: 'Normal',
+      source: { component: 'me' },
+      count: 3,
+      firstTimestamp: new Date().toISOString().replace(/\.\d+/, ''),
+      lastTimestamp: new Date().toISOString().replace(/\.\d+/, ''),
+    };
+    await must(server, ['create', '-f', '-'], JSON.stringify(event));
+    const only = ['--field-selector', `involvedObject.name=${name}`];
+    const [heads, row] = (await must(server, ['get', 'events', ...only, '-o', 'wide'])).split('\n');
+    expect(heads).toMatch(
+      /^LAST SEEN +TYPE +REASON +OBJECT +SUBOBJECT +SOURCE +MESSAGE +FIRST SEEN +COUNT +NAME$/,
+    );
+    expect(row).toMatch(
+      new RegExp(`Normal +Tried +node/${name} +me +it was tried +\\S+ +3 +${name}$`),
+    );
+    const asked = await must(server, ['events', '--for', `node/${name}`, '--no-headers']);
+    expect(asked).toMatch(/Tried .* it was tried\n$/);
+  },
+
+  'pods in full width, and health in full': async (server) => {
+    const name = unique('kubectl');
+    await must(server, [
+      'run',
+      name,
+      '--image=a',
+      '--overrides={"spec":{"automountServiceAccountToken":false}}',
+    ]);
+    const wide = await must(server, ['get', 'pod', name, '-o', 'wide']);
+    expect(wide).toMatch(
+      /^NAME +READY +STATUS +RESTARTS +AGE +IP +NODE +NOMINATED NODE +READINESS GATES\n/,
+    );
+    expect(wide).toMatch(/ <none> +<none> +<none> +<none>\n$/);
+    const health = await must(server, ['get', '--raw', '/readyz?verbose']);
+    expect(health).toMatch(/^\[\+\]ping ok$/m);
+    expect(health).toMatch(/^readyz check passed$/m);
+  },
 };

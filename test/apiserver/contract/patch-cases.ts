@@ -171,4 +171,53 @@ export const patchCases: Cases = {
   'a patch of nothing is not found': async ({ call }) => {
     expect((await call('PATCH', `${nodes}/nobody`, { spec: {} })).status).toBe(404);
   },
+
+  'a patch that makes an object unreadable is invalid, whatever its type': async (server) => {
+    const path = await fresh(server, { a: '1' });
+    const strict = `${path}?fieldValidation=Strict`;
+    for (const [at, body, options] of [
+      [path, { data: { a: 5 } }, {}],
+      [path, { data: { a: 5 } }, strategic],
+      [path, [{ op: 'replace', path: '/data', value: 'words' }], json],
+      [path, [{ op: 'frobnicate', path: '/data' }], json],
+      [strict, { bogus: 1 }, {}],
+      [strict, { bogus: 1 }, strategic],
+      [strict, [{ op: 'add', path: '/bogus', value: 1 }], json],
+    ] as const) {
+      expect(await server.call('PATCH', at, body, options), JSON.stringify(body)).toMatchObject({
+        status: 422,
+        body: { reason: 'Invalid' },
+      });
+    }
+    const { body } = await server.call('PATCH', strict, { bogus: 1 }, strategic);
+    expect(body.details.causes).toEqual([
+      {
+        field: 'patch',
+        reason: 'FieldValueInvalid',
+        message: 'Invalid value: "map[bogus:1]": strict decoding error: unknown field "bogus"',
+      },
+    ]);
+    expect((await server.call('GET', path)).body.data).toEqual({ a: '1' });
+  },
+
+  'what a strategic patch adds comes before what was there': async ({ call }) => {
+    const name = unique('patch');
+    await call('POST', nodes, node(name, {}, { finalizers: ['ex.dev/a'] }));
+    const path = `${nodes}/${name}`;
+    const more = { metadata: { finalizers: ['ex.dev/b'] } };
+    const { body } = await call('PATCH', path, more, strategic);
+    expect(body.metadata.finalizers).toEqual(['ex.dev/b', 'ex.dev/a']);
+    const set = (...types: string[]) => ({
+      status: { conditions: types.map((type) => ({ type, status: 'True' })) },
+    });
+    await call('PATCH', `${path}/status`, set('A', 'B'), strategic);
+    const patched = await call('PATCH', `${path}/status`, set('C', 'B'), strategic);
+    expect(patched.body.status.conditions.map(({ type }: { type: string }) => type)).toEqual([
+      'C',
+      'A',
+      'B',
+    ]);
+    await call('PATCH', path, { metadata: { finalizers: null } });
+    await call('DELETE', path);
+  },
 };
