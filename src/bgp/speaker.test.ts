@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { collectorAddress, Pair, type PairOptions, until } from '../../test/parts/bgp-pair.ts';
+import { silentLog } from '../base/log.ts';
 import { Speaker } from './speaker.ts';
 import { nativeSockets } from './transport/native-sockets.ts';
 
@@ -121,6 +122,25 @@ describe('a speaker', () => {
       'Refused',
       'Refused',
     ]);
+  });
+
+  test('says once that it refuses a peer, however often it is declared', () => {
+    const said: unknown[] = [];
+    const log = { ...silentLog, error: (fields: object) => said.push(fields) };
+    const speaker = new Speaker({ listen: false, world: { log } });
+    const settings = (asn: number) => ({
+      name: 'wrong',
+      address: '127.0.0.4',
+      asn,
+      localAsn: 64513,
+      routerId: '10.0.0.1',
+    });
+    for (let round = 0; round < 3; round++) {
+      expect(speaker.setPeers([settings(0)])).toHaveLength(1);
+    }
+    expect(said).toHaveLength(1);
+    speaker.setPeers([settings(-1)]);
+    expect(said).toHaveLength(2);
   });
 
   test('two speakers that dial each other at once end with one session', async () => {

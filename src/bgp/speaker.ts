@@ -105,11 +105,12 @@ export class Speaker {
   setPeers(all: readonly PeerSettings[]): readonly RefusedPeer[] {
     if (this.#isClosed) return [];
     const wanted = new Map<string, Peer>();
+    const known = this.#refusedPeers;
     this.#refusedPeers = [];
     for (const settings of all) {
       const judged = judge(settings, wanted, this.#options.native);
       if (typeof judged !== 'string') wanted.set(judged.name, judged);
-      else this.#refusePeer(settings, judged);
+      else this.#refusePeer(settings, judged, known);
     }
     for (const [name, current] of this.#peers) {
       if (wanted.has(name) || this.#guests.has(name)) continue;
@@ -234,10 +235,13 @@ export class Speaker {
     void gone.then(() => this.#leaving.delete(gone));
   }
 
-  #refusePeer(settings: PeerSettings, reason: string): void {
+  #refusePeer(settings: PeerSettings, reason: string, known: readonly RefusedPeer[]): void {
     const { address, asn, localAsn } = settings;
-    this.#refusedPeers.push({ name: settings.name ?? address, address, asn, localAsn, reason });
-    this.#world.log.error({ peer: settings.name ?? address, reason }, 'peer refused');
+    const name = settings.name ?? address;
+    this.#refusedPeers.push({ name, address, asn, localAsn, reason });
+    // Agents declare their peers on every round; the same refusal is no news.
+    if (known.some((one) => one.name === name && one.reason === reason)) return;
+    this.#world.log.error({ peer: name, reason }, 'peer refused');
   }
 
   #byAddress(address: string): SpeakerPeer | undefined {
