@@ -11,7 +11,6 @@
 import { CadastreError } from '../base/errors.ts';
 import { BmpStation } from '../bgp/bmp/bmp-station.ts';
 import type { MonitoredRouter } from '../bgp/bmp/monitored-router.ts';
-import type { RibView } from '../bgp/bmp/peer-header.ts';
 import { Collector } from '../bgp/collector.ts';
 import { isUnicast } from '../bgp/wire/afi-safi.ts';
 import type { AfiSafi, Nlri } from '../bgp/wire/message.ts';
@@ -157,19 +156,8 @@ async function opened(where: string, listen: () => Promise<void>): Promise<void>
   }
 }
 
-/**
- * Of a router's views the one nearest to what it forwards by: its Loc-RIB, what
- * passed its policy, what came before. Only the first says which path is used.
- */
-const viewOrder: readonly RibView[] = [
-  'loc-rib',
-  'adj-rib-in-post-policy',
-  'adj-rib-in-pre-policy',
-];
-
 function bmpTable(router: MonitoredRouter): HeardRouter {
-  const views = new Set(router.peers.flatMap((peer) => peer.views));
-  const view = viewOrder.find((one) => views.has(one));
+  const view = router.nearestView;
   const routes: HeldRoute[] = [];
   const complete = new Set<Family>();
   const unfinished = new Set<Family>();

@@ -36,10 +36,13 @@ async function router(port: number): Promise<Socket> {
   return socket;
 }
 
-function announcing(text: string, nextHop: string): Uint8Array {
+function announcing(text: string, nextHop: string, view = peer.view): Uint8Array {
   const attributes = { origin: 'igp' as const, asPath: [], localPref: 100 };
   const group = { prefixes: [Nlri.parse(text, 0)!], attributes, nextHops: [nextHop] };
-  return encodeRouteMonitoring(peer, encodeAnnounce(group, { ...defaultContext, ibgp: true })[0]!);
+  return encodeRouteMonitoring(
+    { ...peer, view },
+    encodeAnnounce(group, { ...defaultContext, ibgp: true })[0]!,
+  );
 }
 
 test('a route is seen when every router that reports holds it from the node itself', async () => {
@@ -67,6 +70,26 @@ test('a route is seen when every router that reports holds it from the node itse
     await until([]);
   } finally {
     for (const socket of sockets) socket.destroy();
+    await close();
+  }
+}, 60_000);
+
+test('what a router heard and filtered away is not seen; addresses may be written in any way', async () => {
+  const { unseen, port, close } = await watchRouters({ host: '127.0.0.1', port: 0 });
+  const socket = await router(port!);
+  const [passed, filtered] = ['10.5.113.0/24', '10.5.114.0/24'];
+  try {
+    socket.write(announcing(filtered, node));
+    // Before it has shown what passed its policy, what it heard has to do.
+    await expect.poll(() => unseen([filtered], [node]), { timeout: 30_000 }).toEqual([]);
+    socket.write(announcing(passed, node));
+    socket.write(announcing(passed, node, 'adj-rib-in-post-policy'));
+    await expect
+      .poll(() => unseen([passed, filtered], [node]), { timeout: 30_000 })
+      .toEqual([filtered]);
+    expect(unseen([passed], ['::ffff:10.4.94.32', '10.4.94.32'])).toEqual([]);
+  } finally {
+    socket.destroy();
     await close();
   }
 }, 60_000);

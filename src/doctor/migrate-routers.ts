@@ -1,4 +1,6 @@
 import { BmpStation } from '../bgp/bmp/bmp-station.ts';
+import type { MonitoredRouter } from '../bgp/bmp/monitored-router.ts';
+import { parseAddress } from '../net/address.ts';
 import type { RouterWatch } from './migrate-look.ts';
 
 /**
@@ -11,26 +13,26 @@ export async function watchRouters(listen: {
 }): Promise<{ unseen: RouterWatch; port: number | undefined; close: () => Promise<void> }> {
   const station = new BmpStation();
   await station.listen(listen);
-  const unseen: RouterWatch = (cidrs, nextHops) =>
-    cidrs.filter((cidr) => {
-      const { routers } = station;
-      return routers.length === 0 || !routers.every((router) => holds(router, cidr, nextHops));
-    });
+  const unseen: RouterWatch = (cidrs, nextHops) => {
+    const { routers } = station;
+    // People write addresses in many ways, routers in one.
+    const hops = new Set(nextHops.map((text) => parseAddress(text)?.toString() ?? text));
+    return cidrs.filter(
+      (cidr) => routers.length === 0 || !routers.every((router) => holds(router, cidr, hops)),
+    );
+  };
   return { unseen, port: station.port, close: () => station.close() };
 }
 
-type Router = BmpStation['routers'][number];
-
-function holds(router: Router, cidr: string, nextHops: readonly string[]): boolean {
-  return router.peers.some((peer) =>
-    peer.views.some((view) => {
-      const rib = peer.rib(view);
-      if (rib === undefined || view.startsWith('adj-rib-out')) return false;
-      let isHeld = false;
-      rib.forEach(({ prefix, nextHops: hops }) => {
-        if (prefix.toString() === cidr && hops.some((hop) => nextHops.includes(hop))) isHeld = true;
-      });
-      return isHeld;
-    }),
-  );
+function holds(router: MonitoredRouter, cidr: string, nextHops: ReadonlySet<string>): boolean {
+  // What a router heard and filtered away (pre-policy) is not what it holds.
+  const view = router.nearestView;
+  if (view === undefined) return false;
+  return router.peers.some((peer) => {
+    let isHeld = false;
+    peer.rib(view)?.forEach(({ prefix, nextHops: hops }) => {
+      if (prefix.toString() === cidr && hops.some((hop) => nextHops.has(hop))) isHeld = true;
+    });
+    return isHeld;
+  });
 }

@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { BmpStation } from '../../src/bgp/bmp/bmp-station.ts';
 import { Speaker } from '../../src/bgp/speaker.ts';
+import { watchRouters } from '../../src/doctor/migrate-routers.ts';
 
 interface Reporter {
   readonly name: string;
@@ -25,7 +26,9 @@ interface Reporter {
   readonly address: string;
   readonly port: number;
   /** Writes the configuration; the command that runs the router in the foreground. */
-  command(folder: string, stationPort: number): readonly string[];
+  command(folder: string, ports: readonly number[]): readonly string[];
+  /** A prefix that its policy throws away. */
+  readonly filtered?: string;
 }
 
 const reporters: readonly Reporter[] = [
@@ -34,11 +37,14 @@ const reporters: readonly Reporter[] = [
     binary: '/usr/lib/frr/bgpd',
     address: '127.77.0.2',
     port: 17902,
-    command(folder, stationPort) {
+    filtered: '10.5.99.0/24',
+    command(folder, ports) {
       const config = join(folder, 'bgpd.conf');
       writeFileSync(
         config,
-        `router bgp 64524
+        `ip prefix-list nodes seq 5 deny ${this.filtered}
+ip prefix-list nodes seq 10 permit any
+router bgp 64524
  bgp router-id 10.0.0.2
  no bgp ebgp-requires-policy
  neighbor 127.77.0.1 remote-as 64513
@@ -46,11 +52,12 @@ const reporters: readonly Reporter[] = [
  neighbor 127.77.0.1 disable-connected-check
  address-family ipv4 unicast
   neighbor 127.77.0.1 soft-reconfiguration inbound
+  neighbor 127.77.0.1 prefix-list nodes in
  exit-address-family
  bmp targets station
   bmp monitor ipv4 unicast pre-policy
   bmp monitor ipv4 unicast post-policy
-  bmp connect 127.0.0.1 port ${stationPort} min-retry 100 max-retry 500
+${ports.map((port) => `  bmp connect 127.0.0.1 port ${port} min-retry 100 max-retry 500`).join('\n')}
 `,
       );
       const id = (flag: string) => Number(execFileSync('id', [flag, 'frr'], { encoding: 'utf8' }));
@@ -67,7 +74,7 @@ const reporters: readonly Reporter[] = [
     binary: '/usr/bin/gobgpd',
     address: '127.77.0.3',
     port: 17903,
-    command(folder, stationPort) {
+    command(folder, ports) {
       const config = join(folder, 'gobgpd.toml');
       writeFileSync(
         config,
@@ -76,11 +83,15 @@ const reporters: readonly Reporter[] = [
   router-id = "10.0.0.3"
   port = ${this.port}
   local-address-list = ["${this.address}"]
-[[bmp-servers]]
+${ports
+  .map(
+    (port) => `[[bmp-servers]]
   [bmp-servers.config]
     address = "127.0.0.1"
-    port = ${stationPort}
-    route-monitoring-policy = "all"
+    port = ${port}
+    route-monitoring-policy = "all"`,
+  )
+  .join('\n')}
 [[neighbors]]
   [neighbors.config]
     neighbor-address = "127.77.0.1"
@@ -104,9 +115,9 @@ afterEach(async () => {
   cleanUp = [];
 });
 
-function start(reporter: Reporter, stationPort: number): void {
+function start(reporter: Reporter, ports: readonly number[]): void {
   const folder = mkdtempSync(join(tmpdir(), `cad-bmp-${reporter.name}-`));
-  const [command, ...args] = reporter.command(folder, stationPort);
+  const [command, ...args] = reporter.command(folder, ports);
   const log = openSync(join(folder, 'log'), 'a');
   const child: ChildProcess = spawn(command!, args, { stdio: ['ignore', log, log] });
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -124,7 +135,11 @@ describe.each(reporters)('$name reports over BMP', (reporter) => {
       const station = new BmpStation();
       await station.listen({ host: '127.0.0.1', port: 0 });
       cleanUp.push(() => station.close());
-      start(reporter, station.port!);
+      // The eyes of `migrate apply --bmp`, fed by the same router over a connection of its own.
+      const migration = await watchRouters({ host: '127.0.0.1', port: 0 });
+      cleanUp.push(() => migration.close());
+      const unseen = (...cidrs: string[]) => migration.unseen(cidrs, ['192.0.2.1']);
+      start(reporter, [station.port!, migration.port!]);
       const speaker = new Speaker({ listen: false });
       cleanUp.push(() => speaker.close('restart'));
       const refused = speaker.setPeers([
@@ -145,7 +160,8 @@ describe.each(reporters)('$name reports over BMP', (reporter) => {
         speaker.set(
           prefixes.map((prefix) => ({ prefix, nextHop: '192.0.2.1', communities: ['64513:83'] })),
         );
-      announce('10.5.112.0/24', '10.5.113.0/24');
+      const filtered = reporter.filtered === undefined ? [] : [reporter.filtered];
+      announce('10.5.112.0/24', '10.5.113.0/24', ...filtered);
 
       const held = (view: 'adj-rib-in-pre-policy' | 'adj-rib-in-post-policy') => {
         const peer = station.routers[0]?.peers.find((one) => one.address === '127.77.0.1');
@@ -158,14 +174,25 @@ describe.each(reporters)('$name reports over BMP', (reporter) => {
       const both = ['10.5.112.0/24', '10.5.113.0/24'].map(
         (prefix) => `${prefix} via 192.0.2.1 ${64513 * 65536 + 83}`,
       );
-      await expect.poll(() => held('adj-rib-in-pre-policy'), { timeout: 30_000 }).toEqual(both);
+      // FRR tells of what it filtered only if it was there before the station: either will do.
+      await expect
+        .poll(() => held('adj-rib-in-pre-policy'), { timeout: 30_000 })
+        .toEqual(expect.arrayContaining(both));
       await expect.poll(() => held('adj-rib-in-post-policy'), { timeout: 30_000 }).toEqual(both);
       const [router] = station.routers;
       expect(router!.lastFault).toBeUndefined();
       const peer = router!.peers.find((one) => one.address === '127.77.0.1')!;
       expect([peer.asn, peer.localAsn, peer.routerId]).toEqual([64513, 64524, '10.0.0.1']);
 
+      await expect
+        .poll(() => unseen('10.5.112.0/24', '10.5.113.0/24', ...filtered), { timeout: 30_000 })
+        .toEqual(filtered);
+      expect(migration.unseen(['10.5.113.0/24'], ['192.0.2.99'])).toEqual(['10.5.113.0/24']);
+
       announce('10.5.113.0/24');
+      await expect
+        .poll(() => unseen('10.5.112.0/24', '10.5.113.0/24'), { timeout: 30_000 })
+        .toEqual(['10.5.112.0/24']);
       await expect
         .poll(() => held('adj-rib-in-pre-policy'), { timeout: 30_000 })
         .toEqual([both[1]]);

@@ -1,6 +1,17 @@
 import { type BmpMessage, decodeBmp, type Tlv } from './bmp-message.ts';
 import { MonitoredPeer } from './monitored-peer.ts';
-import { type PeerHeader, peerKey } from './peer-header.ts';
+import { type PeerHeader, peerKey, type RibView } from './peer-header.ts';
+
+/**
+ * Of a router's views the one nearest to what it forwards by: its Loc-RIB, what
+ * passed its policy, what came before. Only the first says which path is used; the
+ * last holds routes that a filter has thrown away.
+ */
+const viewOrder: readonly RibView[] = [
+  'loc-rib',
+  'adj-rib-in-post-policy',
+  'adj-rib-in-pre-policy',
+];
 
 /** What one router has told the station over one connection. */
 export class MonitoredRouter {
@@ -24,6 +35,12 @@ export class MonitoredRouter {
   /** The peers that are up. */
   get peers(): MonitoredPeer[] {
     return [...this.#peers.values()];
+  }
+
+  /** Which of its views says most about where it sends; undefined before it has shown one. */
+  get nearestView(): RibView | undefined {
+    const views = new Set(this.peers.flatMap((peer) => peer.views));
+    return viewOrder.find((view) => views.has(view));
   }
 
   /** Takes one BMP message. Nothing it holds can do more than raise the count of faults. */
