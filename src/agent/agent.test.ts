@@ -259,7 +259,7 @@ describe('what it lives with', () => {
 
   test('a Node to be drained: first GRACEFUL_SHUTDOWN, then nothing; and back', async () => {
     bench.putBlock('10.5.113.0/24', 'n1', uid);
-    await bench.start({
+    const settings: Parameters<typeof bench.start>[0] = {
       filePeers: [
         {
           name: 'tor',
@@ -273,7 +273,8 @@ describe('what it lives with', () => {
           nodeSelectors: [],
         },
       ],
-    });
+    };
+    await bench.start(settings);
     await ready();
     const annotations = { 'cadastre.dev/drain': 'true' };
     bench.putNode('n1', '10.4.94.32', { metadata: { annotations } });
@@ -287,6 +288,14 @@ describe('what it lives with', () => {
     };
     const all = ['Asked', 'GracefulShutdown', 'Acknowledged', 'Withdrawn'];
     await until('every step is reported', () => steps().join() === all.join());
+    // A new run of the agent does not bring the routes back, not for a moment.
+    await bench.stop();
+    bench.steps.length = 0;
+    await bench.start(settings);
+    await ready();
+    await until('the routers are told', () => bench.steps.some((step) => step === 'routers '));
+    expect(bench.steps.filter((step) => /^routers .*10\.5/.test(step))).toEqual([]);
+    expect(steps()).toEqual(all);
     bench.putNode('n1', '10.4.94.32');
     await until('announced again', () => bench.prefixes().length === 1);
     expect(bench.isGraceful).toBe(false);

@@ -179,6 +179,7 @@ export class Agent {
     if (memory?.knowledge.node.name === settings.nodeName) {
       this.#remembered = memory.knowledge;
       this.#releases = memory.releases;
+      if (memory.drain !== undefined) this.#drain.resume(memory.drain);
     }
     const kept = await kernel.routes({ protocol: nodeRouteProtocol });
     await this.#announcer.listen(kept.map(({ prefix }) => prefix));
@@ -342,8 +343,8 @@ export class Agent {
     });
     // No pause between choosing what to give back and ceasing to give out of it.
     this.#setBlocks(knowledge);
-    const isSaved = await this.#save(knowledge);
     const { isGraceful, isLeaving } = this.#leaving(node.isLeaving === true);
+    const isSaved = await this.#save(knowledge);
     const { others, advertisements } = knowledge;
     const blocks = desiredAnnouncements({ self, others, advertisements, isLeaving });
     const services = serviceAnnouncements({
@@ -415,11 +416,13 @@ export class Agent {
       advertisements,
       services,
       this.#releases,
+      this.#drain.memory,
     ]);
     const nowMs = this.#o.clock.monotonicMs();
     if (own === this.#savedOwn && nowMs - this.#savedAtMs < this.#pace.memoryEveryMs) return true;
     try {
-      await this.#memoryFile.save({ knowledge, releases: this.#releases });
+      const { memory: drain } = this.#drain;
+      await this.#memoryFile.save({ knowledge, releases: this.#releases, drain });
     } catch (error) {
       this.#o.log.error({ error: describeError(error) }, 'what is known could not be written');
       this.#touchAfter(this.#pace.memoryEveryMs);

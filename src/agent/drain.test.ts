@@ -60,3 +60,24 @@ test('whoever changes his mind starts from the beginning the next time', () => {
   expect(drain.steps).toEqual([]);
   expect(at(4)).toEqual({ isGraceful: true, isLeaving: false });
 });
+
+test('who has left stays away over a restart, without a step back', () => {
+  const first = begin(0);
+  for (let ms = 0; ms < 5; ms++) first.at(ms);
+  expect(first.steps().at(-1)).toMatch(/^Withdrawn/);
+  const second = begin(0);
+  second.drain.resume(first.drain.memory);
+  expect(second.at(100, nobody)).toEqual({ isGraceful: true, isLeaving: true });
+  expect(second.steps()).toEqual(first.steps());
+  expect(second.at(101, nobody, false).isLeaving).toBe(false);
+});
+
+test('who was killed before he left asks the routers again', () => {
+  const first = begin(5_000);
+  first.at(0);
+  first.at(1);
+  const second = begin(5_000);
+  second.drain.resume(first.drain.memory);
+  expect(second.at(100)).toEqual({ isGraceful: true, isLeaving: false });
+  expect(second.steps()).toEqual(['Asked the node is asked to leave']);
+});

@@ -7,6 +7,12 @@ export interface Delivery {
   acknowledged: number;
 }
 
+export interface DrainMemory {
+  steps: ReportedDrain['steps'];
+  /** The routes are being taken back, or have been. */
+  isLeaving: boolean;
+}
+
 /** A router that does not acknowledge within this time is not waited for: its session will end. */
 const patienceMs = 10_000;
 
@@ -19,6 +25,8 @@ const patienceMs = 10_000;
  *   Withdrawn         everything is taken back, and they have that, too
  *
  * Nothing is withdrawn before every router has had the grace to move its traffic.
+ * A node that has left stays away when its agent starts again: it would draw the
+ * traffic back to a machine that somebody is working on.
  */
 export class Drain {
   readonly #clock: Clock;
@@ -32,6 +40,18 @@ export class Drain {
   constructor(clock: Clock, graceMs: number) {
     this.#clock = clock;
     this.#graceMs = graceMs;
+  }
+
+  /** How far an earlier run had come. One that had not begun to leave begins anew. */
+  resume({ steps, isLeaving }: DrainMemory): void {
+    if (!isLeaving) return;
+    this.#steps = steps;
+    this.#isTold = this.#isLeaving = true;
+  }
+
+  /** For the disk, before anybody hears of it. */
+  get memory(): DrainMemory {
+    return { steps: this.#steps, isLeaving: this.#isLeaving };
   }
 
   /** What is to be declared now; `delivery` is of what was declared last. */

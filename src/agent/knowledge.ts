@@ -12,6 +12,7 @@ import { parsePrefix } from '../net/prefix.ts';
 import type { RoutedNode } from '../plan/desired-routes.ts';
 import type { NodeTruth, OwnedBlock } from '../plan/node-truth.ts';
 import { noServices, type ServiceFacts } from '../plan/service-announcements.ts';
+import type { DrainMemory } from './drain.ts';
 
 export interface Knowledge {
   readonly node: ClusterNode;
@@ -26,6 +27,8 @@ export interface Knowledge {
 export interface Memory {
   readonly knowledge: Knowledge;
   readonly releases: readonly BlockRelease[];
+  /** How far the node has come in leaving its routers. */
+  readonly drain?: DrainMemory | undefined;
 }
 
 /** Of a newer agent's file we know nothing, and say so. */
@@ -45,9 +48,10 @@ interface MemoryText {
   /** Absent in the file of an older agent. */
   services?: ServiceFacts;
   releases: BlockRelease[];
+  drain?: DrainMemory;
 }
 
-export function writeMemory({ knowledge, releases }: Memory): string {
+export function writeMemory({ knowledge, releases, drain }: Memory): string {
   const { node, truth, others, peers, advertisements, services } = knowledge;
   const text: MemoryText = {
     version: formatVersion,
@@ -64,6 +68,7 @@ export function writeMemory({ knowledge, releases }: Memory): string {
     advertisements: [...advertisements],
     services,
     releases: [...releases],
+    ...(drain === undefined || drain.steps.length === 0 ? {} : { drain }),
   };
   return `${JSON.stringify(text)}\n`;
 }
@@ -77,7 +82,7 @@ export function readMemory(text: string): Memory | undefined {
     return undefined;
   }
   if (read?.version !== formatVersion) return undefined;
-  const { node, truth, others, peers, advertisements, services, releases } = read;
+  const { node, truth, others, peers, advertisements, services, releases, drain } = read;
   return {
     knowledge: {
       node,
@@ -100,5 +105,6 @@ export function readMemory(text: string): Memory | undefined {
       services: services ?? noServices,
     },
     releases,
+    drain,
   };
 }

@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { silentLog } from '../base/log.ts';
+import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type ReportContent, ReportWriter } from './report-writer.ts';
 
@@ -11,13 +12,21 @@ const content = (pods: number): ReportContent => ({
   status: { blocks: [{ cidr: '10.5.113.0/24', pods }] } as unknown as ReportContent['status'],
 });
 
+const notFound = new ApiError({ request: 'PATCH /', status: 404, outcome: 'refused' });
+
 function begin(everyMs: number) {
   const written: unknown[] = [];
   let isBroken = false;
+  let isThere = true;
   const client = {
     patch: async (_: unknown, _name: string, { body }: { body: Record<string, unknown> }) => {
       if (isBroken) throw new Error('no answer');
+      if (!isThere) throw notFound;
       written.push(body.status ?? 'spec');
+    },
+    create: async () => {
+      isThere = true;
+      written.push('created');
     },
   } as unknown as KubeClient;
   const writer = new ReportWriter({ client, log: silentLog, random: () => 0.5, everyMs });
@@ -28,6 +37,9 @@ function begin(everyMs: number) {
     written,
     breakIt: (yes: boolean) => {
       isBroken = yes;
+    },
+    deleteIt: () => {
+      isThere = false;
     },
     end: async () => {
       stop.abort();
@@ -64,5 +76,19 @@ test('what could not be written is written later, without a new declaration', as
   breakIt(false);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(written.at(-1)).toEqual(content(1).status);
+  await end();
+});
+
+test('a report that somebody deleted is made anew, though nothing changed', async () => {
+  vi.useFakeTimers();
+  const { writer, written, deleteIt, end } = begin(5_000);
+  writer.declare(content(1));
+  await vi.advanceTimersByTimeAsync(10_000);
+  deleteIt();
+  written.length = 0;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(written).toEqual([]);
+  await vi.advanceTimersByTimeAsync(300_000);
+  expect(written).toEqual(['created', content(1).status]);
   await end();
 });

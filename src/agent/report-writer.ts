@@ -1,7 +1,9 @@
 /**
  * Writes the node's report at a bounded rate: what was declared last is written,
  * what came between is not. Failures are retried with back-off for ever, because
- * the next declaration may be a day away.
+ * the next declaration may be a day away. Now and then it is written although
+ * nothing changed: somebody may have deleted or changed it. (The API server writes
+ * nothing if it is as it was.)
  */
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
@@ -31,6 +33,8 @@ export interface ReportWriterOptions {
   everyMs: number;
 }
 
+const againEveryMs = 300_000;
+
 export class ReportWriter {
   readonly #o: ReportWriterOptions;
   #wanted: ReportContent | undefined;
@@ -54,7 +58,8 @@ export class ReportWriter {
     while (!signal.aborted) {
       const content = this.#wanted;
       if (content === undefined || this.#isWritten(content)) {
-        await this.#changed(signal);
+        const isHeard = await this.#changed(signal);
+        if (!isHeard) this.#specWritten = this.#statusWritten = '';
         continue;
       }
       try {
@@ -73,13 +78,20 @@ export class ReportWriter {
     }
   }
 
-  #changed(signal: AbortSignal): Promise<void> {
+  /** Whether something was declared; not if the time for another writing has come. */
+  #changed(signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
-      const done = () => {
+      const end = (isHeard: boolean) => {
+        clearTimeout(timer);
         this.#wake = undefined;
         signal.removeEventListener('abort', done);
-        resolve();
+        resolve(isHeard);
       };
+      const done = () => end(true);
+      // Not all nodes at once.
+      const againMs = againEveryMs * (0.75 + this.#o.random() / 2);
+      const timer = setTimeout(() => end(false), againMs);
+      timer.unref();
       this.#wake = done;
       signal.addEventListener('abort', done, { once: true });
     });
