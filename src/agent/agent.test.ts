@@ -133,6 +133,58 @@ describe('what it brings in line', () => {
   });
 });
 
+describe('why it is not ready', () => {
+  const said = (word: string) =>
+    until(word, () => bench.conditions.at(-1) === `CadastreAgentReady ${word}`);
+
+  test('stands on the Node, and goes when it is', async () => {
+    await bench.start();
+    await said('False WaitingForBlocks');
+    expect(bench.agent.status.state).toMatchObject({
+      isReady: false,
+      reason: 'WaitingForBlocks',
+      detail: expect.stringContaining('no NodeBlock gives n1'),
+    });
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await ready();
+    await said('True AgentReady');
+  });
+
+  test("the operator's own reason is the agent's, too", async () => {
+    const type = 'CadastreBlocksAssigned';
+    const message = 'pool rack83 is full';
+    const conditions = [{ type, status: 'False', reason: 'PoolExhausted', message }];
+    const addresses = [{ type: 'InternalIP', address: '10.4.94.32' }];
+    bench.putNode('n1', '10.4.94.32', { status: { addresses, conditions } });
+    await bench.start();
+    await said('False PoolExhausted');
+    expect(bench.agent.status.state.detail).toContain(message);
+  });
+
+  test('a node that is never kept waiting costs no write', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start();
+    await ready();
+    await until('it is reported', () => bench.reports.length > 0);
+    expect(bench.conditions).toEqual([]);
+  });
+
+  test('a block taken away while pods use it: they keep their addresses, and are named', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start();
+    await ready();
+    await give('shop/web');
+    bench.deleteBlock('10.5.113.0/24');
+    await until('it is said', () => bench.agent.status.limitation !== undefined);
+    expect(bench.agent.status.limitation).toContain('10.5.113.2 of shop/web');
+    await said('False WaitingForBlocks');
+    expect(bench.book.find('shop/web')).toBeDefined();
+    expect(await give('another')).toMatchObject({ kind: 'refused' });
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await until('it is well again', () => bench.agent.status.limitation === undefined);
+  });
+});
+
 describe('what it lives with', () => {
   test("strangers' changes to our routes are put back and counted; theirs are left alone", async () => {
     bench.putBlock('10.5.113.0/24', 'n1', uid);

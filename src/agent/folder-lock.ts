@@ -32,7 +32,8 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     });
   });
   server.unref();
-  await writeFile(file, `${process.pid}\n`, { mode: 0o600 });
+  // For the message alone: a full disk is no reason not to start.
+  await writeFile(file, `${process.pid}\n`, { mode: 0o600 }).catch(() => undefined);
   return {
     release: () => new Promise((resolve) => server.close(() => resolve())),
   };

@@ -166,8 +166,8 @@ async function runAgent(flags: AgentFlags): Promise<void> {
     log,
   });
   const mark = new RestartMark(join(flags.stateDir, 'alive'));
-  const startedMs = clock.wallMs();
-  const wasAlive = mark.wasAliveWithin(defaultGracefulRestartSeconds, startedMs);
+  const startedMs = clock.monotonicMs();
+  const wasAlive = mark.wasAliveWithin(defaultGracefulRestartSeconds, clock.wallMs());
   mark.keepYoung(15_000);
   // Counted for people; nothing follows from it.
   const received = new ReceivedRoutes();
@@ -198,7 +198,7 @@ async function runAgent(flags: AgentFlags): Promise<void> {
     receivedFrom: (peer, family) => received.ribOf(peer)?.sizeOf(wireFamily(family)) ?? 0,
     // RFC 4724 §4.1: after the restart time nobody keeps our routes any more.
     hasRestarted: () =>
-      wasAlive && clock.wallMs() - startedMs <= defaultGracefulRestartSeconds * 1000,
+      wasAlive && clock.monotonicMs() - startedMs <= defaultGracefulRestartSeconds * 1000,
     settings,
     clock,
     random: Math.random,

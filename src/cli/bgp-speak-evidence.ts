@@ -4,24 +4,43 @@
  * run keeps young says so, even after a crash. It has kept forwarding if the
  * kernel still has a route for everything it announces.
  */
-import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { Announcement } from '../bgp/announcement.ts';
 import type { RestartEvidence } from '../bgp/session-negotiation.ts';
 import { type Family, families } from '../net/family.ts';
 import { type Prefix, parsePrefix } from '../net/prefix.ts';
 
+/** Of this boot of the machine, and how long it is: no jump of the wall clock changes either. */
+export interface BootClock {
+  bootId: string;
+  sinceBootMs(): number;
+}
+
+export const bootClock: BootClock = {
+  bootId: readBootId(),
+  // CLOCK_MONOTONIC: the same for every process.
+  sinceBootMs: () => Number(process.hrtime.bigint() / 1_000_000n),
+};
+
 export class RestartMark {
   readonly #path: string;
+  readonly #clock: BootClock;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, clock: BootClock = bootClock) {
     this.#path = path;
+    this.#clock = clock;
   }
 
   /** Whether an earlier run was alive that recently. To be asked before `keepYoung`. */
   wasAliveWithin(seconds: number, nowMs: number): boolean {
     try {
-      return nowMs - statSync(this.#path).mtimeMs <= seconds * 1000;
+      const [, bootId, text] = readFileSync(this.#path, 'utf8').trim().split(' ');
+      const { mtimeMs } = statSync(this.#path);
+      // After a boot only the wall clock is left to ask.
+      const isSameBoot = bootId !== undefined && bootId === this.#clock.bootId;
+      const ageMs = isSameBoot ? this.#clock.sinceBootMs() - Number(text) : nowMs - mtimeMs;
+      return ageMs <= seconds * 1000;
     } catch {
       // No file: no earlier run that left without a drain.
       return false;
@@ -29,15 +48,33 @@ export class RestartMark {
   }
 
   keepYoung(everyMs: number): void {
-    writeFileSync(this.#path, `${process.pid}\n`);
-    this.#timer = setInterval(() => utimesSync(this.#path, new Date(), new Date()), everyMs);
+    this.#touch();
+    this.#timer = setInterval(() => this.#touch(), everyMs);
     this.#timer.unref();
   }
 
   stop(how: 'restart' | 'drain'): void {
     clearInterval(this.#timer);
     if (how === 'drain') rmSync(this.#path, { force: true });
-    else utimesSync(this.#path, new Date(), new Date());
+    else this.#touch();
+  }
+
+  /** On a full disk, or without the folder, a restart cannot be told from a start: no more than that. */
+  #touch(): void {
+    const { bootId, sinceBootMs } = this.#clock;
+    try {
+      writeFileSync(this.#path, `${process.pid} ${bootId} ${sinceBootMs()}\n`);
+    } catch {
+      // The next one may pass.
+    }
+  }
+}
+
+function readBootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return '-';
   }
 }
 

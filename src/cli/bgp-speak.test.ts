@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -146,18 +146,33 @@ describe('evidence', () => {
   test('a restart is an earlier run that was alive within the time, and did not drain', () => {
     const folder = mkdtempSync(join(tmpdir(), 'cad-mark-'));
     const path = join(folder, 'mark');
-    const isRestart = () => new RestartMark(path).wasAliveWithin(60, Date.now());
+    const clock = { bootId: 'this', sinceBootMs: () => nowMs };
+    let nowMs = 1_000_000;
+    let wallMs = Date.now();
+    const isRestart = () => new RestartMark(path, clock).wasAliveWithin(60, wallMs);
     expect(isRestart()).toBe(false);
-    const run = new RestartMark(path);
-    run.keepYoung(1000);
+    const run = new RestartMark(path, clock);
+    run.keepYoung(1_000_000);
     expect(isRestart()).toBe(true);
-    const longAgo = new Date(Date.now() - 61_000);
-    utimesSync(path, longAgo, longAgo);
+    nowMs += 59_000;
+    // Whatever the clock on the wall does.
+    for (const jump of [-86_400_000, 86_400_000]) {
+      wallMs += jump;
+      expect(isRestart()).toBe(true);
+    }
+    nowMs += 2_000;
     expect(isRestart()).toBe(false);
     run.stop('restart');
     expect(isRestart()).toBe(true);
+    // Another boot: the wall clock is all there is.
+    clock.bootId = 'another';
+    expect(isRestart()).toBe(true);
+    wallMs += 61_000;
+    expect(isRestart()).toBe(false);
     run.stop('drain');
     expect(isRestart()).toBe(false);
+    // A disk that takes nothing ends nobody.
+    new RestartMark(join(path, 'no', 'folder')).stop('restart');
     rmSync(folder, { recursive: true });
   });
 });

@@ -5,6 +5,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Collector } from '../../src/bgp/collector.ts';
+import type { Condition } from '../../src/model/object.ts';
 import { Cluster, shortLease } from '../world/cluster.ts';
 import { eventually } from '../world/eventually.ts';
 import { ClusterAgent } from './cluster-agent.ts';
@@ -194,4 +195,46 @@ test('a drain withdraws: by the annotation, and by the signal', async () => {
   await eventually(() => expect(agents.n1.ended).toBe('exit 0'));
   expect(held('n1')).toEqual([]);
   expect(withdrawals).toEqual(['n1']);
+});
+
+test('mode kubernetes: the Node says what is missing; then the annotations, old name and new, then spec.podCIDRs', async () => {
+  await cluster.createNode('k1', { addresses: ['10.4.94.41'] });
+  const agent = new ClusterAgent({
+    node: 'k1',
+    dir: cluster.dir,
+    kubeconfigPath: cluster.api.kubeconfigPath,
+    flags: ['--kernel=fake', '--ipam=kubernetes', '--fake-uplink=eth0=10.4.94.41/24'],
+  });
+  await agent.start();
+  try {
+    const waiting = await agent.whenReason('NoBlockRecorded');
+    expect(waiting.detail).toContain('Node.spec.podCIDRs or its annotations');
+    const condition = async () => {
+      const { status } = await cluster.must<{ status: { conditions?: Condition[] } }>(
+        'GET',
+        '/api/v1/nodes/k1',
+      );
+      const own = status.conditions?.find(({ type }) => type === 'CadastreAgentReady');
+      return own && `${own.status} ${own.reason}`;
+    };
+    await eventually(async () => expect(await condition()).toBe('False NoBlockRecorded'));
+
+    const serves = (cidr: string) =>
+      eventually(async () => {
+        const { lines, agent: told } = await agent.status();
+        expect(lines).toEqual([`IPv4: 1/254 allocated from ${cidr}`]);
+        expect(told.kernel.routes).toContain(`unreachable ${cidr} metric 1`);
+      });
+    const annotate = (name: string, cidr: string) =>
+      cluster.patchNode('k1', { metadata: { annotations: { [name]: cidr } } });
+    await annotate('io.cilium.network.ipv4-pod-cidr', '10.7.1.0/24');
+    await serves('10.7.1.0/24');
+    await eventually(async () => expect(await condition()).toBe('True AgentReady'));
+    await annotate('network.cilium.io/ipv4-pod-cidr', '10.7.2.0/24');
+    await serves('10.7.2.0/24');
+    await cluster.patchNode('k1', { spec: { podCIDR: '10.7.3.0/24', podCIDRs: ['10.7.3.0/24'] } });
+    await serves('10.7.3.0/24');
+  } finally {
+    await agent.stop();
+  }
 });

@@ -12,6 +12,7 @@ import type { Route } from '../../kernel/route.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { type Asked, sendJson, TinyApi } from '../../kube/testing/tiny-api.ts';
 import { blockName } from '../../model/node-block.ts';
+import type { Condition } from '../../model/object.ts';
 import { parseAddress } from '../../net/address.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { AddressBook } from '../address-book.ts';
@@ -47,6 +48,8 @@ export class AgentBench {
   announced: readonly Announcement[] = [];
   isGraceful = false;
   readonly reports: Array<Record<string, unknown>> = [];
+  /** As written to the Node: `CadastreAgentReady False WaitingForBlocks`. */
+  readonly conditions: string[] = [];
   agent!: Agent;
   book!: AddressBook;
   #stop = new AbortController();
@@ -172,6 +175,11 @@ export class AgentBench {
     if (method !== 'PATCH' || !path.endsWith('/status')) return false;
     const object = this.api.object(path.slice(0, -'/status'.length));
     if (path.includes('/nodereports/') && object !== undefined) this.reports.push(body.status);
+    for (const { type, status, reason } of path.includes('/nodes/')
+      ? (body.status.conditions as Condition[])
+      : []) {
+      this.conditions.push(`${type} ${status} ${reason}`);
+    }
     sendJson(response, object === undefined ? 404 : 200, object ?? { code: 404 });
     return true;
   }
