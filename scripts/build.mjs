@@ -1,16 +1,21 @@
 /**
- * Bundles the command line into dist/cadastre.mjs, one file that runs alone on
- * Node 20.19 and newer, and the console's page into dist/console beside it.
+ * Bundles the command line into dist, which runs alone on Node 20.19 and newer:
+ * cadastre.mjs, beside it the parts that it loads when a command needs them, and
+ * the console's page in dist/console.
+ *
+ * In parts, because Node keeps the text of what it has loaded: an agent on every
+ * node of a cluster need not carry the doctor and the lab in its memory.
  */
 import {
-  chmodSync,
-  copyFileSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
@@ -43,47 +48,75 @@ export async function buildCli(options = {}) {
   }
   const start = performance.now();
   const startedAt = new Date();
-  // Under another name first: whoever starts the old one now still gets a whole file.
-  const unfinished = join(dirname(cliBundle), `.build-${process.pid}`);
-  mkdirSync(unfinished, { recursive: true });
-  try {
-    const outfile = join(unfinished, 'cadastre.mjs');
-    await build({
-      ...common,
-      entryPoints: [cliEntry],
-      outfile,
-      // Native, optional, and refused clearly where it is absent.
-      external: ['koffi'],
-      legalComments: 'eof',
-      banner: { js: banner() },
-    });
-    const hasPage = await buildPage(join(unfinished, 'console'));
-    chmodSync(outfile, 0o755);
-    // What changes while we build is newer than this, and so makes it stale.
-    utimesSync(outfile, startedAt, startedAt);
-    const page = join(dirname(cliBundle), 'console');
-    if (hasPage) mkdirSync(page, { recursive: true });
-    for (const name of hasPage ? pageFiles : []) {
-      renameSync(join(unfinished, 'console', name), join(page, name));
-    }
-    renameSync(`${outfile}.map`, `${cliBundle}.map`);
-    renameSync(outfile, cliBundle);
-  } finally {
-    rmSync(unfinished, { recursive: true, force: true });
+  const dist = dirname(cliBundle);
+  const { outputFiles } = await build({
+    ...common,
+    entryPoints: { cadastre: cliEntry },
+    outdir: dist,
+    outExtension: { '.js': '.mjs' },
+    splitting: true,
+    chunkNames: 'part-[name]-[hash]',
+    // Comments are a third of the text, and one letter beyond Latin doubles all of it in memory.
+    minifyWhitespace: true,
+    // An uncaught error shows the line that it came from.
+    lineLimit: 160,
+    // Native, optional, and refused clearly where it is absent.
+    external: ['koffi'],
+    legalComments: 'eof',
+    banner: { js: banner() },
+    write: false,
+  });
+  const page = await buildPage(join(dist, 'console'));
+  // The program last: whoever starts it finds all its parts.
+  const isProgram = (/** @type {string} */ path) => path === cliBundle;
+  for (const { path, contents } of [...page, ...outputFiles].sort(
+    (a, b) => Number(isProgram(a.path)) - Number(isProgram(b.path)),
+  )) {
+    writeWhole(path, contents, isProgram(path) ? { mode: 0o755, time: startedAt } : {});
   }
+  removeOldParts(dist, startedAt);
   if (!options.quiet || performance.now() - start > 2000) {
     say(`build: dist/cadastre.mjs in ${secondsSince(start)}`);
   }
   return true;
 }
 
-const pageFiles = ['app.js', 'app.css', 'index.html'];
+/**
+ * Under another name first: whoever reads the old one now still gets a whole file.
+ * @param {string} path
+ * @param {Uint8Array} contents
+ * @param {{ mode?: number, time?: Date }} options
+ */
+function writeWhole(path, contents, { mode = 0o644, time }) {
+  mkdirSync(dirname(path), { recursive: true });
+  const unfinished = `${path}.${process.pid}`;
+  writeFileSync(unfinished, contents, { mode });
+  // What changes while we build is newer than this, and so makes it stale.
+  if (time !== undefined) utimesSync(unfinished, time, time);
+  renameSync(unfinished, path);
+}
 
-/** The console's page: everything it needs, and nothing to fetch elsewhere. @param {string} outdir */
+/**
+ * Not those of the last day: a process of an older build may still load one.
+ * @param {string} dist
+ * @param {Date} now
+ */
+function removeOldParts(dist, now) {
+  for (const name of readdirSync(dist).filter((one) => one.startsWith('part-'))) {
+    const path = join(dist, name);
+    const age = now.getTime() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+    if (age > 86_400_000) rmSync(path, { force: true });
+  }
+}
+
+/**
+ * The console's page: everything it needs, and nothing to fetch elsewhere.
+ * @param {string} outdir
+ */
 async function buildPage(outdir) {
   const web = join(checkoutDir, 'src/console/web');
-  if (!existsSync(web)) return false;
-  await build({
+  if (!existsSync(web)) return [];
+  const { outputFiles } = await build({
     absWorkingDir: checkoutDir,
     entryPoints: [
       { in: join(web, 'main.tsx'), out: 'app' },
@@ -97,9 +130,13 @@ async function buildPage(outdir) {
     target: ['chrome111', 'firefox113', 'safari16.4'],
     legalComments: 'eof',
     logLevel: 'warning',
+    write: false,
   });
-  copyFileSync(join(web, 'index.html'), join(outdir, 'index.html'));
-  return true;
+  const index = {
+    path: join(outdir, 'index.html'),
+    contents: readFileSync(join(web, 'index.html')),
+  };
+  return [...outputFiles, index];
 }
 
 /** Bundled CommonJS packages call require() for Node's own modules; ESM has none. */

@@ -4,6 +4,8 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -35,7 +37,11 @@ const env = { ...process.env, CADASTRE_CACHE: join(dir, 'cache') };
 function writeMain(text: string): void {
   const path = join(dir, 'src/cli/main.ts');
   writeFileSync(path, text);
-  // Times are compared; a test may write twice within one tick of the disk's clock.
+  touch(path);
+}
+
+/** Times are compared; a test may write twice within one tick of the disk's clock. */
+function touch(path: string): void {
   const later = new Date(Date.now() + 5);
   utimesSync(path, later, later);
 }
@@ -76,6 +82,39 @@ test('the bundle runs alone, with its CommonJS packages in it', () => {
   cpSync(bundle, join(elsewhere, 'cadastre.mjs'));
   const answer = spawnSync(join(elsewhere, 'cadastre.mjs'), { encoding: 'utf8' });
   expect([answer.status, answer.stdout]).toEqual([0, '{ a: [ 1 ] }\n']);
+});
+
+test('what is loaded late is a part of its own, also next to an older build; all of it moves together', () => {
+  writeMain(`if (process.argv[2] === 'late') await import('./late.ts');
+else console.log('early');`);
+  writeFileSync(join(dir, 'src/cli/late.ts'), "console.log('late', import.meta.dirname);");
+  expect(cadastre(['late']).out).toBe(`late ${join(dir, 'dist')}\n`);
+  expect(readFileSync(bundle, 'utf8')).not.toContain("'late', ");
+  const elsewhere = join(dir, 'moved');
+  cpSync(join(dir, 'dist'), elsewhere, { recursive: true });
+  const run = (word: string) =>
+    spawnSync(join(elsewhere, 'cadastre.mjs'), [word], { encoding: 'utf8' }).stdout;
+  expect([run('early'), run('late')]).toEqual(['early\n', `late ${elsewhere}\n`]);
+
+  const old = readdirSync(join(dir, 'dist')).filter((name) => name.startsWith('part-late-'));
+  writeFileSync(join(dir, 'src/cli/late.ts'), "console.log('later');");
+  touch(join(dir, 'src/cli/late.ts'));
+  expect(cadastre(['late']).out).toBe('later\n');
+  // A process of the older build may still want it.
+  expect(readdirSync(join(dir, 'dist'))).toEqual(expect.arrayContaining(old));
+  const longAgo = new Date(Date.now() - 2 * 86_400_000);
+  for (const name of old) utimesSync(join(dir, 'dist', name), longAgo, longAgo);
+  touch(join(dir, 'src/cli/late.ts'));
+  expect(cadastre(['late']).out).toBe('later\n');
+  expect(readdirSync(join(dir, 'dist'))).not.toEqual(expect.arrayContaining(old));
+});
+
+test('an error is told with its place in the source', () => {
+  writeMain(`process.setSourceMapsEnabled(true);
+await import('./late.ts');`);
+  writeFileSync(join(dir, 'src/cli/late.ts'), "\n\nthrow new Error('oh');");
+  touch(join(dir, 'src/cli/late.ts'));
+  expect(cadastre([]).err).toContain(`${join(dir, 'src/cli/late.ts')}:3:7`);
 });
 
 test('source that cannot be built is an error with its place, and the old build is not run', () => {

@@ -1,5 +1,5 @@
-import { request } from 'node:http';
 import { CadastreError } from '../base/errors.ts';
+import { request } from '../base/node-http.ts';
 
 /** One question to the agent of this machine; its refusal is an error with its own sentence. */
 export function askAgent(

@@ -2,10 +2,11 @@
  * A small HTTP server: routes by method and path, answers in JSON or text,
  * and a close that waits for what is under way and for nothing else.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CadastreError, describeError } from './errors.ts';
 import { type Log, silentLog } from './log.ts';
+import { createServer } from './node-http.ts';
 
 export interface HttpRequest {
   readonly method: string;

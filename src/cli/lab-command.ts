@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { delimiter } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { delimiter, join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { CadastreError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
@@ -330,7 +329,8 @@ function openWorld(door: Door): LabWorld {
       remedy: 'Run it with sudo.',
     });
   }
-  const program = fileURLToPath(import.meta.url);
+  // All parts of the built program lie beside it.
+  const program = join(import.meta.dirname, 'cadastre.mjs');
   return {
     root: door.env.CADASTRE_LABS ?? '/run/cadastre-lab',
     cadastre: [process.execPath, '--enable-source-maps', program],

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { CadastreError } from '../base/errors.ts';
 import type { Door } from './door.ts';
 import { tellFailure } from './failure.ts';
+import { preferMemory } from './prefer-memory.ts';
 import { readVersion } from './version.ts';
 
 type Register = (program: Command, door: Door) => void;
@@ -35,10 +36,14 @@ const commands: Record<string, () => Promise<Register>> = {
 /** Runs one command line and gives its exit code. */
 export async function runCommandLine(argv: readonly string[], door: Door): Promise<number> {
   const isDebug = argv.includes('--debug') || Boolean(door.env.CADASTRE_DEBUG);
+  // What is loaded from here on tells its place in the source, not in the bundle.
+  if (isDebug) process.setSourceMapsEnabled(true);
   try {
     const program = makeProgram(door);
     refuseUnknownTopic(argv);
-    for (const load of neededBy(argv)) (await load())(program, door);
+    const needed = neededBy(argv);
+    if (needed.length === 1 && needed[0] === commands.agent) preferMemory();
+    for (const load of needed) (await load())(program, door);
     await program.parseAsync(argv, { from: 'user' });
     return door.exitCode;
   } catch (error) {
