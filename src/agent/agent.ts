@@ -44,6 +44,7 @@ import {
   desiredRoutes,
   ownUplink,
   type RoutedNode,
+  type Uplink,
   unreachable,
 } from '../plan/desired-routes.ts';
 import type { Finding } from '../plan/finding.ts';
@@ -114,6 +115,8 @@ export class Agent {
   /** Why nothing is known from the API server yet. */
   #away = 'it has not answered yet';
   #knowledge: Knowledge | undefined;
+  /** What was worked out last, and from what: the same knowledge is the very same object. */
+  #lastRoutes: { knowledge: Knowledge; uplinksText: string; desired: DesiredRoutes } | undefined;
   #releases: readonly BlockRelease[] = [];
   #podMtu: number | undefined;
   #savedOwn = '';
@@ -238,9 +241,9 @@ export class Agent {
   }
 
   #tick(): void {
-    const use = JSON.stringify(
-      this.#o.book.use().map(({ prefix, pods, resting }) => [`${prefix}`, pods, resting]),
-    );
+    // Which blocks there are is told by the copies; here only numbers can be others.
+    let use = '';
+    for (const { pods, resting } of this.#o.book.use()) use += `${pods}+${resting} `;
     this.#ticks += 1;
     // Now and then even if nothing was heard: an event may be lost, and silence is news too.
     if (use === this.#useText && this.#ticks % this.#pace.lookAgainTicks !== 0) return;
@@ -324,15 +327,7 @@ export class Agent {
     const { node, truth } = knowledge;
     const self = { ...node, blocks: truth.blocks };
     const uplinks = await this.#routes.uplinks();
-    const routes = desiredRoutes({
-      self,
-      others: knowledge.others,
-      uplinks,
-      routing: settings.routing,
-      directRoutes: settings.directRoutes,
-      tunnelDevice: tunnelDeviceOf(settings.routing),
-      tunnelMacOf: (name) => derivedMac(`cadastre tunnel of ${name}`),
-    });
+    const routes = this.#desiredRoutes(knowledge, uplinks);
     this.#podMtu = routes.tunnel?.mtu ?? ownUplink(uplinks, node)?.mtu;
     const demand = settings.byDemand ? podDemand(book.use(), settings.preAllocate) : undefined;
     this.#releases = nextReleases({
@@ -371,6 +366,30 @@ export class Agent {
     this.#condition.declare(state);
     await this.#report(knowledge, kept, all, isSaved ? this.#releases : [], demand ?? {});
     if (!this.#announcer.isInSync || this.#drain.isUnderWay) this.#touchAfter(100);
+  }
+
+  /** Most rounds are about a pod that came or went: then no other node has to be looked at. */
+  #desiredRoutes(knowledge: Knowledge, uplinks: readonly Uplink[]): DesiredRoutes {
+    const { routing, directRoutes } = this.#o.settings;
+    const { node, truth, others } = knowledge;
+    const links = uplinks.map(({ name, mtu, addresses }) => [
+      `${name} ${mtu}`,
+      ...addresses.map(({ address, length }) => `${address}/${length}`),
+    ]);
+    const uplinksText = links.join();
+    const last = this.#lastRoutes;
+    if (last?.knowledge === knowledge && last.uplinksText === uplinksText) return last.desired;
+    const desired = desiredRoutes({
+      self: { ...node, blocks: truth.blocks },
+      others,
+      uplinks,
+      routing,
+      directRoutes,
+      tunnelDevice: tunnelDeviceOf(routing),
+      tunnelMacOf: (name) => derivedMac(`cadastre tunnel of ${name}`),
+    });
+    this.#lastRoutes = { knowledge, uplinksText, desired };
+    return desired;
   }
 
   async #keepMasquerade(self: RoutedNode, others: Iterable<RoutedNode>): Promise<Finding[]> {

@@ -14,10 +14,10 @@ import { type ClusterNode, readNode } from '../model/node.ts';
 import { type Block, blockName, readBlock } from '../model/node-block.ts';
 import { identityOf, type KubeObject } from '../model/object.ts';
 import { bgpAdvertisements, bgpPeers, configMaps, nodeBlocks, nodes } from '../model/resources.ts';
-import type { RoutedNode } from '../plan/desired-routes.ts';
-import { nodeTruth, ownedBlocksByNode, type TruthRules } from '../plan/node-truth.ts';
+import { nodeTruth, type TruthRules } from '../plan/node-truth.ts';
 import type { Copy, CopySpec, Follow } from './copy.ts';
 import type { Knowledge } from './knowledge.ts';
+import { otherRoutedNodes } from './routed-nodes.ts';
 import { ServiceCopies } from './service-copies.ts';
 
 export interface CopiesOptions {
@@ -58,6 +58,8 @@ export class ClusterCopies {
   /** The last configuration that could be understood: half of a new one announces half a network. */
   #configPeers: readonly BgpPeer[] = [];
   #configPools: readonly LoadBalancerPool[] = [];
+  /** What followed from the copies, until one of them changes. */
+  #knowledge: Knowledge | undefined;
 
   constructor(options: CopiesOptions) {
     this.#o = options;
@@ -80,8 +82,13 @@ export class ClusterCopies {
   start(signal: AbortSignal): void {
     for (const copy of this.#all()) {
       copy.start(signal);
-      copy.synced.then(this.#o.onChange, () => undefined);
+      copy.synced.then(
+        () => this.#changed(),
+        () => undefined,
+      );
     }
+    // Shared copies go on before they are followed here.
+    this.#changed();
   }
 
   /** How long the longest silent of them has heard nothing. */
@@ -89,39 +96,41 @@ export class ClusterCopies {
     return Math.max(...this.#all().map((copy) => copy.silentMs()));
   }
 
+  /** The same knowledge, the very object, as long as nothing has changed. */
   view(): View {
     if (!this.#all().every((copy) => copy.hasSynced)) return { kind: 'unsynced' };
-    const { nodeName, rules, filePeers } = this.#o;
+    const { nodeName } = this.#o;
     const node = this.#nodes.get(nodeName);
     if (node === undefined) {
       const detail = `there is no Node called ${nodeName}`;
       return { kind: 'no-node', detail, orphaned: (before) => this.#orphaned(before) };
     }
+    this.#knowledge ??= this.#know(node);
+    return { kind: 'known', knowledge: this.#knowledge };
+  }
+
+  #know(node: ClusterNode): Knowledge {
+    const { rules, filePeers } = this.#o;
     const blocks = [...(this.#blocks?.values() ?? [])];
-    const byNode = ownedBlocksByNode(rules.source, this.#nodes.values(), blocks);
-    const others: RoutedNode[] = [];
-    for (const { name, createdMs, addresses } of this.#nodes.values()) {
-      const own = byNode.get(name);
-      if (name === nodeName || own === undefined) continue;
-      others.push({ name, createdMs, addresses, blocks: own });
-    }
     const objects = [...this.#peers.values()].flatMap((read) =>
       read.kind === 'peer' ? [read.peer] : [],
     );
     return {
-      kind: 'known',
-      knowledge: {
-        node,
-        truth: nodeTruth(rules, node, blocks),
-        others,
-        peers: [...objects, ...filePeers, ...(this.#config?.size ? this.#configPeers : [])],
-        advertisements: [...this.#advertisements.values()],
-        services: this.#services.facts([
-          ...this.#o.filePools,
-          ...(this.#config?.size ? this.#configPools : []),
-        ]),
-      },
+      node,
+      truth: nodeTruth(rules, node, blocks),
+      others: otherRoutedNodes(rules.source, node.name, () => this.#nodes.values(), blocks),
+      peers: [...objects, ...filePeers, ...(this.#config?.size ? this.#configPeers : [])],
+      advertisements: [...this.#advertisements.values()],
+      services: this.#services.facts([
+        ...this.#o.filePools,
+        ...(this.#config?.size ? this.#configPools : []),
+      ]),
     };
+  }
+
+  #changed(): void {
+    this.#knowledge = undefined;
+    this.#o.onChange();
   }
 
   /**
@@ -149,7 +158,7 @@ export class ClusterCopies {
     read: (object: KubeObject) => T,
     where: { namespace?: string; fieldSelector?: string; isPerNode?: true } = {},
   ): Copy<T> {
-    const { client, clock, log, metrics, onChange } = this.#o;
+    const { client, clock, log, metrics } = this.#o;
     const spec: CopySpec<T> = {
       resource,
       ...where,
@@ -157,9 +166,9 @@ export class ClusterCopies {
       handler: {
         // Kubelets touch every Node every few seconds; what is kept of it is mostly the same.
         onPut: (next, prev) => {
-          if (prev === undefined || !isSame(next, prev)) onChange();
+          if (prev === undefined || !isSame(next, prev)) this.#changed();
         },
-        onDelete: onChange,
+        onDelete: () => this.#changed(),
       },
     };
     return this.#o.follow?.(spec) ?? new ListWatch<T>({ client, clock, log, metrics, ...spec });
@@ -190,7 +199,7 @@ export class ClusterCopies {
       );
     }
     // What changed is in #configPeers, not in what is kept.
-    this.#o.onChange();
+    this.#changed();
     return { ...identityOf(object), namespace };
   }
 }

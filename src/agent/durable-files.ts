@@ -1,4 +1,4 @@
-import { constants, open, readFile, rename, rm } from 'node:fs/promises';
+import { constants, type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
 
 /**
  * The few things a journal asks of a disk. Passed in, so that tests can pull
@@ -42,27 +42,7 @@ export const realFiles: DurableFiles = {
     // O_DSYNC: a write returns when it is on disk. One call instead of two, for the record that
     // somebody waits for; the length is data to it, times are not, and need not be written.
     const handle = await open(path, constants.O_RDWR | constants.O_DSYNC);
-    let isUnsynced = false;
-    return {
-      async write(bytes, position) {
-        let done = 0;
-        while (done < bytes.byteLength) {
-          const left = bytes.byteLength - done;
-          const { bytesWritten } = await handle.write(bytes, done, left, position + done);
-          done += bytesWritten;
-        }
-      },
-      async truncate(length) {
-        isUnsynced = true;
-        await handle.truncate(length);
-      },
-      async sync() {
-        if (!isUnsynced) return;
-        await handle.datasync();
-        isUnsynced = false;
-      },
-      close: () => handle.close(),
-    };
+    return realFile(handle);
   },
 
   rename: (from, to) => rename(from, to),
@@ -77,3 +57,28 @@ export const realFiles: DurableFiles = {
     }
   },
 };
+
+/** An open file of Node as one of ours. */
+export function realFile(handle: FileHandle): DurableFile {
+  let isUnsynced = false;
+  return {
+    async write(bytes, position) {
+      let done = 0;
+      while (done < bytes.byteLength) {
+        const left = bytes.byteLength - done;
+        const { bytesWritten } = await handle.write(bytes, done, left, position + done);
+        done += bytesWritten;
+      }
+    },
+    async truncate(length) {
+      isUnsynced = true;
+      await handle.truncate(length);
+    },
+    async sync() {
+      if (!isUnsynced) return;
+      await handle.datasync();
+      isUnsynced = false;
+    },
+    close: () => handle.close(),
+  };
+}

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
@@ -12,6 +13,7 @@ export class MemoryFile {
   readonly #files: DurableFiles;
   readonly #path: string;
   readonly #log: Log;
+  /** Of what is on disk, the hash: in a large cluster the text is a megabyte. */
   #written = '';
 
   constructor(files: DurableFiles, path: string, log: Log) {
@@ -30,7 +32,7 @@ export class MemoryFile {
       if (memory === undefined) {
         this.#log.warn({ path: this.#path }, 'what was last known cannot be read; it is ignored');
       } else {
-        this.#written = text;
+        this.#written = hashOf(text);
       }
       return memory;
     } catch (error) {
@@ -43,7 +45,8 @@ export class MemoryFile {
   /** Once it returns, it survives a power cut. Saying the same twice writes nothing. */
   async save(memory: Memory): Promise<void> {
     const text = writeMemory(memory);
-    if (text === this.#written) return;
+    const hash = hashOf(text);
+    if (hash === this.#written) return;
     const next = `${this.#path}.next`;
     await this.#files.remove(next);
     const file = await this.#files.open(next);
@@ -55,6 +58,10 @@ export class MemoryFile {
     }
     await this.#files.rename(next, this.#path);
     await this.#files.syncDirectory(dirname(this.#path));
-    this.#written = text;
+    this.#written = hash;
   }
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
 }

@@ -1,4 +1,5 @@
-import { type DurableFiles, realFiles } from '../agent/durable-files.ts';
+import { constants, open } from 'node:fs/promises';
+import { type DurableFiles, realFile, realFiles } from '../agent/durable-files.ts';
 
 /**
  * Files that do not wait for the disk. What is written survives the death of the
@@ -8,8 +9,8 @@ import { type DurableFiles, realFiles } from '../agent/durable-files.ts';
 export const quickFiles: DurableFiles = {
   ...realFiles,
   async open(path) {
-    const file = await realFiles.open(path);
-    return { ...file, sync: async () => {} };
+    const handle = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    return { ...realFile(handle), sync: async () => {} };
   },
   syncDirectory: async () => {},
 };
