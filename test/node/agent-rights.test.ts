@@ -3,9 +3,8 @@
  * the agent runs as its service account, with nothing else. Its peers come from
  * the ConfigMap of the fifth document's form.
  */
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { writeKubeconfig } from '../parts/kubeconfig.ts';
+import { accountOf } from '../world/account.ts';
 import { Cluster, shortLease } from '../world/cluster.ts';
 import { eventually } from '../world/eventually.ts';
 import { ClusterAgent } from './cluster-agent.ts';
@@ -28,17 +27,7 @@ test('the agent does all its work with the rights of deploy/agent.yaml', async (
     '--cluster-pool-ipv4-cidr=10.5.112.0/21',
     ...shortLease,
   ]);
-  const applied = await cluster.kubectl(['apply', '-f', 'deploy/agent.yaml']);
-  expect(applied.exitCode, applied.stderr).toBe(0);
-  const account = '/api/v1/namespaces/kube-system/serviceaccounts/cadastre-agent';
-  const { status } = await cluster.must<{ status: { token: string } }>('POST', `${account}/token`, {
-    apiVersion: 'authentication.k8s.io/v1',
-    kind: 'TokenRequest',
-    spec: {},
-  });
-  const kubeconfigPath = join(cluster.dir, 'agent-kubeconfig');
-  const users = { agent: { token: status.token } };
-  writeKubeconfig(kubeconfigPath, { server: cluster.api.url, caFile: cluster.api.caFile, users });
+  const kubeconfigPath = await accountOf(cluster, 'deploy/agent.yaml', 'cadastre-agent');
 
   const config = (peers: string) => ({
     apiVersion: 'v1',

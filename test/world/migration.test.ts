@@ -3,13 +3,12 @@
  * moves, a crash between any two steps is gone on from, and all of it can be undone.
  */
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { repair } from '../../src/doctor/repair-hands.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { loadKubeConfig } from '../../src/kube/kubeconfig.ts';
 import { runBuilt } from '../cli/built-command.ts';
-import { writeKubeconfig } from '../parts/kubeconfig.ts';
+import { accountOf } from './account.ts';
 import { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { cadastreProgram } from './operator-process.ts';
@@ -144,17 +143,7 @@ interface ShadowReport {
 }
 
 test('shadow mode says what the operator then does, may only look, and writes nothing', async () => {
-  const applied = await cluster.kubectl(['apply', '-f', 'deploy/shadow.yaml']);
-  expect(applied.exitCode, applied.stderr).toBe(0);
-  const account = '/api/v1/namespaces/kube-system/serviceaccounts/cadastre-shadow';
-  const { status } = await cluster.must<{ status: { token: string } }>('POST', `${account}/token`, {
-    apiVersion: 'authentication.k8s.io/v1',
-    kind: 'TokenRequest',
-    spec: {},
-  });
-  const kubeconfigPath = join(cluster.dir, 'shadow-kubeconfig');
-  const users = { shadow: { token: status.token } };
-  writeKubeconfig(kubeconfigPath, { server: cluster.api.url, caFile: cluster.api.caFile, users });
+  const kubeconfigPath = await accountOf(cluster, 'deploy/shadow.yaml', 'cadastre-shadow');
   await cluster.createPool('p', { cidrs: ['10.1.0.0/22'], blockSize: { ipv4: 24 } });
   await cluster.createNode('held', { podCIDRs: ['10.1.2.0/24'] });
   await cluster.createCiliumNode('held', ['10.1.2.0/24']);

@@ -2,9 +2,8 @@
  * deploy/operator.yaml grants what the operator needs: it is applied with kubectl
  * and the operator runs as its service account, with nothing else.
  */
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { writeKubeconfig } from '../parts/kubeconfig.ts';
+import { accountOf } from './account.ts';
 import { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { Services, servicePaths } from './services.ts';
@@ -19,17 +18,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 test('the operator does all its work with the rights of deploy/operator.yaml', async () => {
-  const applied = await cluster.kubectl(['apply', '-f', 'deploy/operator.yaml']);
-  expect(applied.exitCode, applied.stderr).toBe(0);
-  const account = '/api/v1/namespaces/kube-system/serviceaccounts/cadastre-operator';
-  const { status } = await cluster.must<{ status: { token: string } }>('POST', `${account}/token`, {
-    apiVersion: 'authentication.k8s.io/v1',
-    kind: 'TokenRequest',
-    spec: {},
-  });
-  const kubeconfigPath = join(cluster.dir, 'operator-kubeconfig');
-  const users = { operator: { token: status.token } };
-  writeKubeconfig(kubeconfigPath, { server: cluster.api.url, caFile: cluster.api.caFile, users });
+  const kubeconfigPath = await accountOf(cluster, 'deploy/operator.yaml', 'cadastre-operator');
   const flags = [
     '--project=annotations,node-spec,ciliumnode',
     '--bgp-config-map=kube-system/bgp-config',
