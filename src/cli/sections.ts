@@ -34,10 +34,12 @@ export function renderSections(
 
 /** The last cell of a line is words and may be broken; those before it are aligned. */
 function alignCells(lines: ReadonlyArray<readonly string[]>) {
-  const most = Math.max(...lines.map((line) => line.length));
-  const widths = Array.from({ length: most - 1 }, (_, at) =>
-    Math.max(...lines.map((line) => (at < line.length - 1 ? (line[at]?.length ?? 0) : 0))),
-  );
+  const widths: number[] = [];
+  for (const line of lines) {
+    for (let at = 0; at < line.length - 1; at++) {
+      widths[at] = Math.max(widths[at] ?? 0, line[at]?.length ?? 0);
+    }
+  }
   return lines.map((line) => ({
     before: line
       .slice(0, -1)

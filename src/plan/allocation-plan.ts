@@ -73,7 +73,8 @@ export function planAllocation(
     planned.set(name, { name, blocks, refused: decision.refused });
     findings.push(...decision.findings);
   }
-  findings.push(...poolFindings(register), ...goneHolders(register));
+  for (const finding of poolFindings(register)) findings.push(finding);
+  for (const finding of goneHolders(register)) findings.push(finding);
   return {
     apiVersion,
     kind: 'AllocationPlan',

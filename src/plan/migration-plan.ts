@@ -102,7 +102,7 @@ export function planMigration(
   for (const node of nodes) {
     const before = first.get(node.name) as NodeDecision;
     const mover = mustMove(register, node, before, usedBy);
-    plan.findings.push(...before.findings);
+    for (const finding of before.findings) plan.findings.push(finding);
     if (mover !== undefined) movers.push(mover);
     else if (before.adopt.length > 0) plan.adopt.push(adopted(register, node, before));
     else if (before.keep.length + before.rebind.length > 0) {

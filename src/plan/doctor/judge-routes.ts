@@ -45,8 +45,7 @@ export function judgeRoutes(survey: Survey, claimants: Claimants): DoctorFinding
     const standings = views.map((view) => standingOf(view, block, owners));
     findings.push(...judgeBlock(survey, claimants, expectations, block, standings));
   }
-  findings.push(...judgeStrays(survey, claimants));
-  return findings;
+  return findings.concat(judgeStrays(survey, claimants));
 }
 
 function standingOf(

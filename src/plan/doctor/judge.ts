@@ -60,7 +60,8 @@ export function* judgeInSteps(surveyed: Survey): Generator<undefined, DoctorFind
   ];
   const found: DoctorFinding[] = [];
   for (const part of parts) {
-    found.push(...part());
+    // One by one: a router's whole table may be strays, and a call takes only so many arguments.
+    for (const finding of part()) found.push(finding);
     yield;
   }
   return inOrder(found);
