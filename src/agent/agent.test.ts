@@ -338,7 +338,7 @@ describe('what it lives with', () => {
       const { drain } = bench.reports.at(-1) as { drain: { steps: { step: string }[] } | null };
       return drain?.steps.map(({ step }) => step) ?? [];
     };
-    const all = ['Asked', 'GracefulShutdown', 'Acknowledged', 'Withdrawn'];
+    const all = ['Asked', 'GracefulShutdown', 'Acknowledged', 'Moved', 'Withdrawn'];
     await until('every step is reported', () => steps().join() === all.join());
     // A new run of the agent does not bring the routes back, not for a moment.
     await bench.stop();

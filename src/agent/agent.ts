@@ -68,7 +68,7 @@ import { Announcer, type AnnouncerOptions } from './announcer.ts';
 import { waitForResources } from './await-resources.ts';
 import { ClusterCopies } from './cluster-copies.ts';
 import type { Follow } from './copy.ts';
-import { Drain } from './drain.ts';
+import { Drain, nothingDelivered } from './drain.ts';
 import type { DurableFiles } from './durable-files.ts';
 import type { Knowledge } from './knowledge.ts';
 import { MasqueradeKeeper } from './masquerade-keeper.ts';
@@ -77,7 +77,8 @@ import { NodeConditionWriter } from './node-condition.ts';
 import { ReportWriter } from './report-writer.ts';
 import { type KeptRoutes, RouteKeeper, tunnelDeviceOf, tunnelDevices } from './route-keeper.ts';
 
-export interface AgentOptions extends Pick<AnnouncerOptions, 'hasRestarted' | 'receivedFrom'> {
+export interface AgentOptions
+  extends Pick<AnnouncerOptions, 'hasRestarted' | 'receivedFrom' | 'waysFrom'> {
   client: KubeClient;
   kernel: Kernel;
   book: AddressBook;
@@ -158,6 +159,7 @@ export class Agent {
       openSpeaker: (evidence) => options.openSpeaker({ evidence, onChange }),
       hasRestarted: options.hasRestarted,
       ...(options.receivedFrom === undefined ? {} : { receivedFrom: options.receivedFrom }),
+      ...(options.waysFrom === undefined ? {} : { waysFrom: options.waysFrom }),
       clock,
       log,
     });
@@ -455,7 +457,9 @@ export class Agent {
   /** Asked to leave, it first tells the routers to look elsewhere, then takes the routes back. */
   #leaving(isAsked: boolean): { isGraceful: boolean; isLeaving: boolean } {
     const before = this.#drain.steps.length;
-    const decided = this.#drain.next(isAsked, this.#announcer.delivery());
+    // Who is not asked to leave need not count what the routers have.
+    const delivery = isAsked ? this.#announcer.delivery() : nothingDelivered;
+    const decided = this.#drain.next(isAsked, delivery);
     for (const { step, detail } of this.#drain.steps.slice(before)) {
       this.#o.log.info({ reason: 'Draining', step }, detail);
     }

@@ -33,6 +33,8 @@ export interface AnnouncerOptions {
   hasRestarted: () => boolean;
   /** How many prefixes a peer has told us. */
   receivedFrom?: (peer: string, family: Family) => number;
+  /** The next hops by which a peer tells us that it reaches a prefix. */
+  waysFrom?: (peer: string, prefix: string) => readonly string[];
   clock: Clock;
   log: Log;
 }
@@ -114,12 +116,23 @@ export class Announcer {
       .every(({ state, isInSync }) => state !== 'Established' || isInSync);
   }
 
-  /** Of the routers that listen, how many have acknowledged what was declared last. */
+  /** Of the routers that listen, how many have acknowledged what was declared last, and what they do. */
   delivery(): Delivery {
     const up = this.#speaker.peers().filter(({ state }) => state === 'Established');
+    const told = new Set<string>();
+    const used = new Set<string>();
+    for (const { name } of up) {
+      for (const { prefix, nextHop } of this.#speaker.announcedTo(name)) {
+        told.add(prefix);
+        const ways = this.#o.waysFrom?.(name, prefix) ?? [];
+        if (ways.length === 0 || ways.includes(nextHop)) used.add(prefix);
+      }
+    }
     return {
       routers: up.length,
       acknowledged: up.filter(({ isDelivered }) => isDelivered).length,
+      prefixes: told.size,
+      elsewhere: told.size - used.size,
     };
   }
 

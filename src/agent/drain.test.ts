@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { Drain } from './drain.ts';
+import { Drain, nothingDelivered } from './drain.ts';
 
-const nobody = { routers: 0, acknowledged: 0 };
+const nobody = nothingDelivered;
+const counts = { prefixes: 3, elsewhere: 1 };
 
 function begin(graceMs = 5_000) {
   let nowMs = 0;
@@ -9,7 +10,7 @@ function begin(graceMs = 5_000) {
   const drain = new Drain(clock, graceMs);
   return {
     drain,
-    at: (ms: number, delivery = { routers: 2, acknowledged: 2 }, isAsked = true) => {
+    at: (ms: number, delivery = { routers: 2, acknowledged: 2, ...counts }, isAsked = true) => {
       nowMs = ms;
       return drain.next(isAsked, delivery);
     },
@@ -22,14 +23,17 @@ test('nothing is withdrawn before every router has acknowledged, and had the gra
   expect(at(0, nobody, false)).toEqual({ isGraceful: false, isLeaving: false });
   expect(drain.isUnderWay).toBe(false);
   expect(at(10)).toEqual({ isGraceful: true, isLeaving: false });
-  expect(at(100, { routers: 2, acknowledged: 1 })).toEqual({ isGraceful: true, isLeaving: false });
+  expect(at(100, { routers: 2, acknowledged: 1, ...counts })).toEqual({
+    isGraceful: true,
+    isLeaving: false,
+  });
   expect(steps().at(-1)).toMatch(/^GracefulShutdown/);
-  expect(at(6_000, { routers: 2, acknowledged: 1 }).isLeaving).toBe(false);
+  expect(at(6_000, { routers: 2, acknowledged: 1, ...counts }).isLeaving).toBe(false);
   expect(at(7_000).isLeaving).toBe(false);
   expect(steps().at(-1)).toBe('Acknowledged by 2 of 2 routers');
   expect(at(11_999).isLeaving).toBe(false);
   expect(at(12_000)).toEqual({ isGraceful: true, isLeaving: true });
-  expect(at(12_100, { routers: 2, acknowledged: 1 }).isLeaving).toBe(true);
+  expect(at(12_100, { routers: 2, acknowledged: 1, ...counts }).isLeaving).toBe(true);
   expect(drain.isUnderWay).toBe(true);
   at(12_200);
   expect(drain.isUnderWay).toBe(false);
@@ -37,13 +41,28 @@ test('nothing is withdrawn before every router has acknowledged, and had the gra
     'Asked',
     'GracefulShutdown',
     'Acknowledged',
+    'Moved',
     'Withdrawn',
   ]);
+  expect(steps()).toContain('Moved the routers go another way to 1 of 3 prefixes');
+});
+
+test.each([
+  [{ prefixes: 2, elsewhere: 2 }, 'Moved the routers go another way to all 2 prefixes'],
+  [
+    { prefixes: 2, elsewhere: 0 },
+    'Moved no router tells this node of another way to what it announces',
+  ],
+  [{ prefixes: 0, elsewhere: 0 }, 'Moved no router was told anything'],
+])('what the routers do, in their own word: %j', (seen, words) => {
+  const { at, steps } = begin(0);
+  for (let ms = 0; ms < 3; ms++) at(ms, { routers: 1, acknowledged: 1, ...seen });
+  expect(steps()).toContain(words);
 });
 
 test('a router that never acknowledges is not waited for, and that is said', () => {
   const { at, steps } = begin(1_000);
-  const half = { routers: 2, acknowledged: 1 };
+  const half = { routers: 2, acknowledged: 1, ...counts };
   at(0, half);
   at(100, half);
   at(10_000, half);

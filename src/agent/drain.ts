@@ -5,7 +5,17 @@ import type { DrainStep, ReportedDrain } from '../model/node-report-status.ts';
 export interface Delivery {
   routers: number;
   acknowledged: number;
+  /** Prefixes that they are told, and those to which they themselves tell us another way. */
+  prefixes: number;
+  elsewhere: number;
 }
+
+export const nothingDelivered: Delivery = {
+  routers: 0,
+  acknowledged: 0,
+  prefixes: 0,
+  elsewhere: 0,
+};
 
 export interface DrainMemory {
   steps: ReportedDrain['steps'];
@@ -22,6 +32,8 @@ const patienceMs = 10_000;
  *   Asked             the Node carries the annotation
  *   GracefulShutdown  the routers are told to prefer every other way
  *   Acknowledged      all of them have it, by the word of their TCP; the grace begins
+ *   Moved             for how many prefixes they now prefer another way, by their own word:
+ *                     a router tells its peers the way that it uses itself, unless it is theirs
  *   Withdrawn         everything is taken back, and they have that, too
  *
  * Nothing is withdrawn before every router has had the grace to move its traffic.
@@ -77,6 +89,7 @@ export class Drain {
       }
       const sinceMs = this.#acknowledgedMs ?? Number.POSITIVE_INFINITY;
       this.#isLeaving = nowMs - sinceMs >= this.#graceMs;
+      if (this.#isLeaving) this.#note('Moved', movedWords(delivery));
     }
     this.#isTold = true;
     return { isGraceful: true, isLeaving: this.#isLeaving };
@@ -96,6 +109,14 @@ export class Drain {
     const at = new Date(this.#clock.wallMs()).toISOString();
     this.#steps = [...this.#steps, { step, at, detail }];
   }
+}
+
+/** Not waited for: a block has no other way, and some routers tell their peers nothing. */
+function movedWords({ prefixes, elsewhere }: Delivery): string {
+  if (prefixes === 0) return 'no router was told anything';
+  if (elsewhere === 0) return 'no router tells this node of another way to what it announces';
+  const all = prefixes === elsewhere ? 'all' : `${elsewhere} of`;
+  return `the routers go another way to ${all} ${prefixes} prefix${prefixes === 1 ? '' : 'es'}`;
 }
 
 const isComplete = ({ routers, acknowledged }: Delivery) => acknowledged >= routers;

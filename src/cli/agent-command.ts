@@ -20,6 +20,7 @@ import { ReceivedRoutes } from '../bgp/received-routes.ts';
 import { wireFamily } from '../bgp/session-negotiation.ts';
 import { Speaker } from '../bgp/speaker.ts';
 import type { ListenTarget } from '../bgp/transport/listen.ts';
+import { Nlri } from '../bgp/wire/nlri.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import { KubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/kubeconfig.ts';
@@ -196,6 +197,10 @@ async function runAgent(flags: AgentFlags): Promise<void> {
         },
       }),
     receivedFrom: (peer, family) => received.ribOf(peer)?.sizeOf(wireFamily(family)) ?? 0,
+    waysFrom: (peer, prefix) => {
+      const nlri = Nlri.parse(prefix);
+      return (nlri && received.ribOf(peer)?.lookup(nlri)?.nextHops) ?? [];
+    },
     // RFC 4724 §4.1: after the restart time nobody keeps our routes any more.
     hasRestarted: () =>
       wasAlive && clock.monotonicMs() - startedMs <= defaultGracefulRestartSeconds * 1000,

@@ -68,5 +68,11 @@ export interface ReportedDrain {
   steps: Array<{ step: DrainStep; at: string; detail: string }>;
 }
 
-export const drainSteps = ['Asked', 'GracefulShutdown', 'Acknowledged', 'Withdrawn'] as const;
+export const drainSteps = [
+  'Asked',
+  'GracefulShutdown',
+  'Acknowledged',
+  'Moved',
+  'Withdrawn',
+] as const;
 export type DrainStep = (typeof drainSteps)[number];

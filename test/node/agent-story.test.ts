@@ -3,11 +3,14 @@
  * server, the operator and two agents as processes, each with a kernel in memory,
  * and a collector in the router's place that counts every withdrawal.
  */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Collector } from '../../src/bgp/collector.ts';
 import type { Condition } from '../../src/model/object.ts';
 import { Cluster, shortLease } from '../world/cluster.ts';
 import { eventually } from '../world/eventually.ts';
+import { cadastreProgram } from '../world/operator-process.ts';
 import { ClusterAgent } from './cluster-agent.ts';
 
 const addresses = { n1: '10.4.94.32', n2: '10.4.94.21' } as const;
@@ -234,6 +237,18 @@ test('mode kubernetes: the Node says what is missing; then the annotations, old 
     await serves('10.7.2.0/24');
     await cluster.patchNode('k1', { spec: { podCIDR: '10.7.3.0/24', podCIDRs: ['10.7.3.0/24'] } });
     await serves('10.7.3.0/24');
+
+    // It has no router: a drain is done at once, and so is its end.
+    const command = async (...words: string[]) => {
+      const flag = `--kubeconfig=${cluster.api.kubeconfigPath}`;
+      const program = await cadastreProgram();
+      return promisify(execFile)(process.execPath, [program, 'drain', ...words, flag]);
+    };
+    expect((await command('k1')).stderr).toContain('Withdrawn: by 0 of 0 routers');
+    expect((await command('k1', '--undo')).stderr).toContain('k1 has no router to tell');
+    await expect(command('k2')).rejects.toMatchObject({
+      stderr: 'cadastre: there is no Node k2\ncadastre nodes lists them.\n',
+    });
   } finally {
     await agent.stop();
   }

@@ -45,7 +45,7 @@ beforeAll(async () => {
       }
       accept;
     };
-    export none;
+    ${name === 'c' ? 'export where net ~ [ 10.6.0.0/24+ ]' : 'export none'};
   };
 }`;
   });
@@ -76,7 +76,7 @@ ${sessions.join('\n')}
     });
   }
   await site.moveIn();
-  await site.startAgents('--auto-direct-node-routes', '--drain-grace=0.2');
+  await site.startAgents('--auto-direct-node-routes', '--drain-grace=2');
   await site.addPods();
 });
 
@@ -217,7 +217,7 @@ test('an update of all agents loses no packet across the router, nor does kill -
   const { a, c } = site.pods;
   const register = await owned();
   const update = inside(a.namespace, `ping -i 0.05 -c 160 -W 1 ${c.ipv4}`);
-  await site.startAgents('--auto-direct-node-routes', '--drain-grace=0.2');
+  await site.startAgents('--auto-direct-node-routes', '--drain-grace=2');
   expect(await update).toContain('160 received');
   const crash = inside(a.namespace, `ping -i 0.05 -c 100 -W 1 ${c.ipv4}`);
   await site.agents.c.kill9();
@@ -240,6 +240,7 @@ test('cadastre drain takes the routes of that node back, and only those', async 
   expect(await drain()).toBe(`c is asked to leave
 GracefulShutdown: the routers are told to prefer every other way
 Acknowledged: by 1 of 1 router
+Moved: the routers go another way to 1 of 2 prefixes
 Withdrawn: by 1 of 1 router
 rack-83 (10.4.83.1): everything withdrawn
 `);
@@ -254,6 +255,17 @@ rack-83 (10.4.83.1): everything withdrawn
   expect(await waysTo('10.6.0.0/32')).toEqual(
     everyNode.filter((address) => address !== hosts.c.address),
   );
+  // Asked again it has nothing more to do, and says the same to a script.
+  const args = ['drain', 'c', `--kubeconfig=${cluster.api.kubeconfigPath}`, '-o', 'json'];
+  const { stdout } = await run(process.execPath, [await cadastreProgram(), ...args]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    node: 'c',
+    isDone: true,
+    steps: ['Asked', 'GracefulShutdown', 'Acknowledged', 'Moved', 'Withdrawn'].map((step) => ({
+      step,
+    })),
+    sessions: [{ peer: 'rack-83', state: 'Established', announced: [] }],
+  });
   expect(await drain('--undo')).toContain('rack-83 (10.4.83.1): told of 10.5.');
   await eventually(async () => expect(await learned()).toEqual(register));
 });

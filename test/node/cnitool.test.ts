@@ -28,6 +28,19 @@ describe.skipIf(cnitool === undefined)('cnitool (needs Go)', () => {
         { type: 'tuning', mac: '02:11:22:33:44:66' },
       ],
     },
+    limited: {
+      cniVersion: '1.0.0',
+      plugins: [
+        { type: 'cadastre', families: ['ipv4'] },
+        {
+          type: 'bandwidth',
+          ingressRate: 8e6,
+          ingressBurst: 8e5,
+          egressRate: 8e6,
+          egressBurst: 8e5,
+        },
+      ],
+    },
     'other-ipam': {
       cniVersion: '1.0.0',
       plugins: [{ type: 'ptp', ipam: { type: 'cadastre', routes: [{ dst: '0.0.0.0/0' }] } }],
@@ -70,9 +83,31 @@ describe.skipIf(cnitool === undefined)('cnitool (needs Go)', () => {
     }
   }
 
-  test.each(Object.keys(lists))('%s: add, check, again, del, del', async (network) => {
+  /** What `bandwidth` needs of the kernel. */
+  async function canLimit(): Promise<boolean> {
+    try {
+      await inside(node.namespace, 'ip link add probe type ifb');
+      await inside(
+        node.namespace,
+        'tc qdisc add dev probe root tbf rate 8mbit burst 100kb latency 25ms',
+      );
+      return true;
+    } catch {
+      return false;
+    } finally {
+      await inside(node.namespace, 'ip link del probe').catch(() => undefined);
+    }
+  }
+
+  test.for(Object.keys(lists))('%s: add, check, again, del, del', async (network, { skip }) => {
+    if (network === 'limited') skip(!(await canLimit()), 'this kernel has no ifb or tbf');
     const result = JSON.parse(await ask('add', network)) as { ips: Array<{ address: string }> };
     await inside(node.namespace, `ping -c 1 -W 5 ${result.ips[0]!.address.split('/')[0]}`);
+    if (network === 'limited') {
+      expect(await inside(node.namespace, 'tc qdisc')).toMatch(
+        /tbf 1: dev cad\S+ root .* rate 8Mbit/,
+      );
+    }
     expect(await ask('check', network)).toBe('');
     expect(await ask('add', network)).toContain('already has');
     expect(await ask('del', network)).toBe('');

@@ -109,7 +109,8 @@ export class CniServer {
     } catch (error) {
       const told = asCniError(error);
       const { containerId, ifname, command } = input;
-      this.#log.warn({ command, containerId, ifname, error: describeError(told) }, 'CNI refused');
+      const { code, message } = told;
+      this.#log.warn({ command, containerId, ifname, code, error: message }, 'CNI refused');
       return { isError: true, body: told.toJson(readVersion(input.stdin)), code: told.code };
     }
   }
