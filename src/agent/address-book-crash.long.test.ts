@@ -46,7 +46,10 @@ async function live(book: AddressBook, beliefs: Map<string, Belief>, chance: Cha
         (async () => {
           try {
             if (chance() < 0.6) {
-              const answer = await book.allocate({ owner, families: ['ipv4', 'ipv6'] });
+              const expiry = chance() < 0.5 ? { expiryMs: 60_000 } : {};
+              const answer = await book.allocate({ owner, families: ['ipv4', 'ipv6'], ...expiry });
+              // Lost or not, it changes nothing of who holds what.
+              if (chance() < 0.5) book.claimSoon(owner);
               belief.certain =
                 answer.kind === 'allocated' ? answer.allocation.addresses.join(' ') : 'none';
               if (before !== 'unknown' && before !== 'none') expect(belief.certain).toBe(before);

@@ -161,3 +161,52 @@ describe('a full disk', () => {
     expect(owners).toEqual((await book.list()).map(({ owner }) => owner));
   });
 });
+
+describe('a claim that nobody waits for', () => {
+  const claims = async (files: CrashingFiles) =>
+    (await (await openBook(files.restart(() => 0))).list()).map(({ owner, expiresAtMs }) => [
+      owner,
+      expiresAtMs === undefined,
+    ]);
+
+  test('holds at once, and is on disk with the next record', async () => {
+    const files = new CrashingFiles();
+    const book = await openBook(files);
+    await book.allocate({ owner: 'a', families: v4, expiryMs: 60_000 });
+    expect(book.claimSoon('a')).toBe(true);
+    expect(book.find('a')?.expiresAtMs).toBeUndefined();
+    expect(await claims(files)).toEqual([['a', false]]);
+    await book.allocate({ owner: 'b', families: v4 });
+    expect(await claims(files)).toEqual([
+      ['a', true],
+      ['b', true],
+    ]);
+    expect(book.claimSoon('nobody')).toBe(false);
+  });
+
+  test('comes to disk by itself, too, and before the book is closed', async () => {
+    const files = new CrashingFiles();
+    const book = await openBook(files);
+    await book.allocate({ owner: 'a', families: v4, expiryMs: 60_000 });
+    book.claimSoon('a');
+    await expect.poll(() => claims(files)).toEqual([['a', true]]);
+    await book.allocate({ owner: 'b', families: v4, expiryMs: 60_000 });
+    book.claimSoon('b');
+    await book.close();
+    expect((await claims(files))[1]).toEqual(['b', true]);
+  });
+
+  test('that the disk refuses is none', async () => {
+    const files = new CrashingFiles();
+    const book = await openBook(files);
+    await book.allocate({ owner: 'a', families: v4, expiryMs: 60_000 });
+    book.claimSoon('a');
+    files.failing = () => true;
+    await expect(book.allocate({ owner: 'b', families: v4 })).rejects.toMatchObject({
+      code: 'STATE_NOT_WRITTEN',
+    });
+    files.failing = undefined;
+    expect(book.find('a')?.expiresAtMs).toBe(61_000);
+    expect(book.find('b')).toBeUndefined();
+  });
+});

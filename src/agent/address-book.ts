@@ -204,20 +204,37 @@ export class AddressBook {
 
   /** From now on it does not expire. False if the owner holds nothing (any more). */
   async claim(owner: string): Promise<boolean> {
-    this.#expire(this.#clock.monotonicMs());
-    const allocation = this.#byOwner.get(owner);
+    const allocation = this.#unexpired(owner);
     if (allocation === undefined) return false;
+    const claim = this.#claiming(allocation);
+    await this.#journal.append(claim?.record, claim?.undo);
+    return true;
+  }
+
+  /** The same, and on disk a moment later: for one who can tell again after a crash. */
+  claimSoon(owner: string): boolean {
+    const allocation = this.#unexpired(owner);
+    if (allocation === undefined) return false;
+    const claim = this.#claiming(allocation);
+    if (claim !== undefined) this.#journal.note(claim.record, claim.undo);
+    return true;
+  }
+
+  #unexpired(owner: string): Allocation | undefined {
+    this.#expire(this.#clock.monotonicMs());
+    return this.#byOwner.get(owner);
+  }
+
+  /** Nothing to write if it was claimed before. */
+  #claiming(allocation: Allocation): { record: BookRecord; undo: () => void } | undefined {
     const { expiresAtMs, generation } = allocation;
-    if (expiresAtMs === undefined) {
-      await this.#journal.append(undefined);
-      return true;
-    }
+    if (expiresAtMs === undefined) return undefined;
     this.#keep(allocation);
-    await this.#journal.append({ kind: 'claim', generation } satisfies BookRecord, () => {
+    const undo = () => {
       allocation.expiresAtMs = expiresAtMs;
       this.#watchExpiry(allocation);
-    });
-    return true;
+    };
+    return { record: { kind: 'claim', generation }, undo };
   }
 
   /** Frees what the owner holds; nothing to free is fine. */

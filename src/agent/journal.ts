@@ -4,6 +4,7 @@
  * the next batch gathers.
  *
  *   append ─▶ queue ─▶ batch ─▶ write, fdatasync ─▶ every waiter is told
+ *   note   ─▶ queue, and with the next batch
  *                        │ too long
  *                        └────▶ snapshot to a temporary file, fsync, rename, fsync the folder
  *
@@ -37,6 +38,9 @@ const compactAboveBytes = 4 * 1024 * 1024;
  * long, measured on ext4.
  */
 const reserveBytes = 512 * 1024;
+
+/** How long a note waits for company. */
+const noteWithinMs = 200;
 
 interface Waiter {
   /** Undefined for one who only waits for what is before it. */
@@ -73,6 +77,7 @@ export class Journal {
   #compactAbove: number;
   #queue: Waiter[] = [];
   #running: Promise<void> | undefined;
+  #noteTimer: NodeJS.Timeout | undefined;
 
   constructor(options: JournalOptions) {
     this.#options = options;
@@ -123,14 +128,33 @@ export class Journal {
     const json = record === undefined ? undefined : JSON.stringify(record);
     return new Promise((resolve, reject) => {
       this.#queue.push({ json, undo, resolve, reject });
-      this.#running ??= this.#run();
+      this.#start();
     });
   }
 
+  /**
+   * For what nobody waits for, and what can be found out again if a crash loses
+   * it: goes to disk with the next record, or after a moment. In order with all
+   * others, and undone like them.
+   */
+  note(record: object, undo: () => void): void {
+    const ignore = () => undefined;
+    this.#queue.push({ json: JSON.stringify(record), undo, resolve: ignore, reject: ignore });
+    if (this.#running !== undefined) return;
+    this.#noteTimer ??= setTimeout(() => this.#start(), noteWithinMs).unref();
+  }
+
   async close(): Promise<void> {
+    if (this.#queue.length > 0) this.#start();
     await this.#running;
     await this.#file?.close();
     this.#file = undefined;
+  }
+
+  #start(): void {
+    clearTimeout(this.#noteTimer);
+    this.#noteTimer = undefined;
+    this.#running ??= this.#run();
   }
 
   async #run(): Promise<void> {

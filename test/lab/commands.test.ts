@@ -70,7 +70,8 @@ test('a name that means nothing is refused with those there are', async () => {
   expect(story).toMatchObject({ code: 2 });
   expect(story.stderr).toContain('There are incident-then, incident-now, rack-move');
   const without = await lab(['status', labName('nobody')]);
-  expect(without.stdout).toContain('There is no lab here.');
+  expect(without).toMatchObject({ code: 1, stdout: '' });
+  expect(without.stderr).toContain('there is no lab');
   expect((await lab(['down', labName('nobody')])).stderr).toContain('there is no lab');
   expect((await lab(['exec', 'n1', '--', 'true'])).stderr).toContain('cadastre lab up incident');
 });

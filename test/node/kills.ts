@@ -106,7 +106,7 @@ async function whatIsLeft(
   node: TestNode,
 ): Promise<Pick<KillFigures, 'leftAddresses' | 'leftInterfaces'>> {
   const collect = { ...config, 'cni.dev/valid-attachments': [] };
-  // An ADD that a kill cut off, and that nobody deletes, expires after a minute.
+  // An ADD that a kill cut off before it was wired, and that nobody deletes, expires after a minute.
   for (let waited = 0; ; waited++) {
     await node.plugin('cadastre', 'GC', { containerId: '', netns: '' }, collect);
     const leftAddresses = (await node.allocations()).flatMap(({ owner, addresses }) =>

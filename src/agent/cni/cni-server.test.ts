@@ -364,6 +364,77 @@ describe('GC and the sweep', () => {
   });
 });
 
+describe('a claim that did not come to the disk', () => {
+  /** The agent dies; what was on disk at that moment is what the next one knows. */
+  const dieAndStart = async () => {
+    const clock = { wallMs: () => 0, monotonicMs: () => nowMs };
+    files = files.restart(() => 0);
+    book = await AddressBook.open({ files, folder: '/state', clock, restMs: 0 });
+    setBlocks('10.0.0.0/24', 'fd00::/64');
+    server = new CniServer({ book, hands });
+  };
+
+  test('is told by the interface: the pod was told that it is ready, and lives on', async () => {
+    await call('ADD');
+    await dieAndStart();
+    expect((await book.list())[0]?.expiresAtMs).toBeDefined();
+    await server.sweep();
+    nowMs += 120_000;
+    await server.sweep();
+    expect(hands.wired.size).toBe(1);
+    expect((await call('ADD', pod('b'))).ips[0].address).toBe('10.0.0.3/32');
+    // And from now on it is known.
+    await book.close();
+    await dieAndStart();
+    expect((await book.list()).map(({ expiresAtMs }) => expiresAtMs)).toEqual([
+      undefined,
+      undefined,
+    ]);
+    await call('DEL');
+    await call('DEL', pod('b'));
+    nothingLeft();
+  });
+
+  test('without an interface nobody can have heard of it: it expires', async () => {
+    await call('ADD');
+    hands.wired.clear();
+    await dieAndStart();
+    expect(await server.sweep()).toBe(0);
+    nowMs += 60_000;
+    expect(await server.sweep()).toBe(1);
+    nothingLeft();
+  });
+
+  test('nobody is cut off by a kernel that does not answer', async () => {
+    await call('ADD');
+    await dieAndStart();
+    nowMs += 60_000;
+    hands.failing = 'link';
+    await server.sweep().catch(() => undefined);
+    expect([hands.wired.size, book.use()[0]?.pods]).toEqual([1, 1]);
+    hands.failing = undefined;
+    await server.sweep();
+    expect([hands.wired.size, book.use()[0]?.pods]).toEqual([1, 1]);
+  });
+
+  test('nor by a disk that is full from then on', async () => {
+    await call('ADD');
+    files.failing = () => true;
+    expect(await code(call('ADD', pod('b')))).toBe(105);
+    nowMs += 60_000;
+    // It cannot read the book to its end now.
+    await server.sweep().catch(() => undefined);
+    expect(hands.wired.size).toBe(1);
+    files.failing = undefined;
+    await server.sweep();
+    await book.close();
+    await dieAndStart();
+    expect((await book.list()).map(({ owner, expiresAtMs }) => [owner, expiresAtMs])).toEqual([
+      ['cni:pods/a/eth0', undefined],
+    ]);
+  });
+});
+
 test('a sweep that cannot see namespaces cuts nobody off: the interfaces are still there', async () => {
   await call('ADD');
   hands.namespaces.clear();

@@ -2,19 +2,21 @@
  * The CNI plugin's work, all of it in the agent; the plugin on the host only
  * carries the call here and the answer back.
  *
- *   ADD   allocate (expires unless claimed) ─┬▶ disk ─┬▶ claim ─▶ disk ─▶ result
- *                                            └▶ wire ─┘
+ *   ADD   allocate (expires unless claimed) ─┬▶ disk ─┬▶ claim ─▶ result
+ *                                            └▶ wire ─┘     └─▶ disk, a moment later
  *   DEL   unwire ─▶ free
  *
  * Every arrow is a place to die. Before the claim the allocation expires by
- * itself, and the sweep removes the interface before it frees the address. If
+ * itself, and the sweep removes the interface before it frees the address. A
+ * claim that did not come to the disk is told by the interface: where there is
+ * one, somebody may have heard that the pod is ready, and the sweep claims it. If
  * not even the allocation came to the disk, an interface may be there that the
  * book knows nothing of: `strays` sees to it that nobody else gets its address.
  * An address is freed only after its interface is gone, never before: else the
  * next pod could have it while the old one still answers.
  *
  * A failed ADD leaves nothing. A DEL of what is not there is fine. A second ADD
- * for the same container is refused, unless the first one never finished.
+ * for the same container is refused, unless the first one came to nothing.
  */
 import { CadastreError, describeError } from '../../base/errors.ts';
 import { type Log, silentLog } from '../../base/log.ts';
@@ -159,7 +161,7 @@ export class CniServer {
     if (config.isIpam) {
       return this.#orRelease(pod, async () => {
         await written;
-        await this.#claim(pod);
+        if (!(await book.claim(pod.owner))) throw tooLate(pod);
         if (await hands.hasNamespace(pod.netns)) this.#living.add(pod.owner);
         return ipamResult(config, addresses, book);
       });
@@ -173,7 +175,7 @@ export class CniServer {
       if (wiring.status === 'rejected') throw wiring.reason;
       try {
         if (writing.status === 'rejected') throw writing.reason;
-        await this.#claim(pod);
+        if (!book.claimSoon(pod.owner)) throw tooLate(pod);
       } catch (error) {
         await hands.unwirePod(pod);
         throw error;
@@ -250,11 +252,6 @@ export class CniServer {
     } catch (error) {
       throw wiringFailed(error);
     }
-  }
-
-  async #claim({ owner, containerId }: Pod): Promise<void> {
-    if (await this.#options.book.claim(owner)) return;
-    throw new CniError('TryAgainLater', `wiring ${containerId} took longer than a minute`);
   }
 
   /** If this fails too, the allocation is not claimed, and expires. */
@@ -347,7 +344,8 @@ export class CniServer {
    */
   async sweep(): Promise<number> {
     const { book, hands } = this.#options;
-    const gone = book.tick();
+    const unclear = await this.#claimWired();
+    const gone = book.tick().filter(({ owner }) => !unclear.has(owner));
     const living = new Set<string>();
     for (const allocation of await book.list()) {
       const { attachment, expiresAtMs, owner } = allocation;
@@ -371,6 +369,31 @@ export class CniServer {
     ]);
     await this.#mender.look({ links, routes, addresses });
     return gone.length + (await this.#strays.look(links, routes));
+  }
+
+  /**
+   * ADDs whose claim a crash or a full disk has lost, if they had one: where there
+   * is an interface the pod may live, and is not cut off. What is not finished of
+   * it the mender finishes; the runtime deletes it if it never heard of it.
+   * Returns the owners of whom it cannot be said now.
+   */
+  async #claimWired(): Promise<Set<string>> {
+    const { book, hands } = this.#options;
+    const unclear = new Set<string>();
+    for (const { owner, attachment, expiresAtMs } of [...book.remembered()]) {
+      if (expiresAtMs === undefined || attachment === undefined) continue;
+      if (attachment.addressesOnly || this.#turns.isBusy(owner)) continue;
+      const { hostIfName } = podFor(owner, attachment);
+      await this.#turns
+        .take(owner, async () => {
+          if ((await hands.link(hostIfName)) !== undefined) book.claimSoon(owner);
+        })
+        .catch((error) => {
+          unclear.add(owner);
+          this.#log.warn({ owner, error: describeError(error) }, 'is it wired? not known yet');
+        });
+    }
+    return unclear;
   }
 
   async #removeAll(gone: readonly Allocation[], isIpam: boolean): Promise<void> {
@@ -405,6 +428,10 @@ function podFor(
   { containerId, ifname, netns }: { containerId: string; ifname: string; netns: string },
 ): Pod {
   return { owner, containerId, ifname, netns, hostIfName: hostLinkName(containerId, ifname) };
+}
+
+function tooLate({ containerId }: Pod): CniError {
+  return new CniError('TryAgainLater', `wiring ${containerId} took longer than a minute`);
 }
 
 function refusal(answer: Extract<AllocateAnswer, { kind: 'refused' }>): CniError {

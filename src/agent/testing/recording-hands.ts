@@ -66,6 +66,7 @@ export class RecordingHands implements PodHands {
   }
 
   async link(name: string): Promise<Link | undefined> {
+    if (this.failing === 'link') throw new Error('the kernel refused to link');
     return this.wired.has(name) ? ({ name } as Link) : undefined;
   }
 
