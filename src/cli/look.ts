@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { CadastreError } from '../base/errors.ts';
+import { clusterPoolName } from '../model/keys.ts';
 import type { Register } from '../plan/register.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { Door } from './door.ts';
@@ -35,10 +36,21 @@ export async function lookAt(
 ): Promise<Look> {
   const settings = readIpamFlags(flags);
   const view = await readView(flags, door, more);
+  warnOf(view, flags, door);
+  return { settings, view, register: registerOf(view, settings), nowMs: door.clock.wallMs() };
+}
+
+/** What a person should know before the answer. */
+export function warnOf(view: ClusterView, flags: IpamFlagValues, door: Door): void {
   for (const { kind, name, problems } of view.malformed) {
     door.say(`warning: ${kind} ${name}: ${problems.join('; ')}`);
   }
-  return { settings, view, register: registerOf(view, settings), nowMs: door.clock.wallMs() };
+  // That pool is in the flags of the operator and nowhere else: without them it seems to be gone.
+  const isByFlags = view.blocks.some(({ pool }) => pool === clusterPoolName);
+  if (flags.ipam !== undefined || view.pools.length > 0 || !isByFlags) return;
+  door.say(
+    `note: the blocks here were cut in mode cluster-pool, whose pool is in the operator's flags; give the same ones (--ipam cluster-pool --cluster-pool-ipv4-cidr …), or that pool is not known here`,
+  );
 }
 
 /** A pool that nobody knows is a slip of the pen, not an empty answer; a deleted one still has blocks. */

@@ -97,9 +97,15 @@ async function applyMoves(name: string | undefined, flags: ApplyFlags, door: Doo
       throw new CadastreError('BAD_INPUT', `${name} cannot move: ${refused.detail}`);
     }
     if (name !== undefined && !view.nodes.some((node) => node.name === name)) {
-      throw new CadastreError('BAD_INPUT', `there is no node "${name}"`);
+      throw new CadastreError('BAD_INPUT', `there is no node "${name}"`, {
+        remedy: 'cadastre nodes -o name lists them.',
+      });
     }
     door.say(name === undefined ? 'No node has to move.' : `${name} does not have to move.`);
+    if (name === undefined && plan.refused.length > 0) {
+      door.say(`${plan.refused.length} cannot be served: cadastre migrate plan says why.`);
+      door.exitCode = 1;
+    }
     return;
   }
   const chosen = fresh.filter(({ node }) => names.includes(node));

@@ -6,6 +6,7 @@ import { compareText } from '../plan/pool-set.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { Door } from './door.ts';
 import { type IpamSettings, readIpamFlags } from './ipam-flags.ts';
+import { warnOf } from './look.ts';
 import type { MigrateFlags } from './migrate-command.ts';
 import { plural } from './numbers.ts';
 import { printAnswer } from './output.ts';
@@ -30,9 +31,7 @@ export async function makePlan(flags: MigrateFlags, door: Door): Promise<Planned
     const isNew = new Set(pools.map(({ name }) => name));
     view.pools = [...view.pools.filter(({ name }) => !isNew.has(name)), ...pools];
   }
-  for (const { kind, name, problems } of view.malformed) {
-    door.say(`warning: ${kind} ${name}: ${problems.join('; ')}`);
-  }
+  warnOf(view, flags, door);
   const register = registerOf(view, settings);
   const order = view.nodes.map(({ name }) => name).sort(compareText);
   return { plan: planMigration(register, order, settings.rules), settings, view };

@@ -476,13 +476,17 @@ export class Operator {
     what: string,
     step: (signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
+    let attempts = 0;
     for (let waitMs = 250; !signal.aborted; waitMs = Math.min(waitMs * 2, 10_000)) {
       try {
         return await step(signal);
       } catch (error) {
         if (signal.aborted) throw error;
-        this.#o.log.warn(
-          { error: describeError(error), waitMs },
+        // The first, second, fourth, eighth time: a server that is away for an hour fills no disk.
+        attempts += 1;
+        const isWorthSaying = (attempts & (attempts - 1)) === 0;
+        this.#o.log[isWorthSaying ? 'warn' : 'debug'](
+          { error: describeError(error), waitMs, attempts },
           `could not ${what}; trying again`,
         );
         await pause(waitMs, signal);

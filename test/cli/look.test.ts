@@ -88,6 +88,23 @@ test.each([
   expect(stderr.split('\n')[0]).toBe(`cadastre: ${sentence}`);
 });
 
+test('blocks of a cluster-pool that the flags do not name: it is said, once, on stderr', async () => {
+  const block = `apiVersion: cadastre.dev/v1alpha1
+kind: NodeBlock
+metadata: { name: 10-5-113-0-24 }
+spec: { cidr: 10.5.113.0/24, pool: cluster-pool, node: { name: a, uid: u }, phase: Active }
+---
+apiVersion: v1
+kind: Node
+metadata: { name: a, uid: u }
+`;
+  const told = await run(['nodes', '--from', '-'], block);
+  expect(told.stderr).toContain('give the same ones (--ipam cluster-pool');
+  const flags = ['--ipam', 'cluster-pool', '--cluster-pool-ipv4-cidr', '10.5.112.0/21'];
+  const known = await run(['nodes', '--from', '-', ...flags], block);
+  expect([known.code, known.stderr]).toEqual([0, '']);
+});
+
 describe('what a program reads', () => {
   test('a pool, counted from the blocks', async () => {
     const { pools } = await json('pools rack-83', inRegister);
