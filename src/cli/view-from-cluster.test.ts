@@ -1,55 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { run } from '../../test/cli/collecting-door.ts';
+import { CannedApi } from '../../test/parts/canned-api.ts';
 
-/** An API server of canned lists: a path that is not there is a 404, as for a missing CRD. */
-let lists: Record<string, { status?: number; items?: object[]; pages?: object[][] }>;
-let asked: string[];
-let server: Server;
-let dir: string;
-let kubeconfig: string;
+let api: CannedApi;
 
 beforeEach(async () => {
-  lists = {};
-  asked = [];
-  server = createServer((request, response) => {
-    const url = new URL(request.url ?? '', 'http://x');
-    asked.push(`${request.method} ${url.pathname}`);
-    const list = lists[url.pathname];
-    const status = list === undefined ? 404 : (list.status ?? 200);
-    const pages = list?.pages ?? [list?.items ?? []];
-    const page = Number(url.searchParams.get('continue') ?? 0);
-    const token = page + 1 < pages.length ? String(page + 1) : '';
-    const body =
-      status === 200
-        ? { metadata: { resourceVersion: '7', continue: token }, items: pages[page] }
-        : { kind: 'Status', status: 'Failure', code: status, reason: 'Nope', message: 'no' };
-    response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(body));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  dir = mkdtempSync(join(tmpdir(), 'cadastre-view-'));
-  kubeconfig = join(dir, 'kubeconfig');
-  const { port } = server.address() as AddressInfo;
-  writeFileSync(
-    kubeconfig,
-    JSON.stringify({
-      'current-context': 'here',
-      contexts: [{ name: 'here', context: { cluster: 'here' } }],
-      clusters: [{ name: 'here', cluster: { server: `http://127.0.0.1:${port}` } }],
-    }),
-  );
+  api = await CannedApi.start();
 });
-
-afterEach(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => api.stop());
 
 const node = (name: string) => ({ metadata: { name } });
 const pool = (name: string, cidrs: string[]) => ({
@@ -59,8 +17,8 @@ const pool = (name: string, cidrs: string[]) => ({
 const pools = '/apis/cadastre.dev/v1alpha1/ippools';
 
 test('a cluster without our resources or Cilium is looked at all the same', async () => {
-  lists['/api/v1/nodes'] = { items: [node('a')] };
-  const { code, stdout, stderr } = await run(['nodes', '-v', '--kubeconfig', kubeconfig]);
+  api.answers['/api/v1/nodes'] = [[node('a')]];
+  const { code, stdout, stderr } = await run(['nodes', '-v', '--kubeconfig', api.kubeconfig]);
   expect(code).toBe(0);
   expect(stdout).toContain('NoPoolSelectsNode');
   expect(stderr).toContain('no ippools, no nodeblocks');
@@ -68,22 +26,22 @@ test('a cluster without our resources or Cilium is looked at all the same', asyn
 });
 
 test('lists are read page by page, only read, and nodes last', async () => {
-  lists['/api/v1/nodes'] = { pages: [[node('a'), node('b')], [node('c')]] };
-  lists[pools] = { items: [pool('p', ['10.0.0.0/16'])] };
-  const { stdout } = await run(['plan', '--kubeconfig', kubeconfig, '-o', 'json']);
+  api.answers['/api/v1/nodes'] = [[node('a'), node('b')], [node('c')]];
+  api.answers[pools] = [[pool('p', ['10.0.0.0/16'])]];
+  const { stdout } = await run(['plan', '--kubeconfig', api.kubeconfig, '-o', 'json']);
   expect(JSON.parse(stdout).nodes.map(({ name }: { name: string }) => name)).toEqual([
     'a',
     'b',
     'c',
   ]);
-  expect(asked.every((line) => line.startsWith('GET '))).toBe(true);
-  expect(asked.slice(-2)).toEqual(['GET /api/v1/nodes', 'GET /api/v1/nodes']);
+  expect(api.asked.every((line) => line.startsWith('GET '))).toBe(true);
+  expect(api.asked.slice(-2)).toEqual(['GET /api/v1/nodes', 'GET /api/v1/nodes']);
 });
 
 test('a pool that cannot be understood is a finding, and the others serve', async () => {
-  lists['/api/v1/nodes'] = { items: [node('a')] };
-  lists[pools] = { items: [pool('bad', ['10.1.0.7/16']), pool('good', ['10.0.0.0/16'])] };
-  const { code, stdout } = await run(['plan', '--kubeconfig', kubeconfig, '-o', 'json']);
+  api.answers['/api/v1/nodes'] = [[node('a')]];
+  api.answers[pools] = [[pool('bad', ['10.1.0.7/16']), pool('good', ['10.0.0.0/16'])]];
+  const { code, stdout } = await run(['plan', '--kubeconfig', api.kubeconfig, '-o', 'json']);
   expect(code).toBe(0);
   expect(JSON.parse(stdout).findings).toEqual([
     {
@@ -93,14 +51,28 @@ test('a pool that cannot be understood is a finding, and the others serve', asyn
       detail: 'IPPool bad: spec.cidrs[0] "10.1.0.7/16" has host bits set; the block is 10.1.0.0/16',
     },
   ]);
-  const { stderr } = await run(['pools', '--kubeconfig', kubeconfig]);
+  const { stderr } = await run(['pools', '--kubeconfig', api.kubeconfig]);
   expect(stderr).toContain('warning: IPPool bad: spec.cidrs[0]');
 });
 
 test('what may not be read is a failure, not an empty list', async () => {
-  lists['/api/v1/nodes'] = { items: [node('a')] };
-  lists['/apis/cilium.io/v2/ciliumnodes'] = { status: 403 };
-  const { code, stdout, stderr } = await run(['plan', '--kubeconfig', kubeconfig]);
+  api.answers['/api/v1/nodes'] = [[node('a')]];
+  api.answers['/apis/cilium.io/v2/ciliumnodes'] = 403;
+  const { code, stdout, stderr } = await run(['plan', '--kubeconfig', api.kubeconfig]);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^cadastre: GET \/apis\/cilium\.io\/v2\/ciliumnodes.* was answered 403/);
+});
+
+test('our resources in another version are not taken for none', async () => {
+  api.answers['/api/v1/nodes'] = [[node('a')]];
+  api.answers['/apis/cadastre.dev'] = { versions: [{ version: 'v2' }] };
+  const { code, stdout, stderr } = await run(['nodes', '--kubeconfig', api.kubeconfig]);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain('the cluster has cadastre.dev in v2; this cadastre knows v1alpha1');
+});
+
+test('a node that does not exist cannot be drained, and it is said in a sentence', async () => {
+  const { code, stderr } = await run(['drain', 'nope', '--kubeconfig', api.kubeconfig]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('cadastre: there is no Node nope');
 });

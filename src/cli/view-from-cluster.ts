@@ -1,3 +1,4 @@
+import { CadastreError } from '../base/errors.ts';
 import { ApiError } from '../kube/api-error.ts';
 import { KubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/kubeconfig.ts';
@@ -65,12 +66,33 @@ export async function viewFromCluster(
     for (const resource of [...more.map((extra) => extras[extra]), ...resources]) {
       const count = await readKind(client, resource, view);
       words.push(`${count ?? 'no'} ${resource.plural}`);
+      if (resource === ipPools && count === undefined) await refuseOtherVersion(client);
     }
     if (flags.verbose) door.say(`read ${access.origin}: ${words.join(', ')}`);
     return view;
   } finally {
     await client.close();
   }
+}
+
+/** Not there at all is one thing; there in a version that we cannot read must not look like it. */
+async function refuseOtherVersion(client: KubeClient): Promise<void> {
+  const { group, version: ours } = ipPools;
+  let served: string[];
+  try {
+    const { versions } = (await client.rawGet(`/apis/${group}`)) as {
+      versions?: { version: string }[];
+    };
+    served = (versions ?? []).map(({ version }) => version);
+  } catch (error) {
+    if (error instanceof ApiError && (error.isNotFound || error.isForbidden)) return;
+    throw error;
+  }
+  if (served.length === 0 || served.includes(ours)) return;
+  const message = `the cluster has ${group} in ${served.join(', ')}; this cadastre knows ${ours}`;
+  throw new CadastreError('BAD_INPUT', message, {
+    remedy: `Look at it with the cadastre of the cluster's own operator; this one is ${readVersion()}.`,
+  });
 }
 
 /** Page by page, so that whole Nodes are never held all at once; undefined if there is no such kind. */

@@ -1,59 +1,19 @@
 /** The doctor on a live cluster: what it asks for, what it may not see, and that it only looks. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { CannedApi } from '../parts/canned-api.ts';
 import { agedFixtures, countsOf, doctor } from './told.ts';
 
 const fixtures = agedFixtures();
 afterAll(() => fixtures.remove());
 const system = '/api/v1/namespaces/kube-system';
-let answers: Record<string, object | 403>;
-let asked: string[];
-let server: Server;
-let dir: string;
-let kubeconfig: string;
+let api: CannedApi;
 
 beforeEach(async () => {
-  asked = [];
-  answers = incident();
-  server = createServer((request, response) => {
-    const { pathname } = new URL(request.url ?? '', 'http://x');
-    asked.push(`${request.method} ${pathname}`);
-    const answer = answers[pathname];
-    const status = answer === undefined ? 404 : answer === 403 ? 403 : 200;
-    const failure = {
-      kind: 'Status',
-      status: 'Failure',
-      code: status,
-      reason: 'Forbidden',
-      message: 'no',
-    };
-    response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(status === 200 ? answer : failure));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  dir = mkdtempSync(join(tmpdir(), 'cad-doctor-cluster-'));
-  kubeconfig = join(dir, 'kubeconfig');
-  const { port } = server.address() as AddressInfo;
-  writeFileSync(
-    kubeconfig,
-    JSON.stringify({
-      'current-context': 'here',
-      contexts: [{ name: 'here', context: { cluster: 'here' } }],
-      clusters: [{ name: 'here', cluster: { server: `http://127.0.0.1:${port}` } }],
-    }),
-  );
+  api = await CannedApi.start(incident());
 });
-
-afterEach(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-  rmSync(dir, { recursive: true, force: true });
-});
+afterEach(() => api.stop());
 
 /** The incident's objects at the paths where an API server has them; nothing of ours. */
 function incident(): Record<string, object> {
@@ -71,7 +31,7 @@ function incident(): Record<string, object> {
   };
 }
 
-const look = () => doctor('--kubeconfig', kubeconfig);
+const look = () => doctor('--kubeconfig', api.kubeconfig);
 
 test('a cluster with nothing of ours gives the answer that its files give', async () => {
   const { code, report } = await look();
@@ -85,12 +45,12 @@ test('a cluster with nothing of ours gives the answer that its files give', asyn
 
 test('it only looks', async () => {
   await look();
-  expect(asked.length).toBeGreaterThan(8);
-  expect(asked.filter((one) => !one.startsWith('GET '))).toEqual([]);
+  expect(api.asked.length).toBeGreaterThan(8);
+  expect(api.asked.filter((one) => !one.startsWith('GET '))).toEqual([]);
 });
 
 test('who may not read a kind is told so, goes on with the rest, and hears no all-clear', async () => {
-  answers['/apis/cilium.io/v2/ciliumnodes'] = 403;
+  api.answers['/apis/cilium.io/v2/ciliumnodes'] = 403;
   const { code, report } = await look();
   expect(report.findings).toEqual([]);
   expect(report.sources.find(({ name }) => name === 'ciliumnodes')).toMatchObject({
@@ -101,13 +61,13 @@ test('who may not read a kind is told so, goes on with the rest, and hears no al
 });
 
 test('without Nodes there is no answer', async () => {
-  answers['/api/v1/nodes'] = 403;
+  api.answers['/api/v1/nodes'] = 403;
   const { code, stdout } = await look();
   expect([code, stdout]).toEqual([2, '']);
 });
 
 test('kube-controller-manager that says it allocates nothing is no second allocator', async () => {
-  answers[`${system}/pods`] = {
+  api.answers[`${system}/pods`] = {
     metadata: { resourceVersion: '7' },
     items: [
       {
