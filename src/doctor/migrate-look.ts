@@ -90,6 +90,9 @@ async function podsOn(client: KubeClient, node: string): Promise<MovingPod[]> {
       isOfDaemonSet: ((metadata?.ownerReferences ?? []) as Array<{ kind?: string }>).some(
         ({ kind }) => kind === 'DaemonSet',
       ),
+      isBare: !((metadata?.ownerReferences ?? []) as Array<{ controller?: boolean }>).some(
+        ({ controller }) => controller === true,
+      ),
       isGoing: Boolean(metadata?.deletionTimestamp),
     }));
 }

@@ -122,8 +122,26 @@ export async function runMigration(run: MigrationRun, name: string): Promise<Nod
     run.say(step, words);
     await writeStep(run, name, step, words);
   };
+  const refuseToBeLate = () => {
+    if (run.clock.monotonicMs() <= deadlineMs) return;
+    throw new CadastreError(
+      'API_TIMEOUT',
+      `${name} has not arrived within ${run.timeoutMs / 1000} s; it waits at "${last}"`,
+      { remedy: `Run the same command again to go on, or cadastre migrate undo ${name} --yes.` },
+    );
+  };
   while (!run.signal.aborted) {
-    const world = await run.eyes.look(name);
+    let world: Awaited<ReturnType<MigrationEyes['look']>>;
+    try {
+      world = await run.eyes.look(name);
+    } catch (error) {
+      // A move takes minutes; an API server that restarts meanwhile does not end it half-way.
+      if (!(error instanceof ApiError) || !isAway(error)) throw error;
+      last = error.message;
+      refuseToBeLate();
+      await pause(lookEveryMs, run.signal);
+      continue;
+    }
     if (world === undefined) {
       throw new CadastreError('BAD_INPUT', `the NodeMigration ${name} was deleted meanwhile`);
     }
@@ -133,13 +151,7 @@ export async function runMigration(run: MigrationRun, name: string): Promise<Nod
       await tell(next.step, next.why);
       throw new CadastreError('BAD_INPUT', `${name} is stuck at "${next.step}": ${next.why}`);
     }
-    if (run.clock.monotonicMs() > deadlineMs) {
-      throw new CadastreError(
-        'API_TIMEOUT',
-        `${name} has not arrived within ${run.timeoutMs / 1000} s; it waits at "${last}"`,
-        { remedy: `Run the same command again to go on, or cadastre migrate undo ${name} --yes.` },
-      );
-    }
+    refuseToBeLate();
     if (next.kind === 'wait') await tell(next.step, next.why);
     else {
       try {
@@ -150,7 +162,8 @@ export async function runMigration(run: MigrationRun, name: string): Promise<Nod
         const isOld =
           error instanceof ApiError &&
           (error.isConflict || error.isNotFound || error.isAlreadyExists || error.isThrottled);
-        if (!isOld && !(error instanceof ApiError && error.outcome === 'unknown')) throw error;
+        const mayPass = error instanceof ApiError && (error.outcome === 'unknown' || isAway(error));
+        if (!isOld && !mayPass) throw error;
       }
     }
     await pause(lookEveryMs, run.signal);
@@ -158,6 +171,11 @@ export async function runMigration(run: MigrationRun, name: string): Promise<Nod
   throw new CadastreError('API_TIMEOUT', `stopped while ${name} waits at "${last}"`, {
     remedy: 'Run the same command again to go on.',
   });
+}
+
+/** No answer, or one that speaks of the server and not of the question. */
+function isAway({ status, isThrottled }: ApiError): boolean {
+  return status === 0 || status >= 500 || isThrottled;
 }
 
 function wordsOf(action: string, { nodeName, from }: NodeMigration): string {

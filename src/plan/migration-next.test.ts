@@ -367,3 +367,24 @@ describe('what cannot go on says so', () => {
     });
   });
 });
+
+test('a pod that nobody would start again is not evicted: the move stops and names it', () => {
+  const site = new Site({
+    method: 'release',
+    hasAgent: false,
+    pods: 1,
+    daemons: 0,
+    isRegistered: true,
+    hasCilium: false,
+  });
+  const [pod] = site.world.pods;
+  const world = (isBare: boolean): MigrationWorld => ({
+    ...site.world,
+    node: nodeOf('u1', { isUnschedulable: true }),
+    pods: [{ ...pod!, isBare }],
+  });
+  expect(nextStep(world(false))).toMatchObject({ kind: 'do', action: { do: 'evict' } });
+  const stuck = nextStep(world(true));
+  expect(stuck).toMatchObject({ kind: 'stuck', step: 'evict' });
+  expect(JSON.stringify(stuck)).toContain('no controller would start x/p0 again elsewhere');
+});

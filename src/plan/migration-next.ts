@@ -30,6 +30,8 @@ export interface MovingPod {
   uid: string;
   /** A DaemonSet puts it back at once; it goes only when its address must. */
   isOfDaemonSet: boolean;
+  /** Nobody would start it again: evicted, it is gone for good, and its data with it. */
+  isBare?: boolean;
   isGoing: boolean;
 }
 
@@ -93,6 +95,12 @@ function empty(
   if (!node.isUnschedulable) return act('cordon', { do: 'cordon' });
   const pods = world.pods.filter((pod) => !pod.isOfDaemonSet);
   const staying = pods.filter((pod) => !pod.isGoing);
+  const bare = staying.filter(({ isBare }) => isBare);
+  if (bare.length > 0) {
+    const names = bare.map(({ namespace, name }) => `${namespace}/${name}`).join(', ');
+    const why = `no controller would start ${names} again elsewhere: delete ${bare.length === 1 ? 'it' : 'them'} yourself, then run this again`;
+    return { kind: 'stuck', step: 'evict', why };
+  }
   if (staying.length > 0) return act('evict', { do: 'evict', pods: staying });
   if (pods.length > 0) return wait('evict', `${pods.length} pods are on their way out`);
   if (!isAnnouncing(world.report, node)) return undefined;

@@ -51,11 +51,18 @@ async function planNow(): Promise<Plan> {
   return JSON.parse(stdout) as Plan;
 }
 
-async function createPod(name: string, nodeName: string): Promise<void> {
+async function createPod(name: string, nodeName: string, isBare = false): Promise<void> {
+  const owner = {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    name: 'rs',
+    uid: 'rs',
+    controller: true,
+  };
   await cluster.must('POST', '/api/v1/namespaces/default/pods', {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name },
+    metadata: { name, ...(isBare ? {} : { ownerReferences: [owner] }) },
     spec: {
       nodeName,
       terminationGracePeriodSeconds: 0,
@@ -404,6 +411,12 @@ test('a move is taken back before anything was let go, and the node is as it was
   await cluster.leader();
   const before = await wholeNode('strays');
   const args = ['migrate', 'apply', 'strays', '--yes', '--timeout', '3', ...onCluster];
+  // Nobody would start this one again: it is left alone, and said.
+  await createPod('bare', 'strays', true);
+  const stuck = await runBuilt(args);
+  expect(stuck.code).toBe(1);
+  expect(stuck.stderr).toContain('no controller would start default/bare again elsewhere');
+  await cluster.must('DELETE', '/api/v1/namespaces/default/pods/bare');
   const late = await runBuilt(args);
   expect(late.code).toBe(1);
   expect(late.stderr).toMatch(/strays has not arrived within 3 s; it waits at "evict: 1 pods/);
