@@ -1,4 +1,4 @@
-/** docs/commands.md shows real output: every example is run, and must print what the page says. */
+/** docs/commands.md and README.md show real output: every example is run, and must print what the page says. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -17,4 +17,29 @@ test('there are examples', () => {
 test.each(examples)('cadastre %s', async (line, output) => {
   const { stdout, stderr } = await runBuilt(line.split(/\s+/));
   expect(stdout + stderr).toBe(output);
+});
+
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const shown = [
+  ...readme.matchAll(
+    /```console\n(?:\$ cd (\S+)\n)?\$ (?:\.\.\/)*bin\/cadastre ((?:[^\n\\]|\\\n)*)\n([\s\S]*?)```/g,
+  ),
+]
+  .map(([, folder = '.', line = '', output = '']) => ({
+    folder,
+    line: line.replace(/\\\n\s*/g, ''),
+    output,
+  }))
+  .filter(({ line }) => !line.startsWith('operator'));
+
+test('the README has examples that run without a cluster', () => {
+  expect(shown.map(({ line }) => line.split(' ')[0])).toEqual(['plan', 'doctor']);
+});
+
+test.each(shown)('README: cadastre $line', async ({ folder, line, output }) => {
+  const at = (word: string) =>
+    word.replace(/^(\w+=)?(after.*)$/, (_, name = '', path) => `${name}${join(folder, path)}`);
+  const { stdout, stderr } = await runBuilt(line.split(/\s+/).map(at));
+  // What the page leaves out it marks.
+  for (const part of output.split('…\n')) expect(stdout + stderr).toContain(part);
 });
