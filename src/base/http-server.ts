@@ -90,8 +90,15 @@ export class HttpServer {
   async listen(at: ListenAt): Promise<void> {
     const where = 'socketPath' in at ? at.socketPath : `${at.host}:${at.port}`;
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', (cause) => {
-        reject(new CadastreError('BAD_FLAG', `cannot listen on ${where}`, { cause }));
+      this.#server.once('error', (cause: NodeJS.ErrnoException) => {
+        const isTaken = cause.code === 'EADDRINUSE';
+        const why = isTaken ? 'somebody listens there already' : describeError(cause);
+        reject(
+          new CadastreError('BAD_FLAG', `cannot listen on ${where}: ${why}`, {
+            cause,
+            ...(isTaken ? { remedy: 'Stop what listens there, or give another port.' } : {}),
+          }),
+        );
       });
       if ('socketPath' in at) this.#server.listen(at.socketPath, resolve);
       else this.#server.listen(at.port, at.host, resolve);

@@ -1,12 +1,14 @@
 import { type Command, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { jsonLog, type LogLevel, logLevels } from '../base/json-log.ts';
+import { shellWord } from '../base/shell-word.ts';
 import { startConsole } from '../console/console.ts';
 import { KubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/kubeconfig.ts';
 import { readConsoleToken } from './console-flags.ts';
 import type { Door } from './door.ts';
 import { readListen } from './listen-flag.ts';
+import { programName } from './program-name.ts';
 import { stopOnSignals } from './stop-signals.ts';
 import { readVersion } from './version.ts';
 
@@ -51,7 +53,7 @@ async function runConsole(flags: ConsoleFlags, door: Door): Promise<void> {
   const client = new KubeClient(access, { connections: 8, log });
   const stopping = stopOnSignals();
   const flag = (name: string, value?: string) =>
-    value === undefined ? [] : [`--${name} ${value}`];
+    value === undefined ? [] : [`--${name} ${shellWord(value)}`];
   const running = await startConsole({
     client,
     listen,
@@ -61,6 +63,7 @@ async function runConsole(flags: ConsoleFlags, door: Door): Promise<void> {
       version: readVersion(),
       cluster: access.origin,
       mode: '',
+      program: programName(),
       commandFlags: [...flag('kubeconfig', kubeconfig), ...flag('context', context)].join(' '),
     },
     clock: systemClock,

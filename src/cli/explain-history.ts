@@ -12,20 +12,23 @@ const mostLines = 40;
 
 export function historyLines(logs: readonly BlockLog[]): string[][] {
   const isOne = logs.length === 1;
-  const lines = logs.flatMap(({ cidr, dropped, entries }) => [
-    ...(dropped === 0
-      ? []
-      : [[`${dropped} older entries were let go${isOne ? '' : ` of ${cidr}`}`]]),
-    ...[...entries]
-      .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
-      .map((entry) => [
-        entry.at.replace(/\.\d+Z$/, 'Z'),
-        ...(isOne ? [] : [cidr]),
-        entry.event,
-        entry.node,
-        detailOf(entry),
-      ]),
-  ]);
+  const gone = logs
+    .filter(({ dropped }) => dropped > 0)
+    .map(({ cidr, dropped }) => [
+      `${dropped} older entries were let go${isOne ? '' : ` of ${cidr}`}`,
+    ]);
+  // Of several blocks too in the order in which it happened.
+  const happened = logs
+    .flatMap(({ cidr, entries }) => entries.map((entry) => ({ cidr, entry })))
+    .sort((a, b) => (a.entry.at < b.entry.at ? -1 : a.entry.at > b.entry.at ? 1 : 0))
+    .map(({ cidr, entry }) => [
+      entry.at.replace(/\.\d+Z$/, 'Z'),
+      ...(isOne ? [] : [cidr]),
+      entry.event,
+      entry.node,
+      detailOf(entry),
+    ]);
+  const lines = [...gone, ...happened];
   if (lines.length <= mostLines) return lines;
   // The latest matter most.
   const left = lines.length - mostLines;

@@ -5,13 +5,16 @@ import { type Command, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { CadastreError } from '../base/errors.ts';
 import { jsonLog, type LogLevel, logLevels } from '../base/json-log.ts';
+import { shellWord } from '../base/shell-word.ts';
 import { siteOfTopology } from '../demo/site-of-topology.ts';
 import { planSite, type Site } from '../demo/site-plan.ts';
 import { startUp, type Up } from '../demo/up.ts';
 import { pause } from '../kube/backoff.ts';
 import { readTopology } from '../lab/read-topology.ts';
 import { readConsoleToken } from './console-flags.ts';
+import { prepareDataFolder } from './data-folder.ts';
 import type { Door } from './door.ts';
+import { programName } from './program-name.ts';
 import { stopOnSignals } from './stop-signals.ts';
 import { readVersion } from './version.ts';
 
@@ -62,12 +65,18 @@ async function runUp(flags: UpFlags, door: Door): Promise<void> {
   const dataDir = resolve(flags.data ?? defaultDataDir(door.env));
   const site = readSite(flags.topology, nodes);
   const token = readConsoleToken({ host: flags.host, port }, flags.tokenFile, '--token-file');
+  prepareDataFolder('--data', dataDir);
+  const program = programName();
   const logPath = join(dataDir, 'up.log');
   const log = jsonLog({ level: flags.logLevel, destination: { path: logPath } });
   const beganMs = door.clock.monotonicMs();
   const seconds = () => `${((door.clock.monotonicMs() - beganMs) / 1000).toFixed(1)} s`;
   const stopping = stopOnSignals();
   door.say(`cadastre up: starting in ${dataDir}`);
+  let isStarting = true;
+  stopping.signal.addEventListener('abort', () => {
+    if (isStarting) door.say('cadastre up: stopping as soon as it stands; Ctrl-C again ends it');
+  });
   const up = await startUp({
     dataDir,
     site,
@@ -75,16 +84,21 @@ async function runUp(flags: UpFlags, door: Door): Promise<void> {
     host: flags.host,
     port,
     token,
+    program,
     version: readVersion(),
     clock: systemClock,
     log,
     onProgress: (words) => door.say(`cadastre up: ${words} (${seconds()})`),
   });
+  isStarting = false;
   try {
     await untilReady(up, stopping.signal, (words) =>
       door.say(`cadastre up: ${words} (${seconds()})`),
     );
-    if (!stopping.signal.aborted) door.write(greeting(up, logPath, seconds(), token !== undefined));
+    if (!stopping.signal.aborted) {
+      const path = shellWord(logPath);
+      door.write(greeting(up, program, path, seconds(), token !== undefined));
+    }
     await aborted(stopping.signal);
     door.say('cadastre up: stopping');
   } finally {
@@ -112,24 +126,40 @@ async function untilReady(
   }
 }
 
-function greeting(up: Up, logPath: string, took: string, hasToken: boolean): string {
-  const { url, kubeconfigPath, console: running } = up;
-  const nodes = running.state.all('node').length;
+function greeting(
+  up: Up,
+  program: string,
+  logPath: string,
+  took: string,
+  hasToken: boolean,
+): string {
+  const { url, console: running } = up;
+  const kubeconfigPath = shellWord(up.kubeconfigPath);
+  const names = running.state.all('node').map(({ name }) => name);
+  const byName = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
+  // What is printed is pasted: it names what is there.
+  const something = names.sort(byName)[0] ?? running.state.all('pool')[0]?.name;
+  const third = something === undefined ? 'pools' : `explain ${something}`;
   const routers = running.state.all('router').length;
+  const secret = hasToken ? '?token=…' : '';
   return `
-Cadastre is up: ${nodes} nodes, ${routers} routers, ${took}
+Cadastre is up: ${counted(names.length, 'node')}, ${counted(routers, 'router')}, ${took}
 
-  console     ${url}${hasToken ? '?token=…' : ''}
+  console     ${url}${secret}
   kubeconfig  ${kubeconfigPath}
   log         ${logPath}
 
 Three things to try:
-  1. ${url}try: switch on the second allocator, then look at Truth
+  1. ${url}try${secret}: switch on the second allocator, then look at Truth
   2. kubectl --kubeconfig ${kubeconfigPath} get ippools,nodeblocks,nodes
-  3. cadastre explain master1 --kubeconfig ${kubeconfigPath}
+  3. ${program} ${third} --kubeconfig ${kubeconfigPath}
 
 Ctrl-C stops everything; started again it goes on where it was.
 `;
+}
+
+function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
 
 function readSite(path: string | undefined, nodes: number | undefined): Site {

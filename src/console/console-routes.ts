@@ -12,6 +12,7 @@ import type { Action } from '../plan/doctor/what-if.ts';
 import { type Assets, acceptsGzip } from './assets.ts';
 import type { EventStream } from './event-stream.ts';
 import type { NodeDetail } from './node-detail.ts';
+import type { RouterView } from './router-view.ts';
 import type { ConsoleState } from './state.ts';
 import type { TryIt } from './try-it.ts';
 import { views } from './views.ts';
@@ -58,6 +59,12 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
       if (found === undefined) throw new HttpRefusal(404, `there is no node called ${params.name}`);
       return { body: found, headers: { 'cache-control': 'no-store' } };
     })
+    .on('GET', '/api/ribs/:name', ({ params }) => {
+      const router = state.all('router').find(({ name }) => name === params.name);
+      if (router === undefined) throw new HttpRefusal(404, `no router ${params.name} is seen here`);
+      if (!router.isUp) throw new HttpRefusal(404, `${router.name} is down`);
+      return { body: ribOf(router), headers: { 'cache-control': 'no-store' } };
+    })
     .on('GET', '/api/whatif', ({ query }) => ({
       body: whatIf(readAction(query)),
       headers: { 'cache-control': 'no-store' },
@@ -66,7 +73,25 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
       if (tryIt === undefined) throw new HttpRefusal(403, 'this console only looks');
       const body = (await json()) as Record<string, unknown>;
       return { body: { said: await tryIt.act(params.action ?? '', body) } };
+    })
+    .on('GET', '/:view', (request) => {
+      // Somebody's mistyped address: the page says so, and knows the way.
+      const isReader = String(request.headers.accept ?? '').includes('text/html');
+      if (!isReader) throw new HttpRefusal(404, `no such path: ${request.path}`);
+      const answer = page(request);
+      return answer.status === 304 ? answer : { ...answer, status: 404 };
     });
+}
+
+/** A router's table as `gobgp global rib -j` shows one: what the doctor reads with --rib. */
+function ribOf({ held }: RouterView): object {
+  const paths: Record<string, object[]> = {};
+  for (const { prefix, nextHop } of held) {
+    const attribute = { type: prefix.includes(':') ? 14 : 3, nexthop: nextHop };
+    paths[prefix] ??= [];
+    paths[prefix].push({ nlri: { prefix }, best: true, attrs: [attribute] });
+  }
+  return paths;
 }
 
 function readAction(query: URLSearchParams): Action {

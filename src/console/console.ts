@@ -42,7 +42,7 @@ export interface ConsoleOptions {
   listen: { host: string; port: number };
   /** Demanded from everybody; without one only loopback is served. */
   token?: string | undefined;
-  about: Pick<MetaRow, 'title' | 'version' | 'cluster' | 'mode' | 'commandFlags'>;
+  about: Pick<MetaRow, 'title' | 'version' | 'cluster' | 'mode' | 'program' | 'commandFlags'>;
   /** Routers that can be asked what they hold. */
   routers?: { views(): RouterView[]; onChange(listener: () => void): void } | undefined;
   tryIt?: TryIt | undefined;

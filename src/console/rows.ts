@@ -115,6 +115,8 @@ export interface MetaRow {
   version: string;
   cluster: string;
   mode: string;
+  /** How the reader calls the program; `cadastre` unless told. */
+  program?: string;
   /** Words before the commands that show the same, such as `--kubeconfig FILE`. */
   commandFlags: string;
   /** The play's switches; null outside `cadastre up`. */

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { startApiServer } from '../apiserver/apiserver.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { shellWord } from '../base/shell-word.ts';
 import { type RunningConsole, startConsole } from '../console/console.ts';
 import { KubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/kubeconfig.ts';
@@ -23,6 +24,8 @@ export interface UpOptions {
   port: number;
   token?: string | undefined;
   podEveryMs?: number | undefined;
+  /** How the reader calls this program. */
+  program: string;
   version: string;
   clock: Clock;
   log: Log;
@@ -74,7 +77,8 @@ export async function startUp(options: UpOptions): Promise<Up> {
         version,
         cluster: 'embedded',
         mode: 'ip-pool',
-        commandFlags: `--kubeconfig ${api.kubeconfigPath}`,
+        program: options.program,
+        commandFlags: `--kubeconfig ${shellWord(api.kubeconfigPath)}`,
       },
       routers: { views: () => demo.routers(), onChange: (listener) => demo.onChange(listener) },
       tryIt: tryItOf(demo),

@@ -143,7 +143,11 @@ test('the server is killed and started again: the page finds it by itself', asyn
   await view('Nodes');
   const names = async () => (await page.locator('tbody th').allTextContents()).sort();
   await expect.poll(names, poll).toEqual(['master1', 'master2', 'master3', 'node1']);
-  await up.kill9AndStart();
+  await up.part.kill9();
+  // What is shown is old now, and says so.
+  await page.getByText(/^as of \d\d:\d\d:\d\d$/).waitFor(poll);
+  await keepPicture(page, 'away');
+  await up.restart();
   await page.locator('.live-live').waitFor(poll);
   await expect.poll(names, poll).toEqual(['master1', 'master2', 'master3', 'node1']);
   await expect.poll(() => page.getByText('serving').count(), poll).toBe(4);

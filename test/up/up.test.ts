@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runBuilt } from '../cli/built-command.ts';
+import { paste } from '../console/paste.ts';
 import { kubectl } from '../parts/kubectl.ts';
 import { killInTheMiddle } from './kill-in-the-middle.ts';
 import { startUp, type UpProcess } from './up-process.ts';
@@ -31,6 +32,19 @@ test('it says where it is and what to try', async () => {
   expect(said).toContain(`kubeconfig  ${up.kubeconfigPath}`);
   expect(said).toContain('Three things to try');
   console.log(`up: ready after ${(up.readyAfterMs / 1000).toFixed(1)} s on an empty folder`);
+});
+
+test('the three things to try work as they are printed', async () => {
+  const said = readFileSync(join(up.dir, 'out.log'), 'utf8');
+  const [address, ...commands] = [...said.matchAll(/^ {2}[123]\. (.*)$/gm)].map(([, one]) => one);
+  const page = await fetch(String(address).replace(/: .*/, ''));
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>')]);
+  for (const command of commands) {
+    const { code, stdout, stderr } = await paste(command as string, up);
+    expect(code, `${command}: ${stderr}`).toBe(0);
+    expect(stdout, command).toContain('10.5.112.0/24');
+  }
+  expect(commands).toHaveLength(2);
 });
 
 test('kubectl sees nodes, pools, blocks and peers', async () => {
@@ -83,6 +97,8 @@ test('bad input is refused with what, where and what to do, and nothing is touch
     [['--port', '70000'], '--port=70000 is not a whole number from 0 to 65535'],
     [['--topology', '/nowhere.yaml'], '--topology=/nowhere.yaml cannot be read'],
     [['--host', '0.0.0.0'], 'a console on 0.0.0.0 needs --token-file'],
+    [['--data', '/etc/hostname'], '--data=/etc/hostname cannot be written to: '],
+    [['--data', '/proc/nowhere'], '--data=/proc/nowhere cannot be written to: '],
   ] as const) {
     const { code, stderr } = await runBuilt(['up', '--data', join(up.dir, 'other'), ...args]);
     expect(code, stderr).toBe(2);
@@ -92,6 +108,10 @@ test('bad input is refused with what, where and what to do, and nothing is touch
   const taken = await runBuilt(['up', '--data', up.dataDir, '--port', '0']);
   expect(taken.code, taken.stderr).toBe(1);
   expect(taken.stderr).toMatch(/in use|locked/i);
+  const elsewhere = ['up', '--data', join(up.dir, 'elsewhere'), '--port', String(up.port)];
+  const busy = await runBuilt(elsewhere);
+  expect(busy.code, busy.stderr).toBe(2);
+  expect(busy.stderr).toContain(`127.0.0.1:${up.port}: somebody listens there already`);
 });
 
 test("a site in the lab's form", async () => {

@@ -37,7 +37,7 @@ export function App() {
   ];
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: links keep their own keys; this only keeps plain clicks in the page
-    <div class="app" onClick={followLinks}>
+    <div class={`app app-${store.connection}`} onClick={followLinks}>
       <a class="skip" href="#main">
         Skip to the content
       </a>
@@ -54,7 +54,7 @@ export function App() {
             <a
               key={view}
               href={address(view)}
-              aria-current={place.view === view ? 'page' : undefined}
+              aria-current={place.view === view && place.unknown === '' ? 'page' : undefined}
               aria-keyshortcuts={String(index + 1)}
             >
               {titles[view]}
@@ -80,20 +80,32 @@ export function App() {
           <p class="empty" role="status">
             {store.trouble === '' ? 'asking the server…' : store.trouble}
           </p>
-        ) : (
+        ) : place.unknown === '' ? (
           <View place={place} />
+        ) : (
+          <section class="view">
+            <h1>Not here</h1>
+            <p class="empty">
+              There is no view called {place.unknown}. <a href={address('land')}>To the land</a>
+            </p>
+          </section>
         )}
       </main>
-      {isHelpOpen && <Keys onClose={() => setHelpOpen(false)} />}
+      {isHelpOpen && <Keys views={shown.length} onClose={() => setHelpOpen(false)} />}
     </div>
   );
 }
 
 function Live({ store }: { store: Store }) {
   const words = { live: 'live', connecting: 'connecting', away: 'reconnecting' };
+  const isOld = store.connection === 'away' && store.leftMs > 0;
+  const left = new Date(store.leftMs).toLocaleTimeString('en-GB');
+  const title = isOld
+    ? `The server does not answer; this is how it was at ${left}.`
+    : store.trouble;
   return (
-    <span class={`live live-${store.connection}`} role="status" title={store.trouble}>
-      {words[store.connection]}
+    <span class={`live live-${store.connection}`} role="status" title={title}>
+      {isOld ? `as of ${left}` : words[store.connection]}
     </span>
   );
 }
@@ -106,7 +118,11 @@ function ThemeSwitch() {
     applyTheme(next[theme]);
   };
   return (
-    <button type="button" class="quiet" onClick={change} aria-label={`Colours: ${theme}`}>
+    <button type="button" class="quiet theme" onClick={change} aria-label={`Colours: ${theme}`}>
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <circle cx="8" cy="8" r="6.2" />
+        <path d="M8 1.8a6.2 6.2 0 0 1 0 12.4z" />
+      </svg>
       {theme}
     </button>
   );
@@ -188,7 +204,6 @@ function useKeys(shown: readonly ViewName[], toggleHelp: () => void): void {
 }
 
 const keys: Array<[string, string]> = [
-  ['1 – 6', 'the views'],
   ['/', 'to the filter'],
   ['arrows', 'on the map: from block to block'],
   ['+  −  0', 'on the map: closer, further, all of it'],
@@ -196,14 +211,14 @@ const keys: Array<[string, string]> = [
   ['?', 'this list'],
 ];
 
-function Keys({ onClose }: { onClose: () => void }) {
+function Keys({ views, onClose }: { views: number; onClose: () => void }) {
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => box.current?.showModal(), []);
   return (
     <dialog ref={box} class="keys" onClose={onClose} aria-label="Keys">
       <h2>Keys</h2>
       <dl>
-        {keys.map(([key, what]) => (
+        {[[`1 – ${views}`, 'the views'] as const, ...keys].map(([key, what]) => (
           <div key={key}>
             <dt>
               <kbd>{key}</kbd>

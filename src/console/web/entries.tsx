@@ -1,13 +1,25 @@
 import type { EntryRow } from '../rows.ts';
+import { address } from './location.ts';
 import { Age, BlockLink, Empty, NodeLink } from './parts.tsx';
 
 /** What happened, newest first. */
-export function EntryList(props: { entries: readonly EntryRow[]; now: number; limit?: number }) {
+export function EntryList(props: {
+  entries: readonly EntryRow[];
+  now: number;
+  limit?: number;
+  isFiltered?: boolean;
+}) {
   const { entries, now, limit = 300 } = props;
   const shown = [...entries]
     .sort((a, b) => b.atMs - a.atMs || (a.id < b.id ? 1 : -1))
     .slice(0, limit);
-  if (shown.length === 0) return <Empty>Nothing has happened that matches.</Empty>;
+  if (shown.length === 0) {
+    return (
+      <Empty>
+        {props.isFiltered ? 'Nothing has happened that matches.' : 'Nothing has happened yet.'}
+      </Empty>
+    );
+  }
   return (
     <ol class="entries">
       {shown.map((entry) => (
@@ -18,7 +30,10 @@ export function EntryList(props: { entries: readonly EntryRow[]; now: number; li
         </li>
       ))}
       {entries.length > shown.length && (
-        <li class="muted more">{`and ${entries.length - shown.length} more; the filters find them`}</li>
+        <li class="muted more">
+          {`and ${entries.length - shown.length} more; `}
+          <a href={address('time')}>Time</a> has filters that find them
+        </li>
       )}
     </ol>
   );

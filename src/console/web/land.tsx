@@ -1,5 +1,5 @@
 /** The address space as a map: small pools as strips, large ones as Hilbert maps, a table beside. */
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { BlockRow, PoolRow } from '../rows.ts';
 import { LandMap } from './land-map.tsx';
 import { cidrAt, indexOfCidr, type LandModel, landModel, stateAt } from './land-model.ts';
@@ -68,8 +68,11 @@ export function Land({ place }: { place: Place }) {
         <Legend tints={tints} isDark={ink.isDark} />
       </div>
       <div class="land-body">
-        <PoolList pools={pools} chosen={poolName} />
+        <PoolList pools={pools} chosen={poolName} place={place} />
         <div class={`sheets ${chosen ? 'one' : ''}`}>
+          {chosen === undefined && poolName !== '' && (
+            <Empty>There is no pool called {poolName} (any more). These are all there are.</Empty>
+          )}
           {models.map((model) => (
             <article class="sheet" key={`${model.pool.name} ${model.cidr.cidr}`}>
               <SheetHead model={model} />
@@ -111,6 +114,7 @@ export function Land({ place }: { place: Place }) {
             now={now}
             selected={selected}
             store={store}
+            text={place.query.get('find') ?? ''}
           />
         </aside>
       </div>
@@ -165,13 +169,15 @@ function Legend({ tints, isDark }: { tints: ReadonlyMap<string, number>; isDark:
   );
 }
 
-function PoolList({ pools, chosen }: { pools: PoolRow[]; chosen: string }) {
+function PoolList(props: { pools: PoolRow[]; chosen: string; place: Place }) {
+  const { pools, chosen, place } = props;
+  const colour = place.query.get('colour') ?? '';
   const link = (name: string, pool?: PoolRow) => {
     const total = (pool?.cidrs ?? []).reduce((sum, { capacity }) => sum + capacity, 0);
     const taken = (pool?.cidrs ?? []).reduce((sum, c) => sum + c.assigned + c.cooling, 0);
     return (
       <a
-        href={address('land', '', { pool: name })}
+        href={address('land', '', { pool: name, colour })}
         aria-current={chosen === name ? 'true' : undefined}
       >
         <span class="pool-name">{name || 'All pools'}</span>
@@ -230,7 +236,8 @@ function Detail(props: {
   if (cidr === '') {
     return (
       <div class="card detail">
-        <p class="muted">Point at a block, or walk the map with the arrow keys.</p>
+        <p class="muted for-mouse">Point at a block, or walk the map with the arrow keys.</p>
+        <p class="muted for-touch">Tap a block to see whose it is.</p>
       </div>
     );
   }
@@ -288,8 +295,9 @@ function BlockTable(props: {
   now: number;
   selected: string;
   store: Store;
+  text: string;
 }) {
-  const [text, setText] = useState('');
+  const { text } = props;
   const wanted = text.trim().toLowerCase();
   const matching = props.blocks.filter(
     ({ cidr, node, pool, phase }) =>
@@ -306,7 +314,7 @@ function BlockTable(props: {
           type="search"
           value={text}
           placeholder="CIDR, node, pool or phase"
-          onInput={(event) => setText(event.currentTarget.value)}
+          onInput={(event) => setQuery({ find: event.currentTarget.value })}
         />
       </label>
       <Scroll class="scroll" label="Blocks as a table">
@@ -342,9 +350,11 @@ function BlockTable(props: {
         </table>
       </Scroll>
       <p class="muted small">
-        {matching.length > shown.length
-          ? `the first ${shown.length} of ${count(matching.length)}; the filter finds the others`
-          : `${count(matching.length)} of ${count(props.blocks.length)}`}
+        {props.blocks.length === 0
+          ? 'No block is given out yet.'
+          : matching.length > shown.length
+            ? `the first ${shown.length} of ${count(matching.length)}; the filter finds the others`
+            : `${count(matching.length)} of ${count(props.blocks.length)}`}
       </p>
     </div>
   );

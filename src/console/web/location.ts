@@ -7,6 +7,8 @@ export interface Place {
   /** `/nodes/master1`. */
   name: string;
   query: URLSearchParams;
+  /** What the address asks for and nobody knows. */
+  unknown: string;
 }
 
 const moved = 'cadastre-moved';
@@ -14,7 +16,16 @@ const moved = 'cadastre-moved';
 export function readPlace(): Place {
   const [, first = '', second = ''] = location.pathname.split('/');
   const view = views.find((one) => one === first) ?? 'land';
-  return { view, name: decodeURIComponent(second), query: new URLSearchParams(location.search) };
+  const unknown = first === '' || first === view ? '' : decoded(first);
+  return { view, name: decoded(second), query: new URLSearchParams(location.search), unknown };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 export function address(view: ViewName, name = '', query: Record<string, string> = {}): string {

@@ -18,6 +18,7 @@ import {
   useNow,
 } from './parts.tsx';
 import { useStore } from './store.ts';
+import { useTruth } from './use-truth.ts';
 
 export function Nodes({ place }: { place: Place }) {
   return place.name === '' ? <NodeList place={place} /> : <OneNode name={place.name} />;
@@ -38,17 +39,23 @@ function NodeList({ place }: { place: Place }) {
         <Filter label="Filter" value={wanted} onInput={(filter) => setQuery({ filter })} />
       </div>
       <Scroll class="scroll tall" label="Nodes">
-        <table>
+        <table class="node-list">
           <thead>
             <tr>
               <th scope="col">node</th>
-              <th scope="col">rack</th>
-              <th scope="col">address</th>
+              <th scope="col" class="roomy">
+                rack
+              </th>
+              <th scope="col" class="roomy">
+                address
+              </th>
               <th scope="col">blocks</th>
               <th scope="col">addresses in use</th>
-              <th scope="col">sessions</th>
+              <th scope="col" class="roomy">
+                sessions
+              </th>
               <th scope="col">state</th>
-              <th scope="col" class="right">
+              <th scope="col" class="right roomy">
                 age
               </th>
             </tr>
@@ -59,8 +66,8 @@ function NodeList({ place }: { place: Place }) {
                 <th scope="row">
                   <NodeLink name={node.name} />
                 </th>
-                <td>{node.rack}</td>
-                <td class="mono">{node.addresses.join(', ')}</td>
+                <td class="roomy">{node.rack}</td>
+                <td class="mono roomy">{node.addresses.join(', ')}</td>
                 <td>
                   {node.register.map((cidr) => (
                     <BlockLink key={cidr} cidr={cidr} />
@@ -69,18 +76,22 @@ function NodeList({ place }: { place: Place }) {
                 <td>
                   <InUse node={node} />
                 </td>
-                <td class="mono">{sessionWords(node)}</td>
+                <td class="roomy">{sessionWords(node)}</td>
                 <td>
                   <NodeState node={node} />
                 </td>
-                <td class="right">
+                <td class="right roomy">
                   <Age sinceMs={node.createdMs} now={now} />
                 </td>
               </tr>
             ))}
           </tbody>
         </table>
-        {nodes.length === 0 && <Empty>No node matches.</Empty>}
+        {nodes.length === 0 && (
+          <Empty>
+            {store.map('node').size === 0 ? 'There are no nodes yet.' : 'No node matches.'}
+          </Empty>
+        )}
       </Scroll>
       <SameCommand command="cadastre nodes" />
     </section>
@@ -134,6 +145,7 @@ function OneNode({ name }: { name: string }) {
     node === undefined ? '' : name,
     JSON.stringify([node?.register, node?.labels]),
   );
+  const isDisputed = useTruth().rows.some((row) => row.node === name && row.disagrees);
   const entries = store.all('entry').filter((entry) => entry.node === name);
   if (node === undefined) {
     return (
@@ -155,6 +167,11 @@ function OneNode({ name }: { name: string }) {
       <div class="view-head">
         <h1>{name}</h1>
         <NodeState node={node} />
+        {isDisputed && (
+          <a href={address('truth', '', { filter: name })}>
+            <Mark tone="bad">records disagree</Mark>
+          </a>
+        )}
         <a class="button" href={address('truth', '', { drain: name })}>
           What if it is drained?
         </a>

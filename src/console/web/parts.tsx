@@ -7,11 +7,11 @@ import { store } from './store.ts';
 /** The command that shows the same, with a button that copies it. */
 export function SameCommand({ command }: { command: string }) {
   const [said, setSaid] = useState('');
-  const { commandFlags = '' } = store.map('meta').get('') ?? {};
-  const isKubectl = command.startsWith('kubectl ');
-  const text = isKubectl
-    ? command.replace(/^kubectl /, commandFlags === '' ? 'kubectl ' : `kubectl ${commandFlags} `)
-    : `${command}${commandFlags === '' ? '' : ` ${commandFlags}`}`;
+  const { commandFlags = '', program = 'cadastre' } = store.map('meta').get('') ?? {};
+  const flags = commandFlags === '' ? '' : ` ${commandFlags}`;
+  const text = command.startsWith('kubectl ')
+    ? command.replace('kubectl', `kubectl${flags}`)
+    : `${command.replace('cadastre', program)}${flags}`;
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
@@ -110,6 +110,22 @@ export function Filter({
       />
     </label>
   );
+}
+
+/** `--rib tor1=<(curl …)` for each router that this page sees and a terminal does not. */
+export function ribFlags(): string {
+  // Elsewhere a token is demanded, and it is not ours to print.
+  if (!/^(localhost|127\.|\[::1\])/.test(location.hostname)) return '';
+  return store
+    .all('router')
+    .filter(({ isUp }) => isUp)
+    .map(({ name }) => name)
+    .sort()
+    .map((name) => {
+      const url = `${location.origin}/api/ribs/${encodeURIComponent(name)}`;
+      return ` --rib ${name}=<(curl -s ${url})`;
+    })
+    .join('');
 }
 
 export function Empty({ children }: { children: ComponentChildren }) {

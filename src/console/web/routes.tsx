@@ -86,7 +86,13 @@ export function Routes({ place }: { place: Place }) {
               ))}
             </tbody>
           </table>
-          {peers.length === 0 && <Empty>No node speaks with a router.</Empty>}
+          {store.map('node').size === 0 ? (
+            <Empty>There are no nodes yet.</Empty>
+          ) : peers.length === 0 ? (
+            <Empty>No node speaks with a router.</Empty>
+          ) : (
+            nodes.length === 0 && <Empty>No node matches.</Empty>
+          )}
         </Scroll>
         <Comparison
           node={store.map('node').get(chosenNode)}

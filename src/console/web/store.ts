@@ -13,6 +13,8 @@ const tellEveryMs = 150;
 
 export class Store {
   connection: Connection = 'connecting';
+  /** When it was live last. */
+  leftMs = 0;
   /** Why the state could not be had, for people. */
   trouble = '';
   readonly #rows = new Map<RowKind, Map<string, unknown>>();
@@ -93,6 +95,7 @@ export class Store {
   }
 
   #setConnection(connection: Connection): void {
+    if (this.connection === 'live' && connection === 'away') this.leftMs = Date.now();
     this.connection = connection;
     this.#tell();
   }

@@ -40,13 +40,9 @@ export function Time({ place }: { place: Place }) {
         </label>
       </div>
       <div class="card">
-        <EntryList entries={entries} now={now} />
+        <EntryList entries={entries} now={now} isFiltered={all.length > 0} />
       </div>
-      <SameCommand
-        command={
-          block === '' ? 'kubectl get events --sort-by=.lastTimestamp' : `cadastre explain ${block}`
-        }
-      />
+      <SameCommand command={`cadastre explain ${block === '' ? '0.0.0.0/0' : block}`} />
     </section>
   );
 }

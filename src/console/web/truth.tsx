@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks';
 import type { TruthTable } from '../truth-table.ts';
 import { FindingList } from './findings.tsx';
 import { type Place, setQuery } from './location.ts';
-import { Empty, Filter, NodeLink, SameCommand, Scroll } from './parts.tsx';
+import { Empty, Filter, NodeLink, ribFlags, SameCommand, Scroll } from './parts.tsx';
 import { useStore } from './store.ts';
 import { TruthLines } from './truth-lines.tsx';
 import { useTruth } from './use-truth.ts';
@@ -103,7 +103,9 @@ export function Truth({ place }: { place: Place }) {
             version={JSON.stringify([rows.map((r) => r.cells), truth.lines])}
           />
         </div>
-        {rows.length === 0 && <Empty>No node matches.</Empty>}
+        {rows.length === 0 && (
+          <Empty>{truth.rows.length === 0 ? 'There are no nodes yet.' : 'No node matches.'}</Empty>
+        )}
       </Scroll>
       {truth.strays.length > 0 && (
         <p class="stray">
@@ -140,6 +142,11 @@ function verdict({ rows, columns }: TruthTable, differing: number): string {
 }
 
 function sameCommand(drained: string, lost: string): string {
-  if (drained !== '') return `cadastre whatif drain ${drained}`;
-  return lost === '' ? 'cadastre doctor' : `cadastre whatif lose-router ${lost}`;
+  const asked =
+    drained !== ''
+      ? `whatif drain ${drained}`
+      : lost !== ''
+        ? `whatif lose-router ${lost}`
+        : 'doctor';
+  return `cadastre ${asked}${ribFlags()}`;
 }

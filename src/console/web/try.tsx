@@ -78,20 +78,22 @@ export function TryIt(_: { place: Place }) {
           <h2>Nodes</h2>
           <p>A new node joins the site, gets its block, and its routers hear of it.</p>
           {button('add-node', 'Add a node', {})}
-          <label class="filter">
-            <span>Node</span>
-            <select
-              aria-label="Node"
-              value={node?.name ?? ''}
-              onChange={(event) => setChosen(event.currentTarget.value)}
-            >
-              {nodes.map(({ name, isLeaving }) => (
-                <option key={name} value={name}>
-                  {isLeaving ? `${name} (draining)` : name}
-                </option>
-              ))}
-            </select>
-          </label>
+          {node && (
+            <label class="filter">
+              <span>Node</span>
+              <select
+                aria-label="Node"
+                value={node?.name ?? ''}
+                onChange={(event) => setChosen(event.currentTarget.value)}
+              >
+                {nodes.map(({ name, isLeaving }) => (
+                  <option key={name} value={name}>
+                    {isLeaving ? `${name} (draining)` : name}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
           <div class="buttons">
             {node &&
               (node.isLeaving

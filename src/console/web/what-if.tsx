@@ -83,7 +83,7 @@ function Answer({ reply }: { reply: WhatIfReply }) {
           <>
             <Mark tone="bad">not safe</Mark>{' '}
             {loses.length > 0 &&
-              `${new Set(loses.map(({ node }) => node)).size} would lose the network.`}
+              `${nodesOf(loses.map(({ node }) => node))} would lose the network.`}
           </>
         )}
       </p>
@@ -132,6 +132,11 @@ function Answer({ reply }: { reply: WhatIfReply }) {
       )}
     </>
   );
+}
+
+function nodesOf(names: string[]): string {
+  const many = new Set(names).size;
+  return many === 1 ? (names[0] as string) : `${many} nodes`;
 }
 
 function useReply(question: string, version: string): WhatIfReply | undefined {
