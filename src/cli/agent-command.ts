@@ -21,6 +21,7 @@ import { wireFamily } from '../bgp/session-negotiation.ts';
 import { Speaker } from '../bgp/speaker.ts';
 import type { ListenTarget } from '../bgp/transport/listen.ts';
 import { Nlri } from '../bgp/wire/nlri.ts';
+import { giveBackFreedMemory } from '../kernel/freed-memory.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import { KubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/kubeconfig.ts';
@@ -144,6 +145,7 @@ async function runAgent(flags: AgentFlags): Promise<void> {
   const clock = systemClock;
   const metrics = new Metrics();
   const stopProcessMetrics = registerProcessMetrics(metrics);
+  const stopGivingBack = giveBackFreedMemory();
   const client = new KubeClient(access, { connections: 8, metrics, log });
   await mkdir(flags.stateDir, { recursive: true, mode: 0o700 });
   const kernel = openKernel(flags.kernel, flags.fakeUplink ?? [], flags.stateDir, flags.netns);
@@ -230,6 +232,7 @@ async function runAgent(flags: AgentFlags): Promise<void> {
   } finally {
     process.off('SIGUSR2', onDrain);
     mark.stop(exit());
+    stopGivingBack();
     stopProcessMetrics();
     await server.close();
     await addresses.stop();

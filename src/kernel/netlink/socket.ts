@@ -10,6 +10,7 @@
  * - ENOBUFS means that answers were lost: the outcome is unknown, and the error
  *   says so. Who declares a state compares again.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CadastreError } from '../../base/errors.ts';
 import { errnoName, isErrno, KernelError } from '../kernel-error.ts';
 import { NetlinkReader } from './attributes.ts';
@@ -128,6 +129,8 @@ export class NetlinkSocket {
       if (attempt === dumpAttempts) {
         throw new KernelError(`${request.what}, which changed under every reading`, 'EINTR');
       }
+      // A hundred pods that start at once change it for a tenth of a second.
+      if (attempt > 2) await sleep(5 << (attempt - 2));
     }
   }
 
