@@ -10,14 +10,16 @@ import { runCommandLine } from './program.ts';
  *                                                                            │
  *   exit code ◀── failure ◀── (anything thrown)      stdout ◀── output ◀─────┘
  *
- *   program, *-command    one file a command; it registers itself
- *   view-flags            which cluster, or which files in place of one
- *   ipam-flags            how blocks are given out; the operator reads them too
- *   view-from-*           two ways to the same ClusterView
- *   manifest, object-shape   what files may get wrong, each with its place
- *   register-of, why      what an operator would know, and why it would do what
- *   output, table         one answer as table, JSON, YAML or names
- *   failure               one sentence, a remedy, an exit code
+ *   program      the table of commands; each is one file, *-command, and registers itself
+ *   run/         what runs on and on, or talks to one agent: operator, agent, up, drain, status
+ *   look/        nodes, pools, blocks, plan, explain, ipam: the register, and why it is so
+ *   doctor/, migrate/, bgp/, lab/   a folder for each group of commands
+ *   view/        what they look at: view-flags and view-from-* make a ClusterView of a
+ *                cluster or of files (manifest, object-shape: what files may get wrong, each
+ *                with its place); ipam-flags say how blocks are given out, for the operator
+ *                too; register-of is what an operator would know
+ *   output, table, sections   one answer as table, JSON, YAML or names
+ *   failure      one sentence, a remedy, an exit code
  *
  * What scripts may rely on: data on stdout and words on stderr; on a failure
  * nothing on stdout; 0 fine, 1 failed, 2 wrong usage. Everything that looks at

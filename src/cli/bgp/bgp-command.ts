@@ -1,0 +1,78 @@
+import { type Command, Option } from 'commander';
+import { jsonLog, type LogLevel, logLevels } from '../../base/json-log.ts';
+import type { Door } from '../door.ts';
+import { stopOnSignals } from '../stop-signals.ts';
+import { registerBgpPeers } from './bgp-peers-command.ts';
+import { registerBgpRoutes } from './bgp-routes-command.ts';
+
+/** `cadastre bgp …`: what nodes tell their routers; and the speaker and the codec by themselves. */
+export function registerBgp(program: Command, door: Door): void {
+  const bgp = program
+    .command('bgp')
+    .description('sessions and routes; speak BGP, and read it')
+    .addHelpText(
+      'after',
+      `\nExamples:\n  $ cadastre bgp peers\n  $ cadastre bgp routes --node node1`,
+    );
+  registerBgpPeers(bgp, door);
+  registerBgpRoutes(bgp, door);
+  registerDecode(bgp, door);
+  registerSpeak(bgp, door);
+}
+
+function registerDecode(bgp: Command, door: Door): void {
+  bgp
+    .command('decode')
+    .description('a BGP message as JSON')
+    .argument('<hex>', 'the whole message in hex; - reads one a line from stdin')
+    .option('--as2', 'AS numbers have two octets (default: four)')
+    .option('--add-path', 'prefixes carry path identifiers')
+    .addOption(new Option('--ibgp', 'received over iBGP').conflicts('ebgp'))
+    .addOption(new Option('--ebgp', 'received over eBGP (the default)'))
+    .addHelpText(
+      'after',
+      `
+What RFC 7606 tolerates is listed in "errors" beside what is left of the message;
+what ends a session is {"error": …} with the NOTIFICATION it becomes.
+
+Examples:
+  $ cadastre bgp decode ffffffffffffffffffffffffffffffff001304
+  $ cadastre bgp decode --ibgp - < messages.hex`,
+    )
+    .action(async (hex: string, flags: { as2?: true; addPath?: true; ibgp?: true }) => {
+      const { runBgpDecode } = await import('./bgp-decode.ts');
+      const { stdin, stdout, stderr } = process;
+      const args = { hex, as2: !!flags.as2, addPath: !!flags.addPath, ibgp: !!flags.ibgp };
+      door.exitCode = await runBgpDecode(args, { stdin, stdout, stderr });
+    });
+}
+
+function registerSpeak(bgp: Command, door: Door): void {
+  bgp
+    .command('speak')
+    .description('run a speaker from a file: for labs and router teams')
+    .requiredOption('--config <file>', 'peers and announcements, in YAML')
+    .addOption(
+      new Option('--exit <how>', 'on SIGTERM: take the routes back, or leave them for a restart')
+        .choices(['drain', 'restart'])
+        .default('drain'),
+    )
+    .addOption(new Option('--log-level <level>').choices([...logLevels]).default('info'))
+    .addHelpText(
+      'after',
+      `
+SIGHUP reads the file again; SIGUSR1 prints the state of all peers as JSON.
+
+Examples:
+  $ cadastre bgp speak --config speaker.yaml`,
+    )
+    .action(async (flags: { config: string; exit: 'drain' | 'restart'; logLevel: LogLevel }) => {
+      const { runBgpSpeak } = await import('./bgp-speak.ts');
+      const stopping = stopOnSignals();
+      const log = jsonLog({ level: flags.logLevel, fields: { component: 'speaker' } });
+      const { stdout, stderr } = process;
+      const args = { config: flags.config, exit: flags.exit };
+      door.exitCode = await runBgpSpeak(args, { stdout, stderr, log }, stopping.signal);
+      stopping.done();
+    });
+}

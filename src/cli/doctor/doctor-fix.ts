@@ -1,0 +1,76 @@
+import type { Command } from 'commander';
+import { CadastreError } from '../../base/errors.ts';
+import { repair } from '../../doctor/repair-hands.ts';
+import { KubeClient } from '../../kube/client.ts';
+import { loadKubeConfig } from '../../kube/kubeconfig.ts';
+import type { RepairPlan } from '../../plan/repair.ts';
+import { askYes } from '../ask-yes.ts';
+import type { Door } from '../door.ts';
+import { plural } from '../numbers.ts';
+import { renderTable } from '../table.ts';
+import type { ViewFlagValues } from '../view/view-flags.ts';
+
+export type FixFlagValues = ViewFlagValues & { fix?: boolean; yes?: boolean };
+
+export function addFixFlags(command: Command): Command {
+  return command
+    .option('--fix', 'show what can be cured safely, and do it, one step at a time')
+    .option('--yes', 'with --fix: do not ask');
+}
+
+/** A mistake in the flags needs no cluster. */
+export function checkFixFlags(flags: FixFlagValues): void {
+  if (flags.yes === true && flags.fix !== true) {
+    throw new CadastreError('BAD_USAGE', '--yes needs --fix');
+  }
+  if (flags.fix === true && flags.from !== undefined) {
+    throw new CadastreError(
+      'BAD_USAGE',
+      '--fix needs a cluster; with --from there are only files',
+      {
+        remedy: 'Leave --fix out to see the findings, each with its cure.',
+      },
+    );
+  }
+}
+
+/** Shows the plan and does its steps. How many findings are left is the answer. */
+export async function fixFindings(
+  plan: RepairPlan,
+  flags: FixFlagValues,
+  door: Door,
+): Promise<{ done: number; left: number }> {
+  const { steps, advice } = plan;
+  if (steps.length === 0) {
+    if (advice.length > 0) {
+      door.say(`Nothing can be cured safely from here; ${plural(advice.length, 'finding')} left.`);
+    }
+    return { done: 0, left: advice.length };
+  }
+  const rows = steps.map(({ reason, does, safe }, at) => [
+    `${at + 1}`,
+    reason,
+    `${does} (${safe})`,
+  ]);
+  door.say(renderTable(['STEP', 'CURES', 'WHAT'], rows, door.columns).trimEnd());
+  const { kubeconfig, context } = flags;
+  const access = await loadKubeConfig({ kubeconfig, context, env: door.env, clock: door.clock });
+  const client = new KubeClient(access, { connections: 1 });
+  let done = 0;
+  try {
+    for (const [at, step] of steps.entries()) {
+      const question = `Step ${at + 1}: ${step.does}. Do it?`;
+      if (!(await askYes(door, flags.yes === true, question))) continue;
+      const outcome = await repair(client, step, door.clock.wallMs());
+      if (outcome.kind === 'done') done += 1;
+      door.say(`step ${at + 1}: ${outcome.kind === 'done' ? 'done' : `left: ${outcome.why}`}`);
+    }
+  } finally {
+    await client.close();
+  }
+  const left = steps.length - done + advice.length;
+  door.say(
+    `${done} of ${plural(steps.length, 'step')} done; ${plural(advice.length, 'finding')} stay advice.`,
+  );
+  return { done, left };
+}

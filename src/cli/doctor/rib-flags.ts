@@ -1,0 +1,98 @@
+import { readFile, stat } from 'node:fs/promises';
+import { CadastreError, describeError } from '../../base/errors.ts';
+import { anyFamily, readRib } from '../../doctor/rib/read-rib.ts';
+import { type RibDump, Spelling } from '../../doctor/rib/rib-dump.ts';
+import type { Family } from '../../net/family.ts';
+import { families } from '../../net/family.ts';
+import type { RouterTable } from '../../plan/doctor/evidence.ts';
+import type { Source } from '../../plan/doctor/finding.ts';
+import type { Door } from '../door.ts';
+
+/** `tor1=FILE`: what the router is called, and its dump; `-` is stdin. */
+export interface RibFlag {
+  router: string;
+  path: string;
+}
+
+export function readRibFlag(text: string, before: readonly RibFlag[] = []): RibFlag[] {
+  const at = text.indexOf('=');
+  const [router, path] = [text.slice(0, at).trim(), text.slice(at + 1)];
+  if (at <= 0 || router === '' || path === '') {
+    throw new CadastreError('BAD_FLAG', `--rib=${text} is not of the form ROUTER=FILE`, {
+      remedy: 'Write it like --rib tor1=tor1.json; the name is yours to choose.',
+    });
+  }
+  return [...before, { router, path }];
+}
+
+export interface SeenRouter {
+  table: RouterTable;
+  source: Source;
+}
+
+/** Several files of one router (one a family, say) are one table. */
+export async function readRibs(flags: readonly RibFlag[], door: Door): Promise<SeenRouter[]> {
+  const byRouter = new Map<string, Array<{ dump: RibDump; ageSeconds: number }>>();
+  const spelling = new Spelling();
+  for (const { router, path } of flags) {
+    const read = await readDump(router, path, spelling, door);
+    const known = byRouter.get(router);
+    if (known === undefined) byRouter.set(router, [read]);
+    else known.push(read);
+  }
+  return [...byRouter].map(([router, dumps]) => merge(router, dumps));
+}
+
+async function readDump(router: string, path: string, spelling: Spelling, door: Door) {
+  const flag = `--rib ${router}=${path}`;
+  let text: string;
+  let atMs = door.clock.wallMs();
+  try {
+    text = new TextDecoder().decode(path === '-' ? await door.readStdin() : await readFile(path));
+    if (path !== '-') atMs = (await stat(path)).mtimeMs;
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const why = isMissing ? 'no such file' : describeError(error);
+    throw new CadastreError('BAD_INPUT', `${flag}: ${why}`, { cause: error });
+  }
+  const read = readRib(text, spelling);
+  if (read.kind === 'refused') throw new CadastreError('BAD_INPUT', `${flag}: ${read.problem}`);
+  const ageSeconds = Math.max(0, Math.round((door.clock.wallMs() - atMs) / 1000));
+  return { dump: read.rib, ageSeconds };
+}
+
+function merge(
+  router: string,
+  dumps: ReadonlyArray<{ dump: RibDump; ageSeconds: number }>,
+): SeenRouter {
+  const shown = new Set<Family>(dumps.flatMap(({ dump }) => [...dump.families]));
+  const isEmpty = dumps.some(({ dump }) => dump.families.size === 0);
+  // A table without routes does not say of which family it is: of those not shown otherwise.
+  const covered = new Set<Family>(isEmpty ? anyFamily : shown);
+  const routes = dumps.flatMap(({ dump }) => dump.routes);
+  const formats = [...new Set(dumps.map(({ dump }) => dump.format))].filter(
+    (format) => format !== 'empty',
+  );
+  const skipped = dumps.reduce((sum, { dump }) => sum + dump.skipped, 0);
+  const missing = families.filter((family) => !covered.has(family));
+  const notes = [
+    ...(routes.length === 0 ? ['it holds nothing at all'] : []),
+    ...(skipped > 0 ? [`${skipped} entries are no unicast routes and were passed over`] : []),
+  ];
+  return {
+    table: {
+      router,
+      families: covered,
+      routes,
+      addresses: [...new Set(dumps.flatMap(({ dump }) => dump.addresses))],
+    },
+    source: {
+      name: router,
+      kind: 'rib',
+      state: 'seen',
+      ageSeconds: Math.max(...dumps.map(({ ageSeconds }) => ageSeconds)),
+      holds: `${formats.join(', ') || 'a table'}: ${routes.length} route${routes.length === 1 ? '' : 's'}${missing.length === 1 ? ` (${[...covered]} only)` : ''}`,
+      ...(notes.length > 0 ? { note: notes.join('; ') } : {}),
+    },
+  };
+}

@@ -1,0 +1,363 @@
+import { spawn } from 'node:child_process';
+import { delimiter, join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { CadastreError } from '../../base/errors.ts';
+import type { Log } from '../../base/log.ts';
+import type { LabWorld } from '../../lab/lab.ts';
+import type { Software } from '../../lab/topology.ts';
+import type { Door } from '../door.ts';
+import { type Format, printAnswer } from '../output.ts';
+import { stopOnSignals } from '../stop-signals.ts';
+
+/** `cadastre lab …`: a whole site out of network namespaces. */
+export function registerLab(program: Command, door: Door): void {
+  const lab = program
+    .command('lab')
+    .enablePositionalOptions()
+    .description('a site of network namespaces with real routers (root, Linux)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ cadastre lab up incident              # four nodes, two routers, an outside host
+  $ cadastre lab status
+  $ cadastre lab exec outside -- ping 10.5.113.10
+  $ cadastre lab exec control -- kubectl get nodeblocks
+  $ cadastre lab replay incident-now
+  $ cadastre lab down`,
+    );
+  registerUp(lab, door);
+  registerStatus(lab, door);
+  registerExec(lab, door);
+  registerPod(lab, door);
+  registerReplay(lab, door);
+  registerDown(lab, door);
+  registerParts(lab);
+}
+
+/** What the lab itself starts, in its namespaces. */
+function registerParts(lab: Command): void {
+  const run = async (work: (log: Log, signal: AbortSignal) => Promise<void>) => {
+    const { jsonLog } = await import('../../base/json-log.ts');
+    const stopping = stopOnSignals();
+    await work(jsonLog({ level: 'info', fields: {} }), stopping.signal);
+    stopping.done();
+  };
+  lab
+    .command('router', { hidden: true })
+    .argument('<folder>')
+    .action(async (folder: string) => {
+      const { runStandIn } = await import('../../lab/routers/stand-in.ts');
+      await run((log, signal) => runStandIn(folder, log, signal));
+    });
+  lab
+    .command('api-server', { hidden: true })
+    .argument('<folder>')
+    .action(async (folder: string) => {
+      const { runEmbeddedApiServer } = await import('../../lab/cluster/api-server.ts');
+      await run((log, signal) => runEmbeddedApiServer(folder, log, signal));
+    });
+}
+
+const nameFlag = () => new Option('--name <lab>', 'which lab (default: the only one there is)');
+const apiServerFlag = () =>
+  new Option(
+    '--api-server <kind>',
+    'the real one, or our own (default: real if it is here)',
+  ).choices(['real', 'embedded']);
+const outputFlag = () =>
+  new Option('-o, --output <format>', 'table, json or yaml')
+    .choices(['table', 'json', 'yaml'])
+    .default('table');
+
+function registerUp(lab: Command, door: Door): void {
+  lab
+    .command('up')
+    .argument('[topology]', 'a shipped one, or the path of a YAML file', 'incident')
+    .description('build a site and run the real operator, agents and plugin in it')
+    .option('--name <lab>', "the lab's name (default: that of the topology)")
+    .addOption(
+      new Option('--routers <software>', 'for routers whose topology does not say').choices([
+        'frr',
+        'bird',
+        'own',
+      ]),
+    )
+    .addOption(apiServerFlag())
+    .option('--operators <n>', 'how many replicas of the operator', '2')
+    .addOption(outputFlag())
+    .addHelpText(
+      'after',
+      `
+Shipped: incident, two-racks, pools, dual-stack, overlay. docs/lab.md says how to write your own.
+
+Examples:
+  $ cadastre lab up two-racks --routers bird
+  $ cadastre lab up ./site.yaml --name mine`,
+    )
+    .action(async (wanted: string, flags: UpFlags) => {
+      const world = openWorld(door);
+      const { loadTopology } = await import('../../lab/topologies.ts');
+      const { bringUp } = await import('../../lab/up.ts');
+      const loaded = loadTopology(wanted);
+      const { topology } = loaded;
+      const name = checkName(flags.name ?? topology.name);
+      const operators = Number(flags.operators);
+      if (!Number.isInteger(operators) || operators < 1 || operators > 5) {
+        throw new CadastreError('BAD_FLAG', `--operators=${flags.operators} is not within 1 to 5`);
+      }
+      const options = { name, routers: flags.routers, operators, apiServer: flags.apiServer };
+      const { lab: made, times } = await bringUp(world, loaded, options);
+      const { folder, pods } = made;
+      await made.close();
+      await printAnswer(door, flags.output, {
+        data: { kind: 'LabUp', name, topology: topology.name, folder: folder.path, ...times, pods },
+        names: [`lab/${name}`],
+        table: () =>
+          `lab ${name} is up; cadastre lab status shows it, cadastre lab down removes it\n`,
+      });
+    });
+}
+
+interface UpFlags {
+  name?: string;
+  routers?: Software;
+  operators: string;
+  apiServer?: 'real' | 'embedded';
+  output: Format;
+}
+
+function registerStatus(lab: Command, door: Door): void {
+  lab
+    .command('status')
+    .argument('[lab]', 'which one (default: the only one there is)')
+    .description('every machine of a lab and how it is; what every router holds')
+    .addOption(outputFlag())
+    .addHelpText('after', `\nExamples:\n  $ cadastre lab status\n  $ cadastre lab status -o json`)
+    .action(async (name: string | undefined, flags: { output: Format }) => {
+      const world = openWorld(door);
+      const { listLabs } = await import('../../lab/folder.ts');
+      const labs = listLabs(world.root);
+      if (name === undefined && labs.length !== 1) {
+        await printAnswer(door, flags.output, {
+          data: { kind: 'LabList', labs },
+          names: labs.map((one) => `lab/${one}`),
+          table: () =>
+            labs.length === 0 ? 'There is no lab here.\n' : `Labs: ${labs.join(', ')}\n`,
+        });
+        return;
+      }
+      const { Lab } = await import('../../lab/lab.ts');
+      const { readStatus } = await import('../../lab/status.ts');
+      const { statusTable } = await import('./lab-status.ts');
+      const open = Lab.open(world, await chooseLab(world, name));
+      const data = await readStatus(open);
+      await open.close();
+      const names = [`lab/${open.name}`];
+      await printAnswer(door, flags.output, {
+        data,
+        names,
+        table: (columns) => statusTable(data, columns),
+      });
+    });
+}
+
+function registerExec(lab: Command, door: Door): void {
+  lab
+    .command('exec')
+    .argument('<machine>', 'a node, a router, outside, control, or pod-NAME')
+    .argument('<command...>')
+    .description('a command inside a machine, with cadastre, kubectl and $KUBECONFIG at hand')
+    .addOption(nameFlag())
+    .passThroughOptions()
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ cadastre lab exec master1 -- ip route
+  $ cadastre lab exec control -- cadastre nodes
+  $ cadastre lab exec pod-master1-1 -- ping 10.9.25.120`,
+    )
+    .action(async (machine: string, command: string[], flags: { name?: string }) => {
+      const world = openWorld(door);
+      const { Lab } = await import('../../lab/lab.ts');
+      const { hasNamespace, namespacePath } = await import('../../lab/namespaces.ts');
+      const open = Lab.open(world, await chooseLab(world, flags.name));
+      const namespace = open.namespace(machine);
+      if (!hasNamespace(namespace)) {
+        const prefix = open.namespace('');
+        const machines = open.manifest.namespaces.map((one) => one.slice(prefix.length));
+        throw new CadastreError('BAD_USAGE', `the lab ${open.name} has no machine "${machine}"`, {
+          remedy: `There are ${machines.join(', ')}.`,
+        });
+      }
+      const socket = open.agentSocket(machine);
+      const child = spawn('nsenter', [`--net=${namespacePath(namespace)}`, ...command], {
+        stdio: 'inherit',
+        env: {
+          ...door.env,
+          KUBECONFIG: open.kubeconfigPath,
+          CADASTRE_SOCKET: socket,
+          PATH: `${open.folder.file('bin')}${delimiter}${door.env.PATH ?? ''}`,
+        },
+      });
+      door.exitCode = await new Promise<number>((resolve, reject) => {
+        child.on('error', reject);
+        child.on('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)));
+      });
+    });
+}
+
+function registerPod(lab: Command, door: Door): void {
+  lab
+    .command('pod')
+    .argument('<node>')
+    .argument('<pod>', 'its name')
+    .description('start a pod on a node, wired by the plugin; or delete it')
+    .option('--delete', 'take it away again')
+    .addOption(nameFlag())
+    .addOption(outputFlag())
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ cadastre lab pod master1 web
+  $ cadastre lab pod master1 web --delete`,
+    )
+    .action(async (node: string, pod: string, flags: PodFlags) => {
+      const world = openWorld(door);
+      const { Lab } = await import('../../lab/lab.ts');
+      const { addPod, deletePod } = await import('../../lab/pods.ts');
+      const open = Lab.open(world, await chooseLab(world, flags.name));
+      try {
+        if (flags.delete) {
+          await deletePod(open, pod);
+          door.say(`pod ${pod} is gone`);
+          return;
+        }
+        const made = await addPod(open, node, pod);
+        await printAnswer(door, flags.output, {
+          data: made,
+          names: [`pod/${pod}`],
+          table: () => `${made.addresses.join('\n')}\n`,
+        });
+      } finally {
+        await open.close();
+      }
+    });
+}
+
+export interface ReplayFlags {
+  name?: string;
+  routers?: Software;
+  keep?: boolean;
+  patience: string;
+  apiServer?: 'real' | 'embedded';
+  output: Format;
+}
+
+interface PodFlags {
+  delete?: boolean;
+  name?: string;
+  output: Format;
+}
+
+function registerReplay(lab: Command, door: Door): void {
+  lab
+    .command('replay')
+    .argument('[story]', 'which one; without it they are listed')
+    .description(
+      'tell a story with real packets: what happened, what every router held, what was lost',
+    )
+    .addOption(nameFlag())
+    .addOption(
+      new Option('--routers <software>', 'of a lab that is made for the story').choices([
+        'frr',
+        'bird',
+        'own',
+      ]),
+    )
+    .addOption(apiServerFlag())
+    .option('--patience <seconds>', 'how long a step may take to come to rest', '60')
+    .option('--keep', 'leave the lab that was made for the story')
+    .addOption(outputFlag())
+    .addHelpText(
+      'after',
+      `
+A lab of the story's topology that is up is used, and brought back to where it was. Without one,
+one is made and taken down afterwards. Exit code 1: something was not as expected.
+
+Examples:
+  $ cadastre lab replay incident-then
+  $ cadastre lab replay rolling-upgrade --routers bird -o json`,
+    )
+    .action(async (story: string | undefined, flags: ReplayFlags) => {
+      const { runReplay } = await import('./lab-replay.ts');
+      await runReplay(openWorld(door), story, flags, door);
+    });
+}
+
+function registerDown(lab: Command, door: Door): void {
+  lab
+    .command('down')
+    .argument('[lab]', 'which one (default: the only one there is)')
+    .description('remove exactly what a lab made, also after a crash')
+    .option('--all', 'every lab of this machine')
+    .addHelpText('after', `\nExamples:\n  $ cadastre lab down\n  $ cadastre lab down --all`)
+    .action(async (name: string | undefined, flags: { all?: boolean }) => {
+      const world = openWorld(door);
+      const { listLabs } = await import('../../lab/folder.ts');
+      const { takeDown } = await import('../../lab/down.ts');
+      const labs = listLabs(world.root);
+      if (labs.length === 0 && name === undefined) {
+        door.say('there is no lab here');
+        return;
+      }
+      for (const one of flags.all ? labs : [await chooseLab(world, name)]) {
+        const { namespaces, processes } = await takeDown(world.root, one);
+        door.say(`lab ${one} is gone: ${namespaces} namespaces, ${processes} processes`);
+      }
+    });
+}
+
+function openWorld(door: Door): LabWorld {
+  if (process.platform !== 'linux') {
+    throw new CadastreError('KERNEL_UNAVAILABLE', `a lab needs Linux; this is ${process.platform}`);
+  }
+  if (process.getuid?.() !== 0) {
+    throw new CadastreError('KERNEL_NOT_PERMITTED', 'a lab needs root, for network namespaces', {
+      remedy: 'Run it with sudo.',
+    });
+  }
+  // All parts of the built program lie beside it.
+  const program = join(import.meta.dirname, 'cadastre.mjs');
+  return {
+    root: door.env.CADASTRE_LABS ?? '/run/cadastre-lab',
+    cadastre: [process.execPath, '--enable-source-maps', program],
+    env: door.env,
+    say: (line) => door.say(line),
+  };
+}
+
+async function chooseLab(world: LabWorld, name: string | undefined): Promise<string> {
+  if (name !== undefined) return checkName(name);
+  const { listLabs } = await import('../../lab/folder.ts');
+  const labs = listLabs(world.root);
+  if (labs.length === 1) return labs[0]!;
+  if (labs.length === 0) {
+    throw new CadastreError('NO_LAB', 'there is no lab on this machine', {
+      remedy: 'Make one: cadastre lab up incident',
+    });
+  }
+  throw new CadastreError('BAD_USAGE', `there are ${labs.length} labs: ${labs.join(', ')}`, {
+    remedy: 'Say which one, with --name.',
+  });
+}
+
+function checkName(name: string): string {
+  if (/^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$/.test(name)) return name;
+  throw new CadastreError(
+    'BAD_FLAG',
+    `--name=${name} must be up to 20 small letters, digits and dashes`,
+  );
+}

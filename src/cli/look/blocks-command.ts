@@ -1,0 +1,158 @@
+import { type Command, Option } from 'commander';
+import { CadastreError } from '../../base/errors.ts';
+import { apiVersion } from '../../model/keys.ts';
+import type { Block } from '../../model/node-block.ts';
+import { parseAddress } from '../../net/address.ts';
+import { parsePrefix } from '../../net/prefix.ts';
+import { type BlockStep, decideBlock } from '../../plan/block-life.ts';
+import type { Door } from '../door.ts';
+import { ageText, timeText } from '../numbers.ts';
+import { printAnswer } from '../output.ts';
+import { renderTable } from '../table.ts';
+import {
+  addLookFlags,
+  checkPool,
+  type Look,
+  type LookFlagValues,
+  lookAt,
+  pickNamed,
+} from '../view/look.ts';
+
+const examples = `
+Examples:
+  Every block of the register, by address:
+    $ cadastre blocks
+
+  What rests after its node is gone, and until when:
+    $ cadastre blocks --phase Cooling
+
+  The blocks of one node; the block around a pod's address:
+    $ cadastre blocks --node node1
+    $ cadastre blocks 10.5.112.17`;
+
+interface BlockFilters {
+  pool?: string;
+  node?: string;
+  phase?: string;
+}
+
+export function registerBlocks(program: Command, door: Door): void {
+  const command = program
+    .command('blocks')
+    .argument('[block...]', 'only these: a CIDR, an address inside, or the name of the NodeBlock')
+    .summary('the register: every block, its node and its phase')
+    .description('Lists the NodeBlocks: which piece of address space belongs to which node.')
+    .option('--pool <name>', 'only blocks of this pool')
+    .option('--node <name>', 'only blocks of this node')
+    .addOption(
+      new Option('--phase <phase>', 'only blocks in this phase').choices([
+        'Active',
+        'Draining',
+        'Cooling',
+        'Guard',
+      ]),
+    );
+  addLookFlags(command)
+    .addHelpText('after', examples)
+    .action(async (names: string[], flags: LookFlagValues & BlockFilters) => {
+      const look = await lookAt(flags, door);
+      checkPool(look, flags.pool);
+      checkNode(look, flags.node);
+      const all = [...look.register.blocks.values()].sort((a, b) => a.prefix.compare(b.prefix));
+      const blocks = pickNamed(all, names, 'block', isCalled)
+        .filter((block) => flags.pool === undefined || block.pool === flags.pool)
+        .filter((block) => flags.node === undefined || block.nodeName === flags.node)
+        .filter((block) => flags.phase === undefined || block.phase === flags.phase)
+        .map((block) => describeBlock(look, block));
+      if (blocks.length === 0) {
+        door.say(
+          all.length === 0 ? 'No block is registered.' : 'No registered block is like that.',
+        );
+      }
+      await printAnswer(door, flags.output, {
+        data: { apiVersion, kind: 'BlockRegister', blocks },
+        names: blocks.map(({ name }) => `nodeblock.cadastre.dev/${name}`),
+        table: (columns, isWide) =>
+          blocks.length === 0 ? '' : blockTable(blocks, columns, isWide, look.nowMs),
+      });
+    });
+}
+
+/** A node that is gone may still have blocks; one that nobody knows is a slip of the pen. */
+function checkNode({ register }: Look, name: string | undefined): void {
+  if (name === undefined || register.nodes.has(name)) return;
+  for (const { nodeName } of register.blocks.values()) if (nodeName === name) return;
+  throw new CadastreError('BAD_INPUT', `--node=${name}: there is no node "${name}"`, {
+    remedy: 'cadastre nodes -o name lists them.',
+  });
+}
+
+function isCalled(block: Block, name: string): boolean {
+  if (block.name === name) return true;
+  const prefix = parsePrefix(name);
+  if (prefix !== undefined) return prefix.equals(block.prefix);
+  const address = parseAddress(name);
+  return address !== undefined && block.prefix.contains(address);
+}
+
+export interface BlockDescription {
+  name: string;
+  cidr: string;
+  pool: string;
+  node: string;
+  nodeExists: boolean;
+  phase: Block['phase'];
+  /** When it was registered, or began to cool; absent if nobody wrote it down. */
+  since?: string;
+  guards?: readonly string[];
+  /** What the operator would do with it now. */
+  next: string;
+}
+
+export function describeBlock(look: Look, block: Block): BlockDescription {
+  const { register, settings, nowMs } = look;
+  const sinceMs = block.phase === 'Cooling' ? block.coolingSinceMs : block.createdMs;
+  return {
+    name: block.name,
+    cidr: block.prefix.toString(),
+    pool: block.pool,
+    node: block.nodeName,
+    nodeExists: register.nodes.has(block.nodeName),
+    phase: block.phase,
+    ...(sinceMs === 0 ? {} : { since: timeText(sinceMs) }),
+    ...(block.phase === 'Guard' ? { guards: block.guards } : {}),
+    next: nextWords(block, decideBlock(register, block, nowMs, settings.rules.byDemand)),
+  };
+}
+
+function nextWords(block: Block, step: BlockStep): string {
+  switch (step.kind) {
+    case 'stay':
+      return block.phase === 'Draining' ? 'goes when its node has emptied it' : 'stays';
+    case 'cool':
+      return step.nodeGone ? 'cools: its node is gone' : 'cools: its node gave it back';
+    case 'rest':
+      return `is free at ${timeText(step.untilMs)}`;
+    case 'free':
+      return block.phase === 'Guard' ? 'goes: it guards nothing' : 'is freed: its rest is over';
+  }
+}
+
+function blockTable(
+  blocks: readonly BlockDescription[],
+  columns: number,
+  isWide: boolean,
+  nowMs: number,
+): string {
+  const headings = ['CIDR', 'POOL', 'NODE', 'PHASE', 'SINCE', ...(isWide ? ['NAME'] : []), 'NEXT'];
+  const rows = blocks.map((block) => [
+    block.cidr,
+    block.pool,
+    block.node || '-',
+    block.phase,
+    block.since === undefined ? '-' : ageText(Date.parse(block.since), nowMs),
+    ...(isWide ? [block.name] : []),
+    block.guards === undefined ? block.next : `${block.next}; guards ${block.guards.join(', ')}`,
+  ]);
+  return renderTable(headings, rows, columns);
+}

@@ -1,0 +1,63 @@
+import type { Command } from 'commander';
+import { apiVersion } from '../../model/keys.ts';
+import type { Door } from '../door.ts';
+import { printAnswer } from '../output.ts';
+import { renderSections, type Section } from '../sections.ts';
+import { addLookFlags, type Look, type LookFlagValues, lookAt } from '../view/look.ts';
+import { planOf, registerOf } from '../view/register-of.ts';
+import { explainLand } from './explain-land.ts';
+import { explainNode } from './explain-node.ts';
+import { explainPool } from './explain-pool.ts';
+import { findTarget } from './explain-target.ts';
+
+const examples = `
+Examples:
+  Why this node has this block, what every pool says to it, and what its records say:
+    $ cadastre explain node1
+
+  Who holds a CIDR, or the block around an address:
+    $ cadastre explain 10.5.112.0/24
+    $ cadastre explain 10.5.112.17
+
+  Whom a pool serves; say which when a node has the same name:
+    $ cadastre explain pool/rack-83`;
+
+/** An answer to "why": facts for programs, sections for people. */
+export interface Explanation {
+  subject: { kind: string; name: string };
+  facts: Record<string, unknown>;
+  heading: string;
+  sections: Section[];
+  names: string[];
+}
+
+export function registerExplain(program: Command, door: Door): void {
+  const command = program
+    .command('explain')
+    .argument('<what>', 'a node, a CIDR, an address, a pool or a NodeBlock')
+    .summary('why this pool and block; who holds an address, and who held it before')
+    .description(
+      'Explains a node, a piece of address space or a pool: what is registered, what other records say, why it is so, and what happens next.',
+    );
+  addLookFlags(command)
+    .addHelpText('after', examples)
+    .action(async (what: string, flags: LookFlagValues) => {
+      const look = await lookAt(flags, door, ['history']);
+      const { subject, facts, heading, sections, names } = explain(look, what);
+      await printAnswer(door, flags.output, {
+        data: { apiVersion, kind: 'Explanation', subject, ...facts },
+        names,
+        table: (columns) => renderSections(heading, sections, columns),
+      });
+    });
+}
+
+function explain(look: Look, what: string): Explanation {
+  const target = findTarget(look.register, what);
+  if (target.kind === 'pool') return explainPool(look, target.pool);
+  // What comes next depends on who is served before: so the whole plan is made.
+  const planned = registerOf(look.view, look.settings);
+  const plan = planOf(planned, look.view, look.settings);
+  if (target.kind === 'node') return explainNode(look, target.node, plan, planned);
+  return explainLand(look, target.prefix, target.address, plan);
+}

@@ -1,0 +1,155 @@
+import type { Block } from '../../model/node-block.ts';
+import type { Address } from '../../net/address.ts';
+import { familyBits } from '../../net/family.ts';
+import { type Prefix, parsePrefix } from '../../net/prefix.ts';
+import type { AllocationPlan } from '../../plan/allocation-plan.ts';
+import { sourceNames } from '../../plan/holdings.ts';
+import { landOf } from '../../plan/land.ts';
+import { poolCandidates } from '../../plan/pool-candidates.ts';
+import { whyPool } from '../../plan/why-pool.ts';
+import type { Section } from '../sections.ts';
+import type { Look } from '../view/look.ts';
+import { type BlockDescription, describeBlock } from './blocks-command.ts';
+import type { Explanation } from './explain-command.ts';
+import { historyAt, historyLines } from './explain-history.ts';
+import { blockLine } from './explain-node.ts';
+
+/** Who holds a CIDR, or the block around an address, who else speaks of it, and who gets it next. */
+export function explainLand(
+  look: Look,
+  prefix: Prefix,
+  address: Address | undefined,
+  plan: AllocationPlan,
+): Explanation {
+  const land = landOf(look.register, prefix);
+  const blocks = land.blocks.map((block) => describeBlock(look, block));
+  const records = land.records.map(({ node, cidr, source }) => ({
+    node,
+    cidr: cidr.toString(),
+    source: sourceNames[source],
+  }));
+  const pools = land.pools.map(({ pool, cidr }) => ({ pool, cidr: cidr.toString() }));
+  const reserved = land.reserved.map(({ pool, cidr }) => ({ pool, cidr: cidr.toString() }));
+  const networks = networksAt(look, prefix);
+  const planned = plan.nodes.flatMap(({ name, blocks: all }) =>
+    all
+      .filter(({ cidr }) => parsePrefix(cidr)?.overlaps(prefix))
+      .map(({ cidr, pool, action }) => ({ node: name, cidr, pool, action })),
+  );
+  const next = planned.filter(({ action }) => action !== 'keep');
+  // Where nothing is registered because nothing is allocated, records are the truth.
+  const kept = planned.filter(({ action, pool }) => action === 'keep' && pool === '');
+  const concerned = new Set(records.map(({ node }) => node));
+  const findings = plan.findings.filter(
+    ({ cidr, nodes }) =>
+      nodes.some((name) => concerned.has(name)) ||
+      cidr.split(', ').some((one) => parsePrefix(one)?.overlaps(prefix)),
+  );
+  const history = historyAt(look.view.history, prefix);
+  const why = whyHeld(look, land.blocks);
+  const sections: Section[] = [
+    { title: 'Holder', lines: shortened(holderLines(blocks, kept)) },
+    { title: 'Why', lines: shortened(why.map(({ node, pool, words }) => [node, pool, words])) },
+    {
+      title: 'Records',
+      lines: shortened(records.map(({ node, cidr, source }) => [cidr, node, source])),
+    },
+    { title: 'Pools', lines: pools.map(({ pool, cidr }) => [pool, cidr]) },
+    { title: 'Reserved', lines: reserved.map(({ pool, cidr }) => [cidr, `by pool ${pool}`]) },
+    { title: 'Networks', lines: networks.map(({ name, cidr }) => [cidr, name]) },
+    {
+      title: 'Next',
+      lines: shortened(
+        next.map(({ node, cidr, pool, action }) => [
+          `${node} ${action === 'adopt' ? 'takes over' : 'gets'} ${cidr}`,
+          `pool ${pool}`,
+        ]),
+      ).concat(land.isFree && next.length === 0 ? [[freeWords(pools, networks)]] : []),
+    },
+    { title: 'History', lines: historyLines(history) },
+    {
+      title: 'Findings',
+      lines: shortened(findings.map(({ reason, detail }) => [reason, detail])),
+    },
+  ];
+  const name = address === undefined ? prefix.toString() : address.toString();
+  const kind = address === undefined ? 'CIDR' : 'Address';
+  return {
+    subject: { kind, name },
+    facts: {
+      blocks,
+      records,
+      pools,
+      reserved,
+      networks,
+      free: land.isFree,
+      next,
+      why,
+      history,
+      findings,
+    },
+    heading: `${kind} ${name}`,
+    sections,
+    names: blocks.map((block) => `nodeblock.cadastre.dev/${block.name}`),
+  };
+}
+
+function holderLines(
+  blocks: readonly BlockDescription[],
+  kept: ReadonlyArray<{ node: string; cidr: string }>,
+): string[][] {
+  if (blocks.length === 0 && kept.length === 0) return [['nobody']];
+  return [
+    ...kept.map(({ node, cidr }) => [cidr, node, 'by its records']),
+    ...blocks.map((block) => {
+      const [cidr = '', words = ''] = blockLine(block);
+      const gone = block.nodeExists || block.node === '' ? '' : ' (no such node)';
+      return [cidr, `${block.node || 'nobody'}${gone}`, words];
+    }),
+  ];
+}
+
+/** What the holder's labels and the pool's selector say to each other now. */
+function whyHeld({ register }: Look, blocks: readonly Block[]) {
+  const candidatesFor = poolCandidates(register);
+  return blocks.flatMap((block) => {
+    const node = register.nodes.get(block.nodeName);
+    if (node === undefined) return [];
+    const candidates = candidatesFor(node);
+    const home = register.poolSet.homeOf(block)?.name ?? block.pool;
+    const pool = candidates.find((one) => one.pool === home);
+    const words =
+      pool === undefined
+        ? `there is no pool ${home} now`
+        : pool.isSelecting
+          ? whyPool(candidates, home)
+          : `does not select it: ${pool.unmet.join('; ')}`;
+    return [{ node: block.nodeName, cidr: block.prefix.toString(), pool: home, words }];
+  });
+}
+
+function freeWords(pools: readonly unknown[], networks: readonly unknown[]): string {
+  if (networks.length > 0) return 'it is not ours to give';
+  return pools.length > 0 ? 'it is free' : 'it lies in no pool';
+}
+
+/** Node addresses and Service networks in it or around it: none of them may be cut into. */
+function networksAt({ view, settings }: Look, prefix: Prefix) {
+  const nodes = view.nodes.flatMap((node) =>
+    node.addresses.flatMap((text) => {
+      const host = parsePrefix(`${text}/${familyBits(text.includes(':') ? 'ipv6' : 'ipv4')}`);
+      return host === undefined ? [] : [{ name: `address of node ${node.name}`, prefix: host }];
+    }),
+  );
+  return [...settings.serviceNetworks, ...view.serviceNetworks, ...nodes]
+    .filter((network) => network.prefix.overlaps(prefix))
+    .map(({ name, prefix: cidr }) => ({ name, cidr: cidr.toString() }));
+}
+
+const mostLines = 20;
+
+/** A whole pool can be asked for; nobody reads thousands of lines, and -o json has them all. */
+function shortened(lines: string[][]): string[][] {
+  if (lines.length <= mostLines) return lines;
+  return [...lines.slice(0, mostLines), [`and ${lines.length - mostLines} more (-o json has all)`]];
+}

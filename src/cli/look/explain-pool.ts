@@ -1,0 +1,63 @@
+import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
+import { formatSelector, selects } from '../../model/label-selector.ts';
+import { nextBlock, poolObstacle } from '../../plan/assign.ts';
+import { countText, plural } from '../numbers.ts';
+import type { Section } from '../sections.ts';
+import type { Look } from '../view/look.ts';
+import type { Explanation } from './explain-command.ts';
+import { describePool } from './pools-command.ts';
+
+/** Whom a pool serves, from what land, what is left of it, and what stands in its way. */
+export function explainPool(look: Look, pool: Pool): Explanation {
+  const { register, view } = look;
+  const described = describePool(look, pool);
+  const selected = view.nodes.filter((node) => selects(pool.selector, node.labels));
+  // A node that this pool selects may still take its blocks from a better one.
+  const firstChoice = selected.filter(
+    (node) => register.poolSet.selecting(node.labels)[0]?.name === pool.name,
+  );
+  const obstacle = poolObstacle(register, pool);
+  const next = poolFamilies(pool).map((family) => ({
+    family,
+    cidr: obstacle === undefined ? nextBlock(register, pool, family)?.toString() : undefined,
+  }));
+  const sections: Section[] = [
+    { title: 'State', lines: [[described.reason, described.detail]] },
+    {
+      title: 'Selects',
+      lines: [
+        [formatSelector(pool.selector) || 'every node'],
+        [
+          `${plural(selected.length, 'node')}, the first choice of ${firstChoice.length} (priority ${pool.priority}, ${plural(pool.specificity, 'requirement')})`,
+        ],
+      ],
+    },
+    {
+      title: 'CIDRs',
+      lines: described.cidrs.map((usage) => [
+        usage.cidr,
+        `${countText(usage.assigned)} assigned, ${countText(usage.free)} free, ${countText(usage.cooling)} cooling of ${countText(usage.capacity)}`,
+      ]),
+    },
+    { title: 'Reserved', lines: described.reserved.map((cidr) => [cidr]) },
+    {
+      title: 'Next',
+      lines: next.map(({ family, cidr }) => [
+        family,
+        cidr ?? (obstacle === undefined ? 'nothing is free' : `nothing: ${obstacle.detail}`),
+      ]),
+    },
+  ];
+  return {
+    subject: { kind: 'IPPool', name: pool.name },
+    facts: {
+      pool: described,
+      selects: selected.map(({ name }) => name),
+      firstChoiceOf: firstChoice.map(({ name }) => name),
+      next,
+    },
+    heading: `Pool ${pool.name}`,
+    sections,
+    names: [`ippool.cadastre.dev/${pool.name}`],
+  };
+}

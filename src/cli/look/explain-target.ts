@@ -1,0 +1,58 @@
+import { CadastreError } from '../../base/errors.ts';
+import type { Pool } from '../../model/ip-pool.ts';
+import type { ClusterNode } from '../../model/node.ts';
+import { type Address, parseAddress } from '../../net/address.ts';
+import { familyBits } from '../../net/family.ts';
+import { Prefix, parsePrefix, prefixProblem } from '../../net/prefix.ts';
+import type { Register } from '../../plan/register.ts';
+
+/** What a person points at with one word. */
+export type Target =
+  | { kind: 'node'; node: ClusterNode }
+  | { kind: 'pool'; pool: Pool }
+  | { kind: 'land'; prefix: Prefix; address?: Address };
+
+/**
+ * A CIDR and an address are known by their form; a name is looked for among
+ * nodes, pools and NodeBlocks. `node/x`, `pool/x` and `block/x` say which.
+ */
+export function findTarget(register: Register, text: string): Target {
+  const [, kind, name] = /^(node|pool|block)\/(.+)$/.exec(text) ?? [];
+  if (kind === undefined || name === undefined) {
+    const land = readLand(text);
+    if (land !== undefined) return land;
+  }
+  const wanted = name ?? text;
+  const node = kind === undefined || kind === 'node' ? register.nodes.get(wanted) : undefined;
+  const pool = kind === undefined || kind === 'pool' ? register.poolSet.get(wanted) : undefined;
+  const block = kind === undefined || kind === 'block' ? register.blocks.get(wanted) : undefined;
+  if (node !== undefined && pool !== undefined) {
+    throw new CadastreError('BAD_USAGE', `"${text}" is a node and a pool`, {
+      remedy: `Say node/${text} or pool/${text}.`,
+    });
+  }
+  if (node !== undefined) return { kind: 'node', node };
+  if (pool !== undefined) return { kind: 'pool', pool };
+  if (block !== undefined) return { kind: 'land', prefix: block.prefix };
+  // No name has these forms, so it was meant as an address; with what is wrong it is found sooner.
+  if (kind === undefined && /^[\d.]+$|^[\d./]+\/\d+$|^[\da-f:.]*:[\da-f:./]*$/i.test(text)) {
+    const problem = text.includes('/') ? prefixProblem(text) : undefined;
+    throw new CadastreError('BAD_USAGE', problem ?? `"${text}" is not an IPv4 or IPv6 address`);
+  }
+  const what = kind ?? 'node, pool or block';
+  throw new CadastreError('BAD_INPUT', `there is no ${what} called "${wanted}"`, {
+    remedy: 'Names are listed by cadastre nodes, pools and blocks with -o name.',
+  });
+}
+
+function readLand(text: string): Target | undefined {
+  const address = parseAddress(text);
+  if (address !== undefined) {
+    return { kind: 'land', prefix: Prefix.of(address, familyBits(address.family)), address };
+  }
+  const prefix = parsePrefix(text);
+  if (prefix === undefined) return undefined;
+  const problem = prefixProblem(text);
+  if (problem === undefined) return { kind: 'land', prefix };
+  throw new CadastreError('BAD_USAGE', problem);
+}

@@ -1,0 +1,104 @@
+import { parseAddress } from '../../net/address.ts';
+import { addressCount, type Prefix } from '../../net/prefix.ts';
+import { holds, ServicePoolSet } from '../../plan/service-pools.ts';
+import type { Look } from '../view/look.ts';
+import type { LocalStatus } from '../view/node-states.ts';
+
+/** How full one piece of land is. Texts, because an IPv6 pool counts further than numbers do. */
+export interface UsageLine {
+  grouping: 'IP Pool' | 'Block' | 'LB Pool';
+  /** Of a pool: its name. */
+  name: string;
+  cidr: string;
+  total: string;
+  inUse: string;
+  free: string;
+  node: string;
+}
+
+export function usageRow({ grouping, cidr, total, inUse, free, node }: UsageLine): string[] {
+  const row = [grouping, cidr, figureText(total), shareText(inUse, total), shareText(free, total)];
+  return [...row, node];
+}
+
+/** `16 (6%)`, as calicoctl prints it. */
+function shareText(part: string, whole: string): string {
+  const share = BigInt(whole) === 0n ? 0n : (BigInt(part) * 100n) / BigInt(whole);
+  return `${figureText(part)} (${share}%)`;
+}
+
+/** Nobody reads 25 digits: `1.2089e+24`, as calicoctl prints it. */
+function figureText(figure: string): string {
+  return figure.length < 16 ? figure : Number(figure).toExponential(4);
+}
+
+function line(
+  where: Pick<UsageLine, 'grouping' | 'name' | 'cidr' | 'node'>,
+  total: bigint,
+  inUse: bigint,
+): UsageLine {
+  const free = inUse > total ? 0n : total - inUse;
+  return { ...where, total: `${total}`, inUse: `${inUse}`, free: `${free}` };
+}
+
+/** This node's blocks; what rests after a pod, or is the gateway's, is not free either. */
+export function localUsage({ blocks, agent }: LocalStatus): UsageLine[] {
+  return blocks.map(({ cidr, total, free }) => ({
+    grouping: 'Block' as const,
+    name: '',
+    cidr,
+    total,
+    inUse: `${BigInt(total) - BigInt(free)}`,
+    free,
+    node: agent?.node ?? '',
+  }));
+}
+
+/** The pools of the cluster, with what the agents report to be in use inside them. */
+export function clusterUsage(
+  { register, view }: Look,
+  flags: { showBlocks?: boolean; node?: string },
+): UsageLine[] {
+  const pods = new Map<string, bigint>();
+  for (const { status } of view.reportStatuses) {
+    for (const { cidr, pods: count } of status.blocks ?? []) {
+      pods.set(cidr, (pods.get(cidr) ?? 0n) + BigInt(count ?? 0));
+    }
+  }
+  const blocks = [...register.blocks.values()]
+    .filter(({ phase }) => phase !== 'Guard')
+    .filter(({ nodeName }) => flags.node === undefined || nodeName === flags.node)
+    .sort((a, b) => a.prefix.compare(b.prefix));
+  const used = (prefix: Prefix) => pods.get(prefix.toString()) ?? 0n;
+  const blockLine = ({ prefix, pool, nodeName }: (typeof blocks)[number]) =>
+    line(
+      { grouping: 'Block', name: pool, cidr: prefix.toString(), node: nodeName },
+      addressCount(prefix),
+      used(prefix),
+    );
+  if (flags.node !== undefined) return blocks.map(blockLine);
+  const lines = [...register.poolSet.pools]
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap(({ name, cidrs }) =>
+      cidrs.flatMap((cidr) => {
+        const inside = blocks.filter(({ prefix }) => cidr.contains(prefix));
+        const sum = inside.reduce((total, { prefix }) => total + used(prefix), 0n);
+        const where = { grouping: 'IP Pool' as const, name, cidr: cidr.toString(), node: '' };
+        const shown = flags.showBlocks ? inside.map(blockLine) : [];
+        return [line(where, addressCount(cidr), sum), ...shown];
+      }),
+    );
+  return [...lines, ...serviceUsage(view)];
+}
+
+function serviceUsage({ servicePools, serviceAddresses }: Look['view']): UsageLine[] {
+  return new ServicePoolSet(servicePools).pools.flatMap((pool) =>
+    pool.ranges.map((range, at) => {
+      const one = { ...pool, spans: [pool.spans[at]!] };
+      const inUse = serviceAddresses.filter(({ address }) => holds(one, address)).length;
+      const [first, last] = [parseAddress(range.first)!, parseAddress(range.last)!];
+      const where = { grouping: 'LB Pool' as const, name: pool.name, cidr: range.text, node: '' };
+      return line(where, last.toBigInt() - first.toBigInt() + 1n, BigInt(inUse));
+    }),
+  );
+}

@@ -1,0 +1,147 @@
+import type { Command } from 'commander';
+import { apiVersion } from '../../model/keys.ts';
+import { selects } from '../../model/label-selector.ts';
+import type { ClusterNode } from '../../model/node.ts';
+import type { AllocationPlan, PlannedBlock } from '../../plan/allocation-plan.ts';
+import type { Finding, Refusal } from '../../plan/finding.ts';
+import { sourceNames } from '../../plan/holdings.ts';
+import type { Door } from '../door.ts';
+import { printAnswer } from '../output.ts';
+import { renderTable } from '../table.ts';
+import { readLabelQuery } from '../view/label-query.ts';
+import {
+  addLookFlags,
+  checkPool,
+  type Look,
+  type LookFlagValues,
+  lookAt,
+  pickNamed,
+} from '../view/look.ts';
+import { planOf, registerOf } from '../view/register-of.ts';
+
+const examples = `
+Examples:
+  Every node, its blocks, and what is not as it should be:
+    $ cadastre nodes
+
+  Nodes of one rack, with what each record says about them:
+    $ cadastre nodes -l rack=83 -o wide
+
+  Nodes that wait for a block, and why:
+    $ cadastre nodes --unserved`;
+
+interface NodeFilters {
+  selector?: string;
+  pool?: string;
+  unserved?: boolean;
+}
+
+export function registerNodes(program: Command, door: Door): void {
+  const command = program
+    .command('nodes')
+    .argument('[name...]', 'only these nodes')
+    .summary('which blocks each node holds, and what its records say')
+    .description('Lists the nodes with the blocks they hold now, and what they wait for.')
+    .option('-l, --selector <labels>', 'only nodes with these labels, as for kubectl')
+    .option('--pool <name>', 'only nodes with a block of this pool')
+    .option('--unserved', 'only nodes that lack a block');
+  addLookFlags(command)
+    .addHelpText('after', examples)
+    .action(async (names: string[], flags: LookFlagValues & NodeFilters) => {
+      const query = flags.selector === undefined ? undefined : readLabelQuery(flags.selector);
+      const look = await lookAt(flags, door);
+      checkPool(look, flags.pool);
+      const plan = planOf(registerOf(look.view, look.settings), look.view, look.settings);
+      const all = pickNamed(look.view.nodes, names, 'node', (node, name) => node.name === name);
+      const nodes = all
+        .filter((node) => selects(query, node.labels))
+        .map(describerOf(look, plan))
+        .filter(({ blocks }) => !flags.pool || blocks.some(({ pool }) => pool === flags.pool))
+        .filter(({ state }) => !flags.unserved || state !== 'Served');
+      if (nodes.length === 0) door.say('There is no such node.');
+      await printAnswer(door, flags.output, {
+        data: { apiVersion, kind: 'NodeHoldings', nodes },
+        names: nodes.map(({ name }) => `node/${name}`),
+        table: (columns, isWide) => (nodes.length === 0 ? '' : nodeTable(nodes, columns, isWide)),
+      });
+    });
+}
+
+export interface NodeDescription {
+  name: string;
+  addresses: readonly string[];
+  /** What it holds now. */
+  blocks: Array<{ cidr: string; pool: string }>;
+  /** Served: it holds all it should. Waiting: it is about to. Refused: it will not. */
+  state: 'Served' | 'Waiting' | 'Refused';
+  /** What it is about to get. */
+  next: PlannedBlock[];
+  refused: Refusal[];
+  records: Array<{ source: string; cidrs: string[] }>;
+  findings: Finding[];
+}
+
+function describerOf(look: Look, plan: AllocationPlan): (node: ClusterNode) => NodeDescription {
+  const rows = new Map(plan.nodes.map((row) => [row.name, row]));
+  const findingsOf = new Map<string, Finding[]>();
+  for (const finding of plan.findings) {
+    for (const name of new Set(finding.nodes)) {
+      const known = findingsOf.get(name);
+      if (known === undefined) findingsOf.set(name, [finding]);
+      else known.push(finding);
+    }
+  }
+  return (node) => {
+    const { blocks = [], refused = [] } = rows.get(node.name) ?? {};
+    const next = blocks.filter(({ action }) => action !== 'keep');
+    return {
+      name: node.name,
+      addresses: node.addresses,
+      blocks: blocks
+        .filter(({ action }) => action === 'keep')
+        .map(({ cidr, pool }) => ({ cidr, pool })),
+      state: refused.length > 0 ? 'Refused' : next.length > 0 ? 'Waiting' : 'Served',
+      next,
+      refused,
+      records: recordsOf(look, node.name),
+      findings: findingsOf.get(node.name) ?? [],
+    };
+  };
+}
+
+/** What records other than the register say, most trusted first. */
+export function recordsOf({ register }: Look, nodeName: string): NodeDescription['records'] {
+  const { bySource } = register.holdingsOf(nodeName);
+  return [...bySource].map(([source, { ipv4, ipv6 }]) => ({
+    source: sourceNames[source],
+    cidrs: [...ipv4, ...ipv6].map(String),
+  }));
+}
+
+function nodeTable(nodes: readonly NodeDescription[], columns: number, isWide: boolean): string {
+  const headings = ['NODE', 'BLOCKS', 'POOL', 'STATE', ...(isWide ? ['ADDRESS', 'RECORDS'] : [])];
+  const rows = nodes.flatMap((node) => {
+    const [first, ...more] = node.blocks;
+    const records = node.records.map(({ source, cidrs }) => `${source} ${cidrs.join(',')}`);
+    const wide = isWide ? [node.addresses.join(',') || '-', records.join('; ') || '-'] : [];
+    return [
+      [node.name, first?.cidr ?? '-', first?.pool || '-', node.state, ...wide, note(node)],
+      ...more.map(({ cidr, pool }) => ['', cidr, pool]),
+    ];
+  });
+  return renderTable([...headings, 'NOTE'], rows, columns);
+}
+
+const comingWords = { keep: 'keeps', adopt: 'will take over', assign: 'will get' } as const;
+
+function note({ next, refused, findings }: NodeDescription): string {
+  const reasons = refused.map(({ reason, detail }) => `${reason}: ${detail}`);
+  const told = new Set(refused.map(({ detail }) => detail));
+  return [
+    ...next.map(({ cidr, pool, action }) => `${comingWords[action]} ${cidr} of pool ${pool}`),
+    ...reasons,
+    ...findings
+      .filter(({ detail }) => !told.has(detail))
+      .map(({ reason, detail }) => `${reason}: ${detail}`),
+  ].join('; ');
+}

@@ -1,0 +1,201 @@
+import type { Command } from 'commander';
+import { CadastreError } from '../../base/errors.ts';
+import { MigrationEyes, type RouterWatch } from '../../doctor/migrate-look.ts';
+import {
+  beginMove,
+  beginUndo,
+  type MigrationRun,
+  runMigration,
+} from '../../doctor/migrate-node.ts';
+import { watchRouters } from '../../doctor/migrate-routers.ts';
+import { KubeClient } from '../../kube/client.ts';
+import { loadKubeConfig } from '../../kube/kubeconfig.ts';
+import type { Move } from '../../plan/migration-plan.ts';
+import { stepsOf } from '../../plan/migration-steps.ts';
+import { askYes } from '../ask-yes.ts';
+import type { Door } from '../door.ts';
+import { readSeconds } from '../numbers.ts';
+import { readListen } from '../run/listen-flag.ts';
+import { stopOnSignals } from '../stop-signals.ts';
+import { renderTable } from '../table.ts';
+import { addIpamFlags } from '../view/ipam-flags.ts';
+import type { MigrateFlags } from './migrate-command.ts';
+import { makePlan } from './migrate-plan.ts';
+
+interface ApplyFlags extends MigrateFlags {
+  all?: boolean;
+  limit?: string;
+  yes?: boolean;
+  timeout: string;
+  bmp?: string;
+}
+
+const applyExamples = `
+Examples:
+  One node, after showing what will be done:
+    $ cadastre migrate apply node1
+
+  The next three of the plan, in a script, each seen at the routers that report over BMP:
+    $ cadastre migrate apply --all --limit 3 --yes --bmp 0.0.0.0:11019
+
+A move that was broken off goes on where it is when it is applied again.`;
+
+const undoExamples = `
+Examples:
+  $ cadastre migrate undo node1
+  $ cadastre migrate undo node1 --yes --bmp 0.0.0.0:11019`;
+
+export function addMigrateApply(migrate: Command, door: Door): void {
+  const apply = migrate
+    .command('apply')
+    .argument('[node]', 'the node to move')
+    .summary('move one node, or the next ones of the plan')
+    .description(
+      'Moves a node: pods go, routes are taken back, the old block is let go, the operator gives a new one, routes are seen, pods may come. An operator must run.',
+    )
+    .option('--all', 'the nodes of the plan, in its order, one at a time')
+    .option('--limit <n>', 'with --all: at most so many')
+    .addHelpText('after', applyExamples);
+  addCommon(addIpamFlags(apply)).action((node: string | undefined, flags: ApplyFlags) =>
+    applyMoves(node, { ...flags, output: 'table' }, door),
+  );
+  const undo = migrate
+    .command('undo')
+    .argument('<node>', 'the node to bring back to the blocks it had')
+    .summary('bring a node back to the blocks it had')
+    .description(
+      'Takes a move back, from wherever it is. Before the old block was let go that is a matter of uncordoning; after it, the node moves once more, the other way.',
+    )
+    .addHelpText('after', undoExamples);
+  addCommon(addIpamFlags(undo)).action((node: string, flags: ApplyFlags) =>
+    undoMove(node, { ...flags, output: 'table' }, door),
+  );
+}
+
+function addCommon(command: Command): Command {
+  return command
+    .option('--yes', 'do not ask')
+    .option('--timeout <seconds>', 'how long one node may take', '900')
+    .option('--bmp <address>', 'wait until every router that reports here over BMP holds the route')
+    .option('--kubeconfig <path>', 'the kubeconfig of the cluster')
+    .option('--context <name>', 'the context in the kubeconfig');
+}
+
+async function applyMoves(name: string | undefined, flags: ApplyFlags, door: Door): Promise<void> {
+  if ((name === undefined) === (flags.all !== true)) {
+    throw new CadastreError('BAD_USAGE', 'name one node, or say --all', {
+      remedy: 'For example: cadastre migrate apply node1.',
+    });
+  }
+  const limit = readLimit(flags);
+  const timeoutMs = readSeconds('--timeout', flags.timeout, 1, 86_400) * 1000;
+  const { plan, view } = await makePlan(flags, door);
+  const unfinished = view.migrations.filter(({ phase }) => phase === 'Moving');
+  const moves = plan.moves.filter(({ node }) => name === undefined || node === name);
+  const goOn = unfinished.filter(({ nodeName }) => name === undefined || nodeName === name);
+  const begun = new Set(goOn.map(({ nodeName }) => nodeName));
+  const fresh = moves.filter(({ node }) => !begun.has(node));
+  const names = [...begun, ...fresh.map(({ node }) => node)].slice(0, limit);
+  if (names.length === 0) {
+    const refused = plan.refused.find(({ node }) => node === name);
+    if (refused !== undefined) {
+      throw new CadastreError('BAD_INPUT', `${name} cannot move: ${refused.detail}`);
+    }
+    if (name !== undefined && !view.nodes.some((node) => node.name === name)) {
+      throw new CadastreError('BAD_INPUT', `there is no node "${name}"`, {
+        remedy: 'cadastre nodes -o name lists them.',
+      });
+    }
+    door.say(name === undefined ? 'No node has to move.' : `${name} does not have to move.`);
+    if (name === undefined && plan.refused.length > 0) {
+      door.say(`${plan.refused.length} cannot be served: cadastre migrate plan says why.`);
+      door.exitCode = 1;
+    }
+    return;
+  }
+  const chosen = fresh.filter(({ node }) => names.includes(node));
+  show(
+    chosen,
+    [...begun].filter((node) => names.includes(node)),
+    door,
+  );
+  if (!(await askYes(door, flags.yes === true, `Move ${names.join(', ')}?`))) return;
+  await withHands(flags, door, timeoutMs, async (run) => {
+    for (const node of names) {
+      const move = chosen.find((one) => one.node === node);
+      if (move !== undefined) {
+        const pools = [...new Set(move.to.map(({ pool }) => pool))];
+        await beginMove(run.client, { node, from: move.from, pools, method: move.method });
+      }
+      await runMigration({ ...run, say: sayOf(node, door) }, node);
+      door.say(`${node}: moved`);
+    }
+  });
+}
+
+async function undoMove(name: string, flags: ApplyFlags, door: Door): Promise<void> {
+  const timeoutMs = readSeconds('--timeout', flags.timeout, 1, 86_400) * 1000;
+  if (!(await askYes(door, flags.yes === true, `Bring ${name} back to the blocks it had?`))) return;
+  await withHands(flags, door, timeoutMs, async (run) => {
+    const { phase } = await beginUndo(run.client, run.eyes, name);
+    if (phase === 'Undone') {
+      door.say(`${name}: is back already`);
+      return;
+    }
+    await runMigration({ ...run, say: sayOf(name, door) }, name);
+    door.say(`${name}: is back`);
+  });
+}
+
+const sayOf = (node: string, door: Door) => (step: string, words: string) =>
+  door.say(`${node}: ${step}: ${words}`);
+
+async function withHands(
+  flags: ApplyFlags,
+  door: Door,
+  timeoutMs: number,
+  work: (run: Omit<MigrationRun, 'say'>) => Promise<void>,
+): Promise<void> {
+  const { kubeconfig, context } = flags;
+  const access = await loadKubeConfig({ kubeconfig, context, env: door.env, clock: door.clock });
+  const client = new KubeClient(access, { connections: 4 });
+  const stopping = stopOnSignals();
+  const ending = new AbortController();
+  const signal = AbortSignal.any([stopping.signal, ending.signal]);
+  let closeRouters = async () => {};
+  try {
+    let routers: RouterWatch | undefined;
+    if (flags.bmp !== undefined) {
+      const watching = await watchRouters(readListen(flags.bmp, '--bmp'));
+      closeRouters = watching.close;
+      routers = watching.unseen;
+    }
+    const eyes = new MigrationEyes(client, signal, routers);
+    await eyes.ready();
+    await work({ client, eyes, clock: door.clock, timeoutMs, signal: stopping.signal });
+  } finally {
+    ending.abort();
+    stopping.done();
+    await closeRouters();
+    await client.close();
+  }
+}
+
+function show(moves: readonly Move[], begun: readonly string[], door: Door): void {
+  for (const node of begun) door.say(`${node}: goes on where it is`);
+  for (const move of moves) {
+    const rows = stepsOf(move).map(({ step, does, hurts }) => [step, does, hurts]);
+    door.say(
+      `${move.node}: ${move.from.join(', ')} → ${move.to.map(({ cidr }) => cidr).join(', ')}`,
+    );
+    door.say(renderTable(['STEP', 'WHAT', 'TOUCHES'], rows, door.columns).trimEnd());
+  }
+}
+
+function readLimit({ limit, all }: ApplyFlags): number {
+  if (limit === undefined) return Number.POSITIVE_INFINITY;
+  if (all !== true) throw new CadastreError('BAD_FLAG', '--limit needs --all');
+  const count = /^\d{1,6}$/.test(limit) ? Number(limit) : 0;
+  if (count >= 1) return count;
+  throw new CadastreError('BAD_FLAG', `--limit=${limit} is not a number of nodes`);
+}

@@ -1,0 +1,136 @@
+import { apiVersion } from '../../model/keys.ts';
+import { sourceNames } from '../../plan/holdings.ts';
+import { type MigrationPlan, type NodeBlocks, planMigration } from '../../plan/migration-plan.ts';
+import { preparation, stepsOf } from '../../plan/migration-steps.ts';
+import { compareText } from '../../plan/pool-set.ts';
+import type { Door } from '../door.ts';
+import { plural } from '../numbers.ts';
+import { printAnswer } from '../output.ts';
+import { renderSections } from '../sections.ts';
+import { renderTable } from '../table.ts';
+import type { ClusterView } from '../view/cluster-view.ts';
+import { type IpamSettings, readIpamFlags } from '../view/ipam-flags.ts';
+import { warnOf } from '../view/look.ts';
+import { registerOf } from '../view/register-of.ts';
+import { readView } from '../view/view-flags.ts';
+import { viewFromFiles } from '../view/view-from-files.ts';
+import type { MigrateFlags } from './migrate-command.ts';
+
+/** The plan, and what it was made from. */
+export interface Planned {
+  plan: MigrationPlan;
+  settings: IpamSettings;
+  view: ClusterView;
+}
+
+export async function makePlan(flags: MigrateFlags, door: Door): Promise<Planned> {
+  const settings = readIpamFlags(flags);
+  const view = await readView(flags, door, ['migrations']);
+  if (flags.pools !== undefined) {
+    const { pools } = await viewFromFiles(flags.pools, door, flags.verbose ?? false);
+    const isNew = new Set(pools.map(({ name }) => name));
+    view.pools = [...view.pools.filter(({ name }) => !isNew.has(name)), ...pools];
+  }
+  warnOf(view, flags, door);
+  const register = registerOf(view, settings);
+  const order = view.nodes.map(({ name }) => name).sort(compareText);
+  return { plan: planMigration(register, order, settings.rules), settings, view };
+}
+
+export async function printPlan(flags: MigrateFlags, door: Door): Promise<void> {
+  const { plan, settings } = await makePlan(flags, door);
+  const steps = preparation(plan, settings.mode);
+  await printAnswer(door, flags.output, {
+    data: {
+      apiVersion,
+      kind: 'MigrationPlan',
+      from: plan.from.map((source) => sourceNames[source]),
+      to: settings.mode,
+      prepare: steps,
+      stay: plan.stay,
+      adopt: plan.adopt,
+      fresh: plan.fresh,
+      moves: plan.moves.map((move, at) => ({ order: at + 1, ...move, steps: stepsOf(move) })),
+      refused: plan.refused,
+      findings: plan.findings,
+    },
+    names: plan.moves.map(({ node }) => `node/${node}`),
+    table: (columns) => planText(plan, settings.mode, columns),
+  });
+  door.say(closingWords(plan));
+  if (plan.refused.length > 0) door.exitCode = 1;
+}
+
+function planText(plan: MigrationPlan, mode: string, columns: number): string {
+  const parts: string[] = [];
+  const steps = preparation(plan, mode).map(({ step, does, hurts, undo }) => ({
+    title: step,
+    lines: [
+      ['does', does],
+      ['touches', hurts],
+      ['taken back', undo],
+    ],
+  }));
+  parts.push(renderSections('Before the first node moves', steps, columns));
+  const rows = [
+    ...plan.stay.map((node) => nodeRow(node, 'stays')),
+    ...plan.adopt.map((node) => nodeRow(node, 'adopted as it is')),
+    ...plan.fresh.map((node) => nodeRow(node, 'newly cut')),
+  ];
+  if (rows.length > 0) {
+    parts.push(renderTable(['NODE', 'BLOCKS', 'POOL', 'WHAT HAPPENS'], rows, columns));
+  }
+  if (plan.moves.length > 0) {
+    const moves = plan.moves.map((move, at) => [
+      `${at + 1}`,
+      move.node,
+      move.from.join(', '),
+      move.to.map(({ cidr }) => cidr).join(', '),
+      [...new Set(move.to.map(({ pool }) => pool))].join(', '),
+      move.method,
+      [
+        `${move.reason}: ${move.detail}`,
+        ...(move.after.length > 0 ? [`after ${move.after.join(', ')} has cooled`] : []),
+      ].join('; '),
+    ]);
+    const headings = ['MOVE', 'NODE', 'FROM', 'TO', 'POOL', 'BY', 'WHY'];
+    parts.push(renderTable(headings, moves, columns));
+    const touched = plan.moves.flatMap((move) =>
+      stepsOf(move)
+        .filter(({ hurts }) => hurts !== 'nobody' && !hurts.startsWith('nobody:'))
+        .map(({ step, hurts }, at) => [at === 0 ? move.node : '', step, hurts]),
+    );
+    parts.push(renderTable(['NODE', 'STEP', 'TOUCHES'], touched, columns));
+  }
+  if (plan.refused.length > 0) {
+    const refused = plan.refused.map(({ node, reason, detail }) => [node, reason, detail]);
+    parts.push(renderTable(['NODE', 'REFUSED', 'WHY'], refused, columns));
+  }
+  if (plan.findings.length > 0) {
+    const rows = plan.findings.map(({ reason, detail }) => [reason, detail]);
+    parts.push(renderTable(['FINDING', 'WHAT'], rows, columns));
+  }
+  return parts.join('\n');
+}
+
+function nodeRow({ node, blocks }: NodeBlocks, words: string): string[] {
+  const [first] = blocks;
+  const source = first?.source === undefined ? '' : ` (${first.source})`;
+  return [
+    node,
+    blocks.map(({ cidr }) => cidr).join(', '),
+    [...new Set(blocks.map(({ pool }) => pool))].join(', '),
+    `${words}${source}`,
+  ];
+}
+
+function closingWords(plan: MigrationPlan): string {
+  const quiet = plan.stay.length + plan.adopt.length;
+  const parts = [
+    `${plural(quiet, 'node')} notice nothing`,
+    `${plan.fresh.length} get their first block`,
+    `${plan.moves.length} must move`,
+    `${plan.refused.length} cannot be served`,
+  ];
+  return `${parts.join(', ')}; nothing was changed.`;
+}

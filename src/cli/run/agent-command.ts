@@ -1,0 +1,340 @@
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { statusJson } from '../../agent/address-api.ts';
+import { AddressService } from '../../agent/address-service.ts';
+import { Agent } from '../../agent/agent.ts';
+import type { AgentSettings } from '../../agent/agent-settings.ts';
+import { realFiles } from '../../agent/durable-files.ts';
+import { tunnelDeviceOf } from '../../agent/route-keeper.ts';
+import { systemClock } from '../../base/clock.ts';
+import { CadastreError, describeError } from '../../base/errors.ts';
+import { addHealthRoutes } from '../../base/health-routes.ts';
+import { HttpServer } from '../../base/http-server.ts';
+import { jsonLog, type LogLevel, logLevels } from '../../base/json-log.ts';
+import { Metrics } from '../../base/metrics.ts';
+import { registerProcessMetrics } from '../../base/process-metrics.ts';
+import { ReceivedRoutes } from '../../bgp/received-routes.ts';
+import { wireFamily } from '../../bgp/session-negotiation.ts';
+import { Speaker } from '../../bgp/speaker.ts';
+import type { ListenTarget } from '../../bgp/transport/listen.ts';
+import { Nlri } from '../../bgp/wire/nlri.ts';
+import { giveBackFreedMemory } from '../../kernel/freed-memory.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { KubeClient } from '../../kube/client.ts';
+import { loadKubeConfig } from '../../kube/kubeconfig.ts';
+import { type BgpConfig, loadConfigMap } from '../../model/bgp-config-map.ts';
+import { defaultGracefulRestartSeconds, peerOfConfig } from '../../model/bgp-peer.ts';
+import { agentSocketPath } from '../../model/keys.ts';
+import { poolsOfConfig } from '../../model/load-balancer-pool.ts';
+import { type Family, families } from '../../net/family.ts';
+import { type Prefix, parsePrefix } from '../../net/prefix.ts';
+import { providerOf } from '../../operator/providers.ts';
+import { encapsulationOf, type Routing, routings } from '../../plan/desired-routes.ts';
+import { RestartMark } from '../bgp/bgp-speak-evidence.ts';
+import { stopOnSignals } from '../stop-signals.ts';
+import { readVersion } from '../version.ts';
+import { kernelNames, openKernel } from './agent-kernel.ts';
+import { readConfigMapName } from './config-map-flag.ts';
+import { readListen } from './listen-flag.ts';
+
+/**
+ * `cadastre agent`: wires the world to the agent once. SIGTERM and SIGINT end it
+ * and leave everything as it is, because it comes back; SIGUSR2 ends it and takes
+ * the routes back first, because it does not.
+ */
+export function registerAgent(program: Command): void {
+  const modes = ['ip-pool', 'cluster-pool', 'cluster-pool-v2', 'kubernetes'];
+  const list = (text: string, before: string[] | undefined) => [...(before ?? []), text];
+  program
+    .command('agent')
+    .description("serve one node: pod addresses, routes and announcements out of the node's blocks")
+    .option('--kubeconfig <file>', 'the cluster (default: $KUBECONFIG, the pod, ~/.kube/config)')
+    .option('--context <name>', 'the context of the kubeconfig')
+    .option('--node-name <name>', 'the Node this is (default: $NODE_NAME, the host name)')
+    .option('--ipam <mode>', `as the operator has it: ${modes.join(', ')}`, 'ip-pool')
+    .option(
+      '--families <list>',
+      'what every pod is to have: ipv4,ipv6 (default: what the node holds)',
+    )
+    .option('--pre-allocate <n>', 'cluster-pool-v2: addresses kept ready', '8')
+    .option('--reserved <cidr>', 'a range inside the blocks that no pod gets; repeatable', list)
+    .addOption(
+      new Option('--routing <mode>', 'how packets reach the pods of other nodes')
+        .choices([...routings])
+        .default('native'),
+    )
+    .option('--auto-direct-node-routes', 'native: routes to the nodes on the same link')
+    .option('--masquerade', 'what pods send out of the cluster takes the address of the node')
+    .option(
+      '--masquerade-except <cidr>',
+      "destinations that see a pod's own address; repeatable (pods and nodes always do)",
+      list,
+    )
+    .option('--bgp-config <file>', 'peers and pools from a file, in the form of MetalLB and Cilium')
+    .option('--bgp-config-map <namespace/name>', 'peers and pools from a ConfigMap of that form')
+    .option('--bgp-listen <address:port>', 'wait for routers there (default: only connect)')
+    .option('--socket <path>', 'the Unix socket of the CNI plugin', agentSocketPath)
+    .option('--state-dir <path>', 'what survives a restart', '/var/lib/cadastre')
+    .option('--api-grace <seconds>', 'wait for the API server before going on from memory', '5')
+    .option('--drain-grace <seconds>', 'between GRACEFUL_SHUTDOWN and taking routes back', '5')
+    .option('--listen <address>', 'where /metrics, /livez and /readyz are served', '127.0.0.1:9471')
+    .addOption(
+      new Option('--kernel <name>', 'fake: one in memory, for demos')
+        .choices([...kernelNames])
+        .default('netlink'),
+    )
+    .option('--netns <path>', "the node's network namespace (default: where the agent runs)")
+    .option(
+      '--fake-uplink <link=cidr>',
+      'fake: an interface, like eth0=10.4.94.32/24; repeatable',
+      list,
+    )
+    .addOption(new Option('--log-level <level>').choices([...logLevels]).default('info'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ cadastre agent --node-name node1 --auto-direct-node-routes
+  $ cadastre agent --routing vxlan-across-subnets --bgp-config-map kube-system/bgp-config
+  $ cadastre status                                  # what it does, from the same machine`,
+    )
+    .action((flags: AgentFlags) => runAgent(flags));
+}
+
+/** A router that sends the whole Internet must not cost the node its memory. */
+const mostCounted = 20_000;
+
+interface AgentFlags {
+  kubeconfig?: string;
+  context?: string;
+  nodeName?: string;
+  ipam: string;
+  families?: string;
+  preAllocate: string;
+  reserved?: string[];
+  routing: Routing;
+  autoDirectNodeRoutes?: boolean;
+  masquerade?: boolean;
+  masqueradeExcept?: string[];
+  bgpConfig?: string;
+  bgpConfigMap?: string;
+  bgpListen?: string;
+  socket: string;
+  stateDir: string;
+  apiGrace: string;
+  drainGrace: string;
+  listen: string;
+  kernel: (typeof kernelNames)[number];
+  netns?: string;
+  fakeUplink?: string[];
+  logLevel: LogLevel;
+}
+
+async function runAgent(flags: AgentFlags): Promise<void> {
+  const settings = readSettings(flags);
+  const listenAt = readListen(flags.listen);
+  const bgpListen = readBgpListen(flags.bgpListen);
+  const access = await loadKubeConfig({
+    ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
+    ...(flags.context === undefined ? {} : { context: flags.context }),
+  });
+  const log = jsonLog({ level: flags.logLevel, fields: { component: 'agent' } });
+  const clock = systemClock;
+  const metrics = new Metrics();
+  const stopProcessMetrics = registerProcessMetrics(metrics);
+  const stopGivingBack = giveBackFreedMemory();
+  const client = new KubeClient(access, { connections: 8, metrics, log });
+  await mkdir(flags.stateDir, { recursive: true, mode: 0o700 });
+  const kernel = openKernel(flags.kernel, flags.fakeUplink ?? [], flags.stateDir, flags.netns);
+  await assertTunnel(kernel, flags.routing);
+  let agent: Agent | undefined;
+  const addresses = await AddressService.start({
+    stateFolder: flags.stateDir,
+    socketPath: flags.socket,
+    hands: kernel,
+    // Open before the blocks are known: DEL works from the journal, and whoever asks hears why not.
+    blocks: [],
+    clock,
+    version: settings.version,
+    mtu: () => agent?.podMtu,
+    limitation: () => agent?.status.limitation,
+    notReady: () => whyNotReady(agent),
+    addRoutes: (server, book) =>
+      server.on('GET', '/v1/status', () => ({
+        body: { ...statusJson(book), agent: agent?.status.json() },
+      })),
+    log,
+  });
+  const mark = new RestartMark(join(flags.stateDir, 'alive'));
+  const startedMs = clock.monotonicMs();
+  const wasAlive = mark.wasAliveWithin(defaultGracefulRestartSeconds, clock.wallMs());
+  mark.keepYoung(15_000);
+  // Counted for people; nothing follows from it.
+  const received = new ReceivedRoutes();
+  agent = new Agent({
+    client,
+    kernel,
+    book: addresses.book,
+    mendedPods: () => addresses.cni.mended,
+    files: realFiles,
+    openSpeaker: ({ evidence, onChange }) =>
+      new Speaker({
+        listen: bgpListen,
+        evidence,
+        world: { log },
+        onUpdate: (peer, update) => {
+          const { size } = received.ribOf(peer.name) ?? { size: 0 };
+          if (size < mostCounted) received.events.onUpdate(peer, update);
+        },
+        onUp: (peer, negotiated) => {
+          received.events.onUp(peer, negotiated);
+          onChange();
+        },
+        onDown: (peer, end) => {
+          received.events.onDown(peer, end);
+          onChange();
+        },
+      }),
+    receivedFrom: (peer, family) => received.ribOf(peer)?.sizeOf(wireFamily(family)) ?? 0,
+    waysFrom: (peer, prefix) => {
+      const nlri = Nlri.parse(prefix);
+      return (nlri && received.ribOf(peer)?.lookup(nlri)?.nextHops) ?? [];
+    },
+    // RFC 4724 §4.1: after the restart time nobody keeps our routes any more.
+    hasRestarted: () =>
+      wasAlive && clock.monotonicMs() - startedMs <= defaultGracefulRestartSeconds * 1000,
+    settings,
+    clock,
+    random: Math.random,
+    log,
+    metrics,
+  });
+  const server = new HttpServer({ log });
+  addHealthRoutes(server, { metrics, ready: new Map([['blocks', () => whyNotReady(agent)]]) });
+  await server.listen(listenAt);
+  const stopping = stopOnSignals();
+  const drain = new AbortController();
+  const onDrain = () => drain.abort();
+  process.once('SIGUSR2', onDrain);
+  const exit = () => (drain.signal.aborted ? 'drain' : 'restart');
+  const { nodeName, routing } = settings;
+  const about = { node: nodeName, mode: flags.ipam, routing, cluster: access.origin };
+  log.info({ ...about, port: server.port, socket: flags.socket }, 'starting');
+  try {
+    await agent.run(AbortSignal.any([stopping.signal, drain.signal]), exit);
+    log.info({}, 'stopped');
+  } catch (error) {
+    log.error({ error: describeError(error) }, 'the agent failed');
+    throw error;
+  } finally {
+    process.off('SIGUSR2', onDrain);
+    mark.stop(exit());
+    stopGivingBack();
+    stopProcessMetrics();
+    await server.close();
+    await addresses.stop();
+    await client.close();
+    kernel.close();
+    stopping.done();
+  }
+}
+
+function whyNotReady(agent: Agent | undefined): string | undefined {
+  if (agent === undefined) return 'the agent is starting';
+  const { isReady, reason, detail } = agent.status.state;
+  return isReady ? undefined : `${reason}: ${detail}`;
+}
+
+/** Before anything is served: a node that cannot reach the others' pods must not take any. */
+async function assertTunnel(kernel: Kernel, routing: Routing): Promise<void> {
+  const kind = encapsulationOf(routing);
+  const device = tunnelDeviceOf(routing);
+  if (kind === undefined || (await kernel.link(device)) !== undefined) return;
+  await kernel.createTunnel({ kind, name: device });
+  await kernel.deleteLink(device);
+}
+
+function readSettings(flags: AgentFlags): AgentSettings {
+  const provider = providerOf(flags.ipam);
+  const nodeName = flags.nodeName ?? process.env.NODE_NAME ?? hostname();
+  const config = flags.bgpConfig === undefined ? undefined : readConfigFile(flags.bgpConfig);
+  return {
+    nodeName: nodeName.toLowerCase(),
+    version: readVersion(),
+    rules: {
+      source: provider.allocates ? 'register' : 'node',
+      families: readFamilies(flags.families),
+    },
+    byDemand: provider.byDemand,
+    preAllocate: readNumber('--pre-allocate', flags.preAllocate, 65536),
+    routing: flags.routing,
+    directRoutes: flags.autoDirectNodeRoutes ?? false,
+    reserved: (flags.reserved ?? []).map((text) => readCidr('--reserved', text)),
+    ...readMasquerade(flags),
+    configMap: readConfigMapName(flags.bgpConfigMap),
+    filePeers: config?.peers.map(peerOfConfig) ?? [],
+    filePools: config === undefined ? [] : poolsOfConfig(config),
+    memoryPath: join(flags.stateDir, 'last-known.json'),
+    apiGraceMs: readNumber('--api-grace', flags.apiGrace, 3600) * 1000,
+    reportEveryMs: 5_000,
+    drainGraceMs: readNumber('--drain-grace', flags.drainGrace, 3600) * 1000,
+  };
+}
+
+function readFamilies(text: string | undefined): ReadonlySet<Family> | 'auto' {
+  if (text === undefined) return 'auto';
+  const chosen = text.split(',').map((part) => part.trim());
+  const known = families.filter((family) => chosen.includes(family));
+  if (known.length === chosen.length) return new Set(known);
+  throw new CadastreError('BAD_FLAG', `--families=${text} is not a list of ipv4 and ipv6`);
+}
+
+function readMasquerade(flags: AgentFlags): Pick<AgentSettings, 'masqueradeExceptions'> {
+  const { masquerade = false, masqueradeExcept = [] } = flags;
+  if (!masquerade && masqueradeExcept.length > 0) {
+    throw new CadastreError(
+      'BAD_FLAG',
+      `--masquerade-except=${masqueradeExcept[0]} has no meaning without --masquerade`,
+    );
+  }
+  if (!masquerade) return {};
+  return {
+    masqueradeExceptions: masqueradeExcept.map((text) => readCidr('--masquerade-except', text)),
+  };
+}
+
+function readCidr(flag: string, text: string): Prefix {
+  const prefix = parsePrefix(text);
+  if (prefix !== undefined) return prefix;
+  throw new CadastreError('BAD_FLAG', `${flag}=${text} is not a CIDR`);
+}
+
+function readNumber(flag: string, text: string, most: number): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= 0 && value <= most) return value;
+  throw new CadastreError('BAD_FLAG', `${flag}=${text} is not a number from 0 to ${most}`);
+}
+
+function readConfigFile(path: string): BgpConfig {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new CadastreError('BAD_FLAG', `--bgp-config=${path} cannot be read`, { cause });
+  }
+  const result = loadConfigMap(text);
+  if (result.kind === 'config') return result.config;
+  const problems = result.problems.map(({ line, key, sentence }) =>
+    [`${path}:${line}`, key, sentence].filter((part) => part !== '').join(': '),
+  );
+  throw new CadastreError('BAD_INPUT', problems.join('; '));
+}
+
+function readBgpListen(text: string | undefined): ListenTarget | false {
+  if (text === undefined) return false;
+  const { host, port } = readListen(text);
+  return { address: host, port };
+}

@@ -1,0 +1,85 @@
+import { type Command, Option } from 'commander';
+import { systemClock } from '../../base/clock.ts';
+import { jsonLog, type LogLevel, logLevels } from '../../base/json-log.ts';
+import { shellWord } from '../../base/shell-word.ts';
+import { startConsole } from '../../console/console.ts';
+import { KubeClient } from '../../kube/client.ts';
+import { loadKubeConfig } from '../../kube/kubeconfig.ts';
+import type { Door } from '../door.ts';
+import { programName } from '../program-name.ts';
+import { stopOnSignals } from '../stop-signals.ts';
+import { readVersion } from '../version.ts';
+import { readConsoleToken } from './console-flags.ts';
+import { readListen } from './listen-flag.ts';
+
+interface ConsoleFlags {
+  kubeconfig?: string;
+  context?: string;
+  listen: string;
+  tokenFile?: string;
+  logLevel: LogLevel;
+}
+
+/** `cadastre console`: the console for any cluster, from anywhere that reaches its API server. */
+export function registerConsole(program: Command, door: Door): void {
+  program
+    .command('console')
+    .description('look at a cluster in the browser; changes nothing')
+    .option('--kubeconfig <file>', 'the cluster (default: $KUBECONFIG, the pod, ~/.kube/config)')
+    .option('--context <name>', 'the context of the kubeconfig')
+    .option('--listen <address>', 'where the console is served', '127.0.0.1:7077')
+    .option('--token-file <file>', 'a secret that readers must know; a must beyond loopback')
+    .addOption(new Option('--log-level <level>').choices([...logLevels]).default('warn'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ cadastre console
+  $ cadastre console --kubeconfig prod.kubeconfig --listen 127.0.0.1:8080
+  $ cadastre console --listen 0.0.0.0:7077 --token-file secret`,
+    )
+    .action((flags: ConsoleFlags) => runConsole(flags, door));
+}
+
+async function runConsole(flags: ConsoleFlags, door: Door): Promise<void> {
+  const listen = readListen(flags.listen);
+  const token = readConsoleToken(listen, flags.tokenFile, '--token-file');
+  const { kubeconfig, context } = flags;
+  const access = await loadKubeConfig({
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+  });
+  const log = jsonLog({ level: flags.logLevel, fields: { component: 'console' } });
+  const client = new KubeClient(access, { connections: 8, log });
+  const stopping = stopOnSignals();
+  const flag = (name: string, value?: string) =>
+    value === undefined ? [] : [`--${name} ${shellWord(value)}`];
+  const running = await startConsole({
+    client,
+    listen,
+    token,
+    about: {
+      title: 'Cadastre',
+      version: readVersion(),
+      cluster: access.origin,
+      mode: '',
+      program: programName(),
+      commandFlags: [...flag('kubeconfig', kubeconfig), ...flag('context', context)].join(' '),
+    },
+    clock: systemClock,
+    log,
+  });
+  try {
+    door.say(`the console of ${access.origin} is on ${running.url}`);
+    if (token !== undefined) door.say(`open it with ?token= and the secret of ${flags.tokenFile}`);
+    door.say('Ctrl-C ends it');
+    await new Promise<void>((resolve) => {
+      if (stopping.signal.aborted) resolve();
+      stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  } finally {
+    await running.stop();
+    await client.close();
+    stopping.done();
+  }
+}

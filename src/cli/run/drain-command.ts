@@ -1,0 +1,150 @@
+import { type Command, Option } from 'commander';
+import { CadastreError } from '../../base/errors.ts';
+import { ApiError } from '../../kube/api-error.ts';
+import { pause } from '../../kube/backoff.ts';
+import { KubeClient } from '../../kube/client.ts';
+import { loadKubeConfig } from '../../kube/kubeconfig.ts';
+import { apiVersion, drainAnnotation } from '../../model/keys.ts';
+import type { NodeReportStatus } from '../../model/node-report-status.ts';
+import { nodeReports, nodes } from '../../model/resources.ts';
+import type { Door } from '../door.ts';
+import { type Format, printAnswer } from '../output.ts';
+
+interface DrainFlags {
+  kubeconfig?: string;
+  context?: string;
+  undo?: boolean;
+  timeout: string;
+  output: Format;
+}
+
+/**
+ * `cadastre drain NODE`: its routes are taken back from the routers, and every
+ * step is said as the node's own report shows it. Pods are not touched: that is
+ * `kubectl drain`, before or after.
+ */
+export function registerDrain(program: Command, door: Door): void {
+  program
+    .command('drain')
+    .argument('<node>')
+    .description("take a node's routes back from its routers, before it goes; or bring them back")
+    .option('--undo', 'announce its blocks again')
+    .option('--timeout <seconds>', 'how long to wait for the word of its agent', '60')
+    .option('--kubeconfig <file>', 'the cluster (default: $KUBECONFIG, the pod, ~/.kube/config)')
+    .option('--context <name>', 'the context of the kubeconfig')
+    .addOption(
+      new Option('-o, --output <format>', 'the outcome on standard output, beside the steps')
+        .choices(['table', 'json', 'yaml'])
+        .default('table'),
+    )
+    .addHelpText(
+      'after',
+      `
+Exit code: 0 if the routers have heard it, 1 if not yet.
+
+Examples:
+  $ cadastre whatif drain node1     # who would lose what
+  $ cadastre drain node1            # first GRACEFUL_SHUTDOWN, then withdraw
+  $ cadastre drain node1 --undo`,
+    )
+    .action((node: string, flags: DrainFlags) => runDrain(node, flags, door));
+}
+
+async function runDrain(node: string, flags: DrainFlags, door: Door): Promise<void> {
+  const seconds = Number(flags.timeout);
+  if (!(seconds >= 0 && seconds <= 3600)) {
+    throw new CadastreError('BAD_FLAG', `--timeout=${flags.timeout} is not within 0 to 3600`);
+  }
+  const access = await loadKubeConfig({
+    ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
+    ...(flags.context === undefined ? {} : { context: flags.context }),
+  });
+  const client = new KubeClient(access, { connections: 1 });
+  try {
+    const isUndo = flags.undo === true;
+    const body = { metadata: { annotations: { [drainAnnotation]: isUndo ? null : 'true' } } };
+    await client.patch(nodes, node, { type: 'merge', body }).catch((error: unknown) => {
+      if (!(error instanceof ApiError) || !error.isNotFound) throw error;
+      throw new CadastreError('BAD_INPUT', `there is no Node ${node}`, {
+        cause: error,
+        remedy: 'cadastre nodes lists them.',
+      });
+    });
+    door.say(isUndo ? `${node} is asked to announce again` : `${node} is asked to leave`);
+    const { isDone, report } = await follow(client, node, isUndo, door, seconds * 1000);
+    if (!isDone) {
+      door.say(`the agent of ${node} has not said so within ${seconds} s; the wish stands`);
+      door.exitCode = 1;
+    }
+    const { drain, sessions = [] } = report ?? {};
+    await printAnswer(door, flags.output, {
+      data: {
+        apiVersion,
+        kind: 'Drain',
+        node,
+        isUndo,
+        isDone,
+        steps: drain?.steps ?? [],
+        sessions,
+      },
+      names: [],
+      table: () => '',
+    });
+  } finally {
+    await client.close();
+  }
+}
+
+async function follow(
+  client: KubeClient,
+  node: string,
+  isUndo: boolean,
+  door: Door,
+  withinMs: number,
+): Promise<{ isDone: boolean; report: NodeReportStatus | undefined }> {
+  const deadlineMs = door.clock.monotonicMs() + withinMs;
+  const told = new Set<string>();
+  const tell = (line: string) => {
+    if (!told.has(line)) door.say(line);
+    told.add(line);
+  };
+  let report: NodeReportStatus | undefined;
+  do {
+    report = await readReport(client, node);
+    const up = (report?.sessions ?? []).filter(({ state }) => state === 'Established');
+    const steps = report?.drain?.steps ?? [];
+    if (!isUndo) {
+      for (const { step, detail } of steps.filter((one) => one.step !== 'Asked')) {
+        tell(`${step}: ${detail}`);
+      }
+      if (steps.some(({ step }) => step === 'Withdrawn')) {
+        for (const { peer, address } of up) tell(`${peer} (${address}): everything withdrawn`);
+        return { isDone: true, report };
+      }
+    } else if (report !== undefined && steps.length === 0) {
+      const isTold = ({ announced }: (typeof up)[number]) => announced.length > 0;
+      for (const { peer, address, announced } of up.filter(isTold)) {
+        tell(`${peer} (${address}): told of ${announced.map(({ prefix }) => prefix).join(', ')}`);
+      }
+      if (report.sessions.length === 0) tell(`${node} has no router to tell`);
+      const isDone = report.sessions.length === 0 || (up.length > 0 && up.every(isTold));
+      if (isDone) return { isDone, report };
+    }
+    await pause(500);
+  } while (door.clock.monotonicMs() < deadlineMs);
+  return { isDone: false, report };
+}
+
+async function readReport(client: KubeClient, node: string): Promise<NodeReportStatus | undefined> {
+  try {
+    return (
+      await client.get<{ status?: NodeReportStatus } & { metadata: { name: string } }>(
+        nodeReports,
+        node,
+      )
+    ).status;
+  } catch (error) {
+    if (error instanceof ApiError && error.isNotFound) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,87 @@
+import { type Command, Option } from 'commander';
+import type { AgentStatusJson } from '../../agent/agent-status.ts';
+import { askAgent } from '../../agent/ask-agent.ts';
+import type { AddressStatusJson } from '../../model/agent-api.ts';
+import { agentSocketPath } from '../../model/keys.ts';
+import type { Door } from '../door.ts';
+import { type Format, printAnswer } from '../output.ts';
+import { renderTable } from '../table.ts';
+
+type Status = AddressStatusJson & { agent?: AgentStatusJson };
+
+/** `cadastre status`: what the agent of this machine says about itself. */
+export function registerStatus(program: Command, door: Door): void {
+  program
+    .command('status')
+    .description("this node: its agent, blocks, routes and sessions (asks the agent's socket)")
+    .option(
+      '--socket <path>',
+      "the agent's socket (also: CADASTRE_SOCKET)",
+      door.env.CADASTRE_SOCKET || agentSocketPath,
+    )
+    .addOption(
+      new Option('-o, --output <format>').choices(['table', 'json', 'yaml']).default('table'),
+    )
+    .addHelpText(
+      'after',
+      `
+Exit code: 0 if the agent is ready, 1 if not.
+
+Examples:
+  $ cadastre status
+  $ cadastre status -o json
+  $ cadastre status --socket /run/cadastre/agent.sock`,
+    )
+    .action(async (flags: { socket: string; output: Format }) => {
+      const status = (await askAgent(flags.socket, 'GET', '/v1/status')) as Status;
+      if (status.agent?.ready === false) door.exitCode = 1;
+      await printAnswer(door, flags.output, {
+        data: status,
+        names: [],
+        table: (columns) => statusText(status, columns),
+      });
+    });
+}
+
+function statusText(status: Status, columns: number): string {
+  const { agent } = status;
+  const lines: [string, string][] = [];
+  if (agent !== undefined) {
+    lines.push(['Node:', agent.node]);
+    lines.push([
+      'Agent:',
+      `${agent.ready ? 'Ready' : 'Not ready'}  ${agent.reason}: ${agent.detail}`,
+    ]);
+  }
+  const [first = 'no block', ...rest] = status.lines;
+  lines.push(['IPAM:', first], ...rest.map((line): [string, string] => ['', line]));
+  if (status.shortage !== undefined) lines.push(['', status.shortage]);
+  if (agent !== undefined) {
+    const { wanted, held, repaired } = agent.kernel;
+    const { routing, directRoutes } = agent.mode;
+    const direct = routing === 'native' && directRoutes ? ', direct node routes' : '';
+    lines.push(['Routing:', `${routing}${direct}`]);
+    lines.push(['Routes:', `${held} held, ${wanted} wanted, ${repaired} repaired`]);
+    for (const { route, reason } of agent.kernel.refused) lines.push(['', `${route}: ${reason}`]);
+    const up = agent.sessions.filter(({ state }) => state === 'Established').length;
+    lines.push(['BGP:', `${up}/${agent.sessions.length} sessions established`]);
+    const step = agent.drain?.steps.at(-1);
+    if (step !== undefined) lines.push(['Drain:', `${step.step}: ${step.detail}`]);
+  }
+  const width = Math.max(...lines.map(([name]) => name.length)) + 2;
+  let text = lines.map(([name, value]) => `${name.padEnd(width)}${value}\n`).join('');
+  if (agent !== undefined && agent.sessions.length > 0) {
+    const rows = agent.sessions.map(({ peer, address, asn, state, announced, lastError }) => [
+      peer,
+      address,
+      String(asn),
+      state,
+      announced.map(({ prefix }) => prefix).join(','),
+      lastError ?? '',
+    ]);
+    const header = ['PEER', 'ADDRESS', 'AS', 'STATE', 'ANNOUNCED', 'LAST ERROR'];
+    text += `\n${renderTable(header, rows, columns)}`;
+  }
+  for (const { reason, detail } of agent?.findings ?? []) text += `\n${reason}: ${detail}\n`;
+  return text;
+}

@@ -1,0 +1,200 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { systemClock } from '../../base/clock.ts';
+import { CadastreError } from '../../base/errors.ts';
+import { jsonLog, type LogLevel, logLevels } from '../../base/json-log.ts';
+import { shellWord } from '../../base/shell-word.ts';
+import { siteOfTopology } from '../../demo/site-of-topology.ts';
+import { planSite, type Site } from '../../demo/site-plan.ts';
+import { startUp, type Up } from '../../demo/up.ts';
+import { pause } from '../../kube/backoff.ts';
+import { readTopology } from '../../lab/read-topology.ts';
+import { prepareDataFolder } from '../data-folder.ts';
+import type { Door } from '../door.ts';
+import { programName } from '../program-name.ts';
+import { stopOnSignals } from '../stop-signals.ts';
+import { readVersion } from '../version.ts';
+import { readConsoleToken } from './console-flags.ts';
+
+interface UpFlags {
+  nodes?: string;
+  topology?: string;
+  data?: string;
+  host: string;
+  port: string;
+  tokenFile?: string;
+  logLevel: LogLevel;
+}
+
+const defaultNodes = 4;
+const mostNodes = 2000;
+
+/** `cadastre up`: the whole system on this machine, without a cluster and without root. */
+export function registerUp(program: Command, door: Door): void {
+  program
+    .command('up')
+    .description('the whole system on this machine: API server, operator, nodes, routers, console')
+    .option('--nodes <n>', `how many nodes there are at least (default: ${defaultNodes} at first)`)
+    .option('--topology <file>', "a site in the lab's form, in place of the usual one")
+    .option('--data <dir>', 'what survives a restart (default: ~/.local/share/cadastre/up)')
+    .option('--host <address>', 'where the console is served', '127.0.0.1')
+    .option('--port <n>', 'its port; 0 takes any free one', '7077')
+    .option('--token-file <file>', 'a secret that readers must know; a must beyond loopback')
+    .addOption(new Option('--log-level <level>').choices([...logLevels]).default('info'))
+    .addHelpText(
+      'after',
+      `
+Everything runs in this one process, on loopback: the real operator and agents on
+kernels in memory, real BGP to routers that only listen. Ctrl-C stops it; started
+again with the same --data it finds everything as it was.
+
+Examples:
+  $ cadastre up
+  $ cadastre up --nodes 200 --data /tmp/large
+  $ cadastre up --topology topologies/two-racks.yaml --port 0`,
+    )
+    .action((flags: UpFlags) => runUp(flags, door));
+}
+
+async function runUp(flags: UpFlags, door: Door): Promise<void> {
+  const port = readWhole('--port', flags.port, 0, 65535);
+  const nodes =
+    flags.nodes === undefined ? undefined : readWhole('--nodes', flags.nodes, 0, mostNodes);
+  const dataDir = resolve(flags.data ?? defaultDataDir(door.env));
+  const site = readSite(flags.topology, nodes);
+  const token = readConsoleToken({ host: flags.host, port }, flags.tokenFile, '--token-file');
+  prepareDataFolder('--data', dataDir);
+  const program = programName();
+  const logPath = join(dataDir, 'up.log');
+  const log = jsonLog({ level: flags.logLevel, destination: { path: logPath } });
+  const beganMs = door.clock.monotonicMs();
+  const seconds = () => `${((door.clock.monotonicMs() - beganMs) / 1000).toFixed(1)} s`;
+  const stopping = stopOnSignals();
+  door.say(`cadastre up: starting in ${dataDir}`);
+  let isStarting = true;
+  stopping.signal.addEventListener('abort', () => {
+    if (isStarting) door.say('cadastre up: stopping as soon as it stands; Ctrl-C again ends it');
+  });
+  const up = await startUp({
+    dataDir,
+    site,
+    nodes,
+    host: flags.host,
+    port,
+    token,
+    program,
+    version: readVersion(),
+    clock: systemClock,
+    log,
+    onProgress: (words) => door.say(`cadastre up: ${words} (${seconds()})`),
+  });
+  isStarting = false;
+  try {
+    await untilReady(up, stopping.signal, (words) =>
+      door.say(`cadastre up: ${words} (${seconds()})`),
+    );
+    if (!stopping.signal.aborted) {
+      const path = shellWord(logPath);
+      door.write(greeting(up, program, path, seconds(), token !== undefined));
+    }
+    await aborted(stopping.signal);
+    door.say('cadastre up: stopping');
+  } finally {
+    await up.stop();
+    stopping.done();
+  }
+  door.say('cadastre up: stopped; everything is kept');
+}
+
+/** What it waits for is said whenever it changes, at most once a second. */
+async function untilReady(
+  up: Up,
+  signal: AbortSignal,
+  say: (words: string) => void,
+): Promise<void> {
+  let said = '';
+  for (let rounds = 0; !signal.aborted; rounds++) {
+    const why = up.notReady();
+    if (why === undefined) return;
+    if (why !== said && rounds % 10 === 9) {
+      said = why;
+      say(why);
+    }
+    await pause(100, signal);
+  }
+}
+
+function greeting(
+  up: Up,
+  program: string,
+  logPath: string,
+  took: string,
+  hasToken: boolean,
+): string {
+  const { url, console: running } = up;
+  const kubeconfigPath = shellWord(up.kubeconfigPath);
+  const names = running.state.all('node').map(({ name }) => name);
+  const byName = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
+  // What is printed is pasted: it names what is there.
+  const something = names.sort(byName)[0] ?? running.state.all('pool')[0]?.name;
+  const third = something === undefined ? 'pools' : `explain ${something}`;
+  const routers = running.state.all('router').length;
+  const secret = hasToken ? '?token=…' : '';
+  return `
+Cadastre is up: ${counted(names.length, 'node')}, ${counted(routers, 'router')}, ${took}
+
+  console     ${url}${secret}
+  kubeconfig  ${kubeconfigPath}
+  log         ${logPath}
+
+Three things to try:
+  1. ${url}try${secret}: switch on the second allocator, then look at Truth
+  2. kubectl --kubeconfig ${kubeconfigPath} get ippools,nodeblocks,nodes
+  3. ${program} ${third} --kubeconfig ${kubeconfigPath}
+
+Ctrl-C stops everything; started again it goes on where it was.
+`;
+}
+
+function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}
+
+function readSite(path: string | undefined, nodes: number | undefined): Site {
+  if (path === undefined) return planSite(nodes ?? defaultNodes);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new CadastreError('BAD_FLAG', `--topology=${path} cannot be read`, { cause });
+  }
+  const result = readTopology(path, text);
+  if (result.kind === 'topology') return siteOfTopology(result.topology);
+  const problems = result.problems.map(({ line, key, sentence }) =>
+    [`${path}:${line}`, key, sentence].filter((part) => part !== '').join(': '),
+  );
+  throw new CadastreError('BAD_INPUT', problems.join('; '));
+}
+
+function defaultDataDir(env: NodeJS.ProcessEnv): string {
+  return join(env.XDG_DATA_HOME || join(homedir(), '.local/share'), 'cadastre/up');
+}
+
+function readWhole(flag: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most)
+    return value;
+  throw new CadastreError(
+    'BAD_FLAG',
+    `${flag}=${text} is not a whole number from ${least} to ${most}`,
+  );
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done();
+    signal.addEventListener('abort', () => done(), { once: true });
+  });
+}

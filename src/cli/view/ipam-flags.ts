@@ -1,0 +1,219 @@
+import { type Command, Option } from 'commander';
+import { CadastreError } from '../../base/errors.ts';
+import { defaultCooldownSeconds, type Pool } from '../../model/ip-pool.ts';
+import { type Family, families, familyBits } from '../../net/family.ts';
+import { parsePrefix, prefixProblem } from '../../net/prefix.ts';
+import { type Provider, providerOf, providers } from '../../operator/providers.ts';
+import { readClusterPool } from '../../plan/cluster-pool.ts';
+import type { Rules } from '../../plan/decide-node.ts';
+import { type HoldingSource, holdingSources } from '../../plan/holdings.ts';
+import { hostScopeSources } from '../../plan/host-scope.ts';
+import type { NamedNetwork } from '../../plan/pool-set.ts';
+
+/**
+ * How blocks are given out, as flags: the same ones, judged the same way, for
+ * the operator that does it and for the commands that say what it would do. A
+ * combination that cannot work is refused here, before anything is looked at.
+ */
+export interface IpamSettings {
+  /** The name of a provider in operator/providers.ts. */
+  mode: string;
+  rules: Rules;
+  /** Which records are believed when blocks are taken over, best first. */
+  sources: HoldingSource[];
+  /** The pool that the flags describe, in the modes that cut from flags. */
+  clusterPool?: Pool;
+  /** From --service-cidr: networks that no pool may overlap. */
+  serviceNetworks: NamedNetwork[];
+}
+
+/** What commander hands over: texts, because a refusal must quote what was typed. */
+export interface IpamFlagValues {
+  ipam?: string;
+  enableIpv4?: string | boolean;
+  enableIpv6?: string | boolean;
+  clusterPoolIpv4Cidr?: string[];
+  clusterPoolIpv4MaskSize?: string;
+  clusterPoolIpv6Cidr?: string[];
+  clusterPoolIpv6MaskSize?: string;
+  serviceCidr?: string[];
+  adoptFrom?: string[];
+  cooldownSeconds?: string;
+}
+
+/** Cilium's own defaults for the two mask sizes. */
+const defaultMaskSize: Record<Family, number> = { ipv4: 24, ipv6: 112 };
+
+export function addIpamFlags(command: Command): Command {
+  const known = Object.values(providers).map(({ name, description }) => `${name}: ${description}`);
+  const flag = (flags: string, description: string) =>
+    command.addOption(new Option(flags, description).helpGroup('How blocks are given out:'));
+  const list = (flags: string, description: string) =>
+    command.addOption(
+      new Option(flags, description)
+        .helpGroup('How blocks are given out:')
+        .argParser((text: string, before: string[] | undefined) => [
+          ...(before ?? []),
+          ...text.split(',').map((part) => part.trim()),
+        ]),
+    );
+  flag('--ipam <mode>', `${known.join('; ')} (default: ip-pool)`);
+  flag('--enable-ipv4 [boolean]', 'serve IPv4 (default: true)');
+  flag(
+    '--enable-ipv6 [boolean]',
+    'serve IPv6 (default: what the pools offer; false for cluster-pool)',
+  );
+  list('--cluster-pool-ipv4-cidr <cidr>', 'cluster-pool: a CIDR to cut from; repeatable');
+  flag('--cluster-pool-ipv4-mask-size <length>', 'cluster-pool: size of a block (default: 24)');
+  list('--cluster-pool-ipv6-cidr <cidr>', 'cluster-pool: a CIDR to cut from; repeatable');
+  flag('--cluster-pool-ipv6-mask-size <length>', 'cluster-pool: size of a block (default: 112)');
+  flag(
+    '--cooldown-seconds <n>',
+    `cluster-pool: rest of a block whose node is gone (default: ${defaultCooldownSeconds})`,
+  );
+  list('--service-cidr <cidr>', 'a Service network, never to be cut into; repeatable');
+  list(
+    '--adopt-from <sources>',
+    'records to take held blocks from, best first (default: ciliumnode,spec,annotation)',
+  );
+  return command;
+}
+
+export function readIpamFlags(values: IpamFlagValues): IpamSettings {
+  const provider = providerOf(values.ipam ?? 'ip-pool');
+  const serviceNetworks = readServiceNetworks(values.serviceCidr ?? []);
+  refuseIdleFlags(provider, values);
+  const enabled = {
+    ipv4: readSwitch('--enable-ipv4', values.enableIpv4),
+    ipv6: readSwitch('--enable-ipv6', values.enableIpv6),
+  };
+  if (enabled.ipv4 === false && enabled.ipv6 === false) {
+    throw badFlag(
+      '--enable-ipv4 and --enable-ipv6 are both off; at least one family must be on',
+      'Leave --enable-ipv4 out, or set one of them to true.',
+    );
+  }
+  const { name: mode, byDemand } = provider;
+  const settings = { mode, sources: readSources(provider, values.adoptFrom), serviceNetworks };
+  if (provider.pools !== 'flags') {
+    return { ...settings, rules: { families: servedFamilies(enabled), byDemand } };
+  }
+  const isOn = { ipv4: enabled.ipv4 ?? true, ipv6: enabled.ipv6 ?? false };
+  const read = readClusterPool({
+    enableIpv4: isOn.ipv4,
+    enableIpv6: isOn.ipv6,
+    ipv4Cidrs: values.clusterPoolIpv4Cidr ?? [],
+    ipv4MaskSize: readMaskSize('ipv4', values.clusterPoolIpv4MaskSize),
+    ipv6Cidrs: values.clusterPoolIpv6Cidr ?? [],
+    ipv6MaskSize: readMaskSize('ipv6', values.clusterPoolIpv6MaskSize),
+    reserved: serviceNetworks.map(({ prefix }) => prefix),
+    cooldownSeconds: readWhole(
+      '--cooldown-seconds',
+      values.cooldownSeconds,
+      defaultCooldownSeconds,
+      0,
+      1e9,
+    ),
+  });
+  if (read.kind === 'refused') throw badFlag(read.problems.join('; '));
+  const on = new Set(families.filter((family) => isOn[family]));
+  return { ...settings, rules: { families: on, byDemand }, clusterPool: read.pool };
+}
+
+/** IPv4 is on unless switched off; IPv6, when nothing is said, follows the pools. */
+function servedFamilies(enabled: {
+  ipv4: boolean | undefined;
+  ipv6: boolean | undefined;
+}): Rules['families'] {
+  if (enabled.ipv6 === undefined) return enabled.ipv4 === false ? new Set(['ipv6']) : 'auto';
+  return new Set(families.filter((family) => enabled[family] ?? true));
+}
+
+function readSwitch(flag: string, value: string | boolean | undefined): boolean | undefined {
+  if (value === undefined || typeof value === 'boolean') return value;
+  if (value === 'true') return true;
+  if (value === 'false') return false;
+  throw badFlag(`${flag}=${value} is neither true nor false`);
+}
+
+function readMaskSize(family: Family, text: string | undefined): number {
+  const flag = `--cluster-pool-${family}-mask-size`;
+  return readWhole(flag, text, defaultMaskSize[family], 1, familyBits(family));
+}
+
+function readWhole(
+  flag: string,
+  text: string | undefined,
+  byDefault: number,
+  least: number,
+  most: number,
+): number {
+  if (text === undefined) return byDefault;
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : -1;
+  if (value >= least && value <= most) return value;
+  throw badFlag(`${flag}=${text} is not a whole number from ${least} to ${most}`);
+}
+
+function readServiceNetworks(texts: readonly string[]): NamedNetwork[] {
+  return texts.map((text) => {
+    const problem = prefixProblem(text);
+    const prefix = problem === undefined ? parsePrefix(text) : undefined;
+    if (prefix === undefined) throw badFlag(`--service-cidr: ${problem}`);
+    return { name: 'the Service network (--service-cidr)', prefix };
+  });
+}
+
+/** `annotation` means both names of it: the new one is believed before the old one. */
+function readSources(provider: Provider, given: readonly string[] | undefined): HoldingSource[] {
+  // There the truth is Node.spec, then the annotation; CiliumNode is only compared with them.
+  if (!provider.allocates) return [...hostScopeSources, 'ciliumnode'];
+  if (given === undefined) return [...holdingSources];
+  const found: HoldingSource[] = [];
+  for (const word of given) {
+    if (word !== 'ciliumnode' && word !== 'spec' && word !== 'annotation') {
+      throw badFlag(
+        `--adopt-from=${given.join(',')} has "${word}", which is no record of blocks`,
+        'The records are ciliumnode, spec and annotation, in any order.',
+      );
+    }
+    if (found.includes(word)) {
+      throw badFlag(`--adopt-from=${given.join(',')} names ${word} twice`);
+    }
+    found.push(word);
+    if (word === 'annotation') found.push('old-annotation');
+  }
+  return found;
+}
+
+/**
+ * A flag that the mode never reads is a mistake in the mode or in the flag:
+ * somebody who forgot `--ipam cluster-pool` must hear of it.
+ */
+function refuseIdleFlags(provider: Provider, values: IpamFlagValues): void {
+  const onlyForClusterPool = {
+    '--cluster-pool-ipv4-cidr': values.clusterPoolIpv4Cidr?.join(','),
+    '--cluster-pool-ipv4-mask-size': values.clusterPoolIpv4MaskSize,
+    '--cluster-pool-ipv6-cidr': values.clusterPoolIpv6Cidr?.join(','),
+    '--cluster-pool-ipv6-mask-size': values.clusterPoolIpv6MaskSize,
+    '--cooldown-seconds': values.cooldownSeconds,
+  };
+  for (const [flag, value] of Object.entries(onlyForClusterPool)) {
+    if (provider.pools === 'flags' || value === undefined) continue;
+    throw badFlag(
+      `${flag}=${value} means nothing with --ipam ${provider.name}`,
+      flag === '--cooldown-seconds' && provider.pools === 'objects'
+        ? 'Set spec.cooldownSeconds of the IPPool.'
+        : 'Add --ipam cluster-pool, or leave the flag out.',
+    );
+  }
+  if (!provider.allocates && values.adoptFrom !== undefined) {
+    throw badFlag(
+      `--adopt-from=${values.adoptFrom.join(',')} means nothing with --ipam ${provider.name}`,
+      'Leave the flag out: this mode takes over and gives out nothing.',
+    );
+  }
+}
+
+function badFlag(message: string, remedy?: string): CadastreError {
+  return new CadastreError('BAD_FLAG', message, remedy === undefined ? {} : { remedy });
+}

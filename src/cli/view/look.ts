@@ -1,0 +1,80 @@
+import type { Command } from 'commander';
+import { CadastreError } from '../../base/errors.ts';
+import { clusterPoolName } from '../../model/keys.ts';
+import type { Register } from '../../plan/register.ts';
+import type { Door } from '../door.ts';
+import type { ClusterView } from './cluster-view.ts';
+import {
+  addIpamFlags,
+  type IpamFlagValues,
+  type IpamSettings,
+  readIpamFlags,
+} from './ipam-flags.ts';
+import { registerOf } from './register-of.ts';
+import { addViewFlags, readView, type ViewFlagValues } from './view-flags.ts';
+import type { Extra } from './view-from-cluster.ts';
+
+export type LookFlagValues = ViewFlagValues & IpamFlagValues;
+
+/** What every looking command begins with: the cluster, and the register one would have of it. */
+export interface Look {
+  settings: IpamSettings;
+  view: ClusterView;
+  register: Register;
+  nowMs: number;
+}
+
+export function addLookFlags(command: Command): Command {
+  return addIpamFlags(addViewFlags(command));
+}
+
+/** Flags are judged before anything is read: a mistake in them needs no cluster. */
+export async function lookAt(
+  flags: LookFlagValues,
+  door: Door,
+  more: readonly Extra[] = [],
+): Promise<Look> {
+  const settings = readIpamFlags(flags);
+  const view = await readView(flags, door, more);
+  warnOf(view, flags, door);
+  return { settings, view, register: registerOf(view, settings), nowMs: door.clock.wallMs() };
+}
+
+/** What a person should know before the answer. */
+export function warnOf(view: ClusterView, flags: IpamFlagValues, door: Door): void {
+  for (const { kind, name, problems } of view.malformed) {
+    door.say(`warning: ${kind} ${name}: ${problems.join('; ')}`);
+  }
+  // That pool is in the flags of the operator and nowhere else: without them it seems to be gone.
+  const isByFlags = view.blocks.some(({ pool }) => pool === clusterPoolName);
+  if (flags.ipam !== undefined || view.pools.length > 0 || !isByFlags) return;
+  door.say(
+    `note: the blocks here were cut in mode cluster-pool, whose pool is in the operator's flags; give the same ones (--ipam cluster-pool --cluster-pool-ipv4-cidr …), or that pool is not known here`,
+  );
+}
+
+/** A pool that nobody knows is a slip of the pen, not an empty answer; a deleted one still has blocks. */
+export function checkPool({ register }: Look, pool: string | undefined): void {
+  if (pool === undefined || register.poolSet.get(pool) !== undefined) return;
+  for (const block of register.blocks.values()) if (block.pool === pool) return;
+  throw new CadastreError('BAD_INPUT', `--pool=${pool}: there is no pool "${pool}"`, {
+    remedy: 'cadastre pools -o name lists them.',
+  });
+}
+
+/** Those that were asked for by name, in that order; all of them if nobody was. */
+export function pickNamed<T>(
+  all: readonly T[],
+  wanted: readonly string[],
+  noun: string,
+  isCalled: (item: T, name: string) => boolean,
+): T[] {
+  if (wanted.length === 0) return [...all];
+  return wanted.map((name) => {
+    const found = all.find((item) => isCalled(item, name));
+    if (found !== undefined) return found;
+    throw new CadastreError('BAD_INPUT', `there is no ${noun} "${name}"`, {
+      remedy: `cadastre ${noun}s -o name lists them.`,
+    });
+  });
+}

@@ -1,0 +1,105 @@
+import { LineCounter, parseAllDocuments } from 'yaml';
+import type { KubeObject } from '../../model/object.ts';
+import { type Place, where } from './manifest-place.ts';
+
+/** An object of a file, and where it stands. */
+export interface PlacedObject {
+  object: KubeObject;
+  place: Place;
+}
+
+export interface Manifest {
+  objects: PlacedObject[];
+  /** Sentences with the place in front; made only when told, because finding a line costs. */
+  problems: Array<() => string>;
+}
+
+/**
+ * The Kubernetes objects of one file: any number of YAML documents, or JSON,
+ * with Lists of either form opened. JSON goes through its own parser: YAML's
+ * takes half a second a megabyte, and a saved `kubectl get nodes -o json` of a
+ * large cluster has a hundred of them.
+ */
+export function readManifest(file: string, text: string): Manifest {
+  const manifest: Manifest = { objects: [], problems: [] };
+  readDocuments(file, text, manifest).forEach((value, document) => {
+    if (value === undefined || value === null) return;
+    openDocument(value, { file, text, document, path: [] }, manifest);
+  });
+  return manifest;
+}
+
+function readDocuments(file: string, text: string, manifest: Manifest): unknown[] {
+  if (/^\s*[{[]/.test(text)) {
+    try {
+      return [JSON.parse(text)];
+    } catch {
+      // YAML in its flow style, or broken: the YAML parser knows which, and where.
+    }
+  }
+  const lines = new LineCounter();
+  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
+  return [...documents].map((document, at) => {
+    const [error] = document.errors;
+    if (error === undefined) {
+      try {
+        return document.toJS();
+      } catch (thrown) {
+        manifest.problems.push(() => `${file} (document ${at + 1}): ${oneLine(thrown)}`);
+        return undefined;
+      }
+    }
+    const { line, col } = lines.linePos(error.pos[0]);
+    manifest.problems.push(
+      () => `${file}:${line}:${col} (document ${at + 1}): not YAML or JSON: ${oneLine(error)}`,
+    );
+    return undefined;
+  });
+}
+
+function oneLine(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split('\n')[0] as string;
+}
+
+function openDocument(value: unknown, place: Place, manifest: Manifest): void {
+  const wrong = whyNoObject(value);
+  if (wrong !== undefined) {
+    manifest.problems.push(() => `${where(place)}: not a Kubernetes object: ${wrong}`);
+    return;
+  }
+  const object = value as KubeObject & { kind: string; apiVersion: string };
+  if (!object.kind.endsWith('List') || !('items' in object)) {
+    manifest.objects.push({ object, place });
+    return;
+  }
+  const { items } = object;
+  if (items === null) return;
+  if (!Array.isArray(items)) {
+    manifest.problems.push(() => `${where(place)}: items of the ${object.kind} is no list`);
+    return;
+  }
+  // The items of a typed list, as the API server sends it, do not repeat what they are.
+  const kind = object.kind.slice(0, -'List'.length);
+  items.forEach((item, at) => {
+    const named =
+      kind !== '' && isMap(item) ? { apiVersion: object.apiVersion, kind, ...item } : item;
+    openDocument(named, { ...place, path: [...place.path, 'items', at] }, manifest);
+  });
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function whyNoObject(value: unknown): string | undefined {
+  if (!isMap(value)) {
+    const what = Array.isArray(value) ? 'a bare list' : `${JSON.stringify(value).slice(0, 40)}`;
+    return `it is ${what}, not a map with apiVersion and kind`;
+  }
+  for (const field of ['apiVersion', 'kind']) {
+    const text = value[field];
+    if (text === undefined || text === null) return `it has no ${field}`;
+    if (typeof text !== 'string' || text === '') return `${field} is ${JSON.stringify(text)}`;
+  }
+  return undefined;
+}
