@@ -1,9 +1,10 @@
 /**
  * deploy/agent.yaml grants what the agent needs: it is applied with kubectl and
  * the agent runs as its service account, with nothing else. Its peers come from
- * the ConfigMap of the fifth document's form.
+ * the ConfigMap of the fifth document's form, its blocks by demand.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { askAgent } from '../../src/agent/ask-agent.ts';
 import { accountOf } from '../world/account.ts';
 import { Cluster, shortLease } from '../world/cluster.ts';
 import { eventually } from '../world/eventually.ts';
@@ -23,8 +24,10 @@ afterAll(async () => {
 
 test('the agent does all its work with the rights of deploy/agent.yaml', async () => {
   await cluster.leader([
-    '--ipam=cluster-pool',
+    '--ipam=cluster-pool-v2',
     '--cluster-pool-ipv4-cidr=10.5.112.0/21',
+    '--cluster-pool-ipv4-mask-size=28',
+    '--cooldown-seconds=0',
     ...shortLease,
   ]);
   const kubeconfigPath = await accountOf(cluster, 'deploy/agent.yaml', 'cadastre-agent');
@@ -45,7 +48,7 @@ test('the agent does all its work with the rights of deploy/agent.yaml', async (
     node: 'n1',
     dir: cluster.dir,
     kubeconfigPath,
-    flags: ['--kernel=fake', '--ipam=cluster-pool', '--bgp-config-map=kube-system/bgp-config'],
+    flags: ['--kernel=fake', '--ipam=cluster-pool-v2', '--bgp-config-map=kube-system/bgp-config'],
   });
   await agent.start();
   await agent.whenReason('AgentReady');
@@ -64,6 +67,25 @@ test('the agent does all its work with the rights of deploy/agent.yaml', async (
     const { status: seen } = await cluster.must<{ status: object }>('GET', report);
     expect(seen).toMatchObject({ sessions: [{ address: '127.0.0.84' }] });
   });
+  // By demand: more blocks before the first is full, and the empty one back.
+  const blocks = async () => (await cluster.blocks()).map(({ spec }) => spec.cidr).sort();
+  expect(await blocks()).toEqual(['10.5.112.0/28']);
+  const made: string[] = [];
+  for (let i = 0; i < 9; i++) made.push(await agent.allocate(`pod-${i}`));
+  const two = ['10.5.112.0/28', '10.5.112.16/28'];
+  await eventually(async () => expect(await blocks()).toEqual(two));
+  await eventually(async () => {
+    const { lines } = await agent!.status();
+    expect(lines).toEqual([
+      'IPv4: 10/14 allocated from 10.5.112.0/28',
+      'IPv4: 1/14 allocated from 10.5.112.16/28',
+    ]);
+  });
+  for (const [i, address] of made.entries()) {
+    await askAgent(agent.socket, 'DELETE', `/v1/addresses/${address}?owner=pod-${i}`);
+  }
+  await eventually(async () => expect(await blocks()).toEqual(['10.5.112.0/28']));
+
   const refused = cluster.requests.ofOperators().filter(({ code }) => code === 403);
   expect(refused).toEqual([]);
 }, 120_000);
