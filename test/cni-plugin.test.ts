@@ -3,7 +3,15 @@
  * as child processes, with a scripted agent on a real Unix socket.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -216,6 +224,14 @@ describe.each(plugins)('the plugin in $name', ({ command }) => {
       args: pod.CNI_ARGS,
       stdin: config,
     });
+  });
+
+  test('a DEL is remembered even where no agent has ever been', async () => {
+    const spool = join(folder, 'var/lib/cadastre/cni-spool');
+    const { exit, stdout } = await call('DEL', { CADASTRE_CNI_SPOOL: spool });
+    expect([exit, stdout]).toEqual([0, '']);
+    expect(readdirSync(spool)).toHaveLength(1);
+    expect(statSync(spool).mode & 0o777).toBe(0o700);
   });
 
   test('a DEL whose answer breaks off is remembered; one that is refused is not', async () => {

@@ -112,6 +112,19 @@ static int is_name(const char *s) {
   return 1;
 }
 
+/* With the folders above it: a DEL may come before any agent was ever here. */
+static int make_folder(const char *path) {
+  char part[4096];
+  if (strlen(path) >= sizeof part) return errno = ENAMETOOLONG, -1;
+  strcpy(part, path);
+  for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    if (mkdir(part, 0700) < 0 && errno != EEXIST) return -1;
+    *slash = '/';
+  }
+  return mkdir(part, 0700) < 0 && errno != EEXIST ? -1 : 0;
+}
+
 /* 0 if the DEL will survive a power cut. */
 static int remember(const char *folder, const struct text *request) {
   const char *id = variable("CNI_CONTAINERID", ""), *ifname = variable("CNI_IFNAME", "");
@@ -120,7 +133,7 @@ static int remember(const char *folder, const struct text *request) {
   int a = snprintf(finished, sizeof finished, "%s/%s@%s.del", folder, id, ifname);
   int b = snprintf(unfinished, sizeof unfinished, "%s/.%s@%s.%d", folder, id, ifname, (int)getpid());
   if (a >= (int)sizeof finished || b >= (int)sizeof unfinished) return errno = ENAMETOOLONG, -1;
-  if (mkdir(folder, 0700) < 0 && errno != EEXIST) return -1;
+  if (make_folder(folder) < 0) return -1;
   int fd = open(unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return -1;
   if (sync_and_close(fd, write_all(fd, request->at, request->length)) || rename(unfinished, finished) < 0) {

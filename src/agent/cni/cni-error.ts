@@ -1,3 +1,5 @@
+import { CadastreError, describeError } from '../../base/errors.ts';
+
 /**
  * CNI's error numbers: those of the specification, and ours from 100 on. The
  * runtime shows `msg` to people, so it is the sentence; `details` is what to do.
@@ -49,4 +51,19 @@ export class CniError extends Error {
       ...(this.details === '' ? {} : { details: this.details }),
     };
   }
+}
+
+/** What the kernel said, as the runtime is told it. */
+export function wiringFailed(error: unknown): CniError {
+  if (error instanceof CniError) return error;
+  const remedy = error instanceof CadastreError ? error.remedy : undefined;
+  return new CniError('WiringFailed', describeError(error), remedy, error);
+}
+
+export function asCniError(error: unknown): CniError {
+  if (error instanceof CniError) return error;
+  if (error instanceof CadastreError && error.code === 'STATE_NOT_WRITTEN') {
+    return new CniError('NotWritten', describeError(error), error.remedy, error);
+  }
+  return new CniError('Internal', describeError(error), "see the agent's log", error);
 }

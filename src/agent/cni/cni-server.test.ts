@@ -271,6 +271,33 @@ describe('DEL', () => {
   });
 });
 
+describe('DEL on a full disk', () => {
+  beforeEach(async () => {
+    await call('ADD');
+    files.failing = () => true;
+    expect(await call('DEL')).toBeUndefined();
+    expect(hands.wired.size).toBe(0);
+  });
+
+  test('lets the pod end; nobody gets its address before that is on disk', async () => {
+    await expect(server.sweep()).rejects.toMatchObject({ code: 'STATE_NOT_WRITTEN' });
+    // Gone is gone: it is no stranger's doing, though the namespace is still there.
+    expect([server.mended, hands.wired.size]).toEqual([0, 0]);
+    expect(book.use()[0]?.pods).toBe(1);
+    files.failing = undefined;
+    expect(await server.sweep()).toBe(1);
+    nothingLeft();
+  });
+
+  test('the same container may come back when there is room', async () => {
+    expect(await code(call('ADD'))).toBe(105);
+    files.failing = undefined;
+    expect(await code(call('ADD'))).toBeUndefined();
+    await server.sweep();
+    expect([book.use()[0]?.pods, hands.wired.size]).toEqual([1, 1]);
+  });
+});
+
 describe('CHECK', () => {
   test('finds what is not as ADD left it', async () => {
     const prevResult = await call('ADD');

@@ -23,7 +23,6 @@ import { type Log, silentLog } from '../../base/log.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { hostLinkName } from '../../kernel/link.ts';
 import type { WiredPod } from '../../kernel/pod.ts';
-import { podRouteProtocol } from '../../kernel/route.ts';
 import type { Address } from '../../net/address.ts';
 import { shortage } from '../../plan/pod-address-demand.ts';
 import type { AddressBook, AllocateAnswer } from '../address-book.ts';
@@ -39,16 +38,16 @@ import {
   readVersion,
   supportedVersions,
 } from './cni-call.ts';
-import { type CniCode, CniError } from './cni-error.ts';
+import { asCniError, type CniCode, CniError, wiringFailed } from './cni-error.ts';
 import { addResult, ipamResult } from './cni-result.ts';
 import { OwnerTurns } from './owner-turns.ts';
 import { type MendingHands, PodMender } from './pod-mender.ts';
+import { PodRemoval } from './pod-removal.ts';
 import { podAlias, type StrayHands, Strays } from './strays.ts';
+import { Sweeper, type SweepingHands } from './sweeper.ts';
 
 /** What CNI needs of the kernel. */
-export type PodHands = Pick<Kernel, 'links' | 'routes' | 'addresses' | 'isOwnNamespace'> &
-  MendingHands &
-  StrayHands;
+export type PodHands = Pick<Kernel, 'isOwnNamespace'> & SweepingHands & MendingHands & StrayHands;
 
 export interface CniAnswer {
   isError: boolean;
@@ -89,14 +88,19 @@ export class CniServer {
   readonly #turns = new OwnerTurns();
   readonly #strays: Strays;
   readonly #mender: PodMender;
-  /** Owners of addresses alone whose namespace was there at the last look. */
-  #living = new Set<string>();
+  readonly #removal: PodRemoval;
+  readonly #sweeper: Sweeper;
 
   constructor(options: CniServerOptions) {
     this.#options = options;
-    this.#log = options.log ?? silentLog;
-    this.#strays = new Strays(options);
-    this.#mender = new PodMender({ ...options, turns: this.#turns });
+    const log = options.log ?? silentLog;
+    this.#log = log;
+    const parts = { ...options, log, turns: this.#turns };
+    this.#strays = new Strays(parts);
+    this.#removal = new PodRemoval(parts);
+    this.#mender = new PodMender({ ...parts, removal: this.#removal });
+    const [removal, strays, mender] = [this.#removal, this.#strays, this.#mender];
+    this.#sweeper = new Sweeper({ ...parts, removal, strays, mender });
   }
 
   /** How many pods got back what a stranger had taken. */
@@ -122,7 +126,7 @@ export class CniServer {
     if (command === 'VERSION') return { cniVersion: newestVersion, supportedVersions };
     const config = readConfig(input, command);
     if (command === 'STATUS') return this.#status(config);
-    if (command === 'GC') return this.#collect(config);
+    if (command === 'GC') return void (await this.#sweeper.collect(config));
     checkEnvironment(command, input);
     const pod = podOf(config.network, input);
     switch (command) {
@@ -130,7 +134,8 @@ export class CniServer {
         await this.#options.beforeAdd?.(pod.containerId, pod.ifname);
         return this.#turns.take(pod.owner, () => this.#add(config, pod));
       case 'DEL':
-        return this.#turns.take(pod.owner, () => this.#delete(pod, config.isIpam));
+        await this.#turns.take(pod.owner, () => this.#removal.removeForNow(pod, config.isIpam));
+        return undefined;
       case 'CHECK':
         return this.#turns.take(pod.owner, () => this.#check(config, pod));
     }
@@ -147,7 +152,8 @@ export class CniServer {
     }
     if (!config.isIpam) await this.#checkNamespace(pod.netns);
     const before = book.find(pod.owner);
-    if (before !== undefined && before.expiresAtMs === undefined) {
+    const isOver = before !== undefined && this.#removal.isUnfreed(before.generation);
+    if (before !== undefined && before.expiresAtMs === undefined && !isOver) {
       throw new CniError(
         'AlreadyAdded',
         `container ${pod.containerId} already has ${before.addresses.join(' and ')} on ${pod.ifname}`,
@@ -155,14 +161,14 @@ export class CniServer {
       );
     }
     // The first ADD was cut off half way: as if it had never been.
-    if (before !== undefined) await this.#delete(pod, config.isIpam);
+    if (before !== undefined) await this.#removal.remove(pod, config.isIpam);
     const { allocation, written } = this.#allocate(config, pod);
     const { addresses } = allocation;
     if (config.isIpam) {
       return this.#orRelease(pod, async () => {
         await written;
         if (!(await book.claim(pod.owner))) throw tooLate(pod);
-        if (await hands.hasNamespace(pod.netns)) this.#living.add(pod.owner);
+        if (await hands.hasNamespace(pod.netns)) this.#sweeper.saw(pod.owner);
         return ipamResult(config, addresses, book);
       });
     }
@@ -267,17 +273,6 @@ export class CniServer {
     }
   }
 
-  async #delete(pod: Pod, isIpam: boolean): Promise<undefined> {
-    const { book, hands } = this.#options;
-    try {
-      if (!isIpam) await hands.unwirePod(pod);
-    } catch (error) {
-      throw wiringFailed(error);
-    }
-    await book.release(pod.owner);
-    return undefined;
-  }
-
   async #check(config: CniConfig, pod: Pod): Promise<undefined> {
     const { book, hands } = this.#options;
     if (config.prevResult === undefined) {
@@ -322,112 +317,18 @@ export class CniServer {
     return undefined;
   }
 
-  /** What the runtime does not know any more is freed. What is being added now is not its business. */
-  async #collect(config: CniConfig): Promise<undefined> {
-    const known = new Set(
-      config.validAttachments.map(({ containerID, ifname }) => `${containerID}/${ifname}`),
-    );
-    const gone = (await this.#options.book.list()).filter(({ attachment, expiresAtMs }) => {
-      if (attachment?.network !== config.network || expiresAtMs !== undefined) return false;
-      return !known.has(`${attachment.containerId}/${attachment.ifname}`);
-    });
-    await this.#removeAll(gone, config.isIpam);
-    return undefined;
-  }
-
-  /**
-   * Frees what nobody will ask us to: ADDs that were cut off, and pods whose
-   * namespace is gone. Called now and then. The path alone is no proof, because
-   * an agent that lost sight of the folder would cut off every pod: a namespace
-   * that is really gone has taken both ends of the pod's interface with it. Where
-   * another plugin made the interface, we must have seen it there before.
-   */
-  async sweep(): Promise<number> {
-    const { book, hands } = this.#options;
-    const unclear = await this.#claimWired();
-    const gone = book.tick().filter(({ owner }) => !unclear.has(owner));
-    const living = new Set<string>();
-    for (const allocation of await book.list()) {
-      const { attachment, expiresAtMs, owner } = allocation;
-      if (attachment === undefined || attachment.netns === '' || expiresAtMs !== undefined)
-        continue;
-      if (await hands.hasNamespace(attachment.netns)) {
-        if (attachment.addressesOnly) living.add(owner);
-      } else if (attachment.addressesOnly) {
-        if (this.#living.has(owner)) gone.push(allocation);
-      } else {
-        const hostIfName = hostLinkName(attachment.containerId, attachment.ifname);
-        if ((await hands.link(hostIfName)) === undefined) gone.push(allocation);
-      }
-    }
-    this.#living = living;
-    await this.#removeAll(gone, false);
-    const [links, routes, addresses] = await Promise.all([
-      hands.links(),
-      hands.routes({ protocol: podRouteProtocol }),
-      hands.addresses(),
-    ]);
-    await this.#mender.look({ links, routes, addresses });
-    return gone.length + (await this.#strays.look(links, routes));
-  }
-
-  /**
-   * ADDs whose claim a crash or a full disk has lost, if they had one: where there
-   * is an interface the pod may live, and is not cut off. What is not finished of
-   * it the mender finishes; the runtime deletes it if it never heard of it.
-   * Returns the owners of whom it cannot be said now.
-   */
-  async #claimWired(): Promise<Set<string>> {
-    const { book, hands } = this.#options;
-    const unclear = new Set<string>();
-    for (const { owner, attachment, expiresAtMs } of [...book.remembered()]) {
-      if (expiresAtMs === undefined || attachment === undefined) continue;
-      if (attachment.addressesOnly || this.#turns.isBusy(owner)) continue;
-      const { hostIfName } = podFor(owner, attachment);
-      await this.#turns
-        .take(owner, async () => {
-          if ((await hands.link(hostIfName)) !== undefined) book.claimSoon(owner);
-        })
-        .catch((error) => {
-          unclear.add(owner);
-          this.#log.warn({ owner, error: describeError(error) }, 'is it wired? not known yet');
-        });
-    }
-    return unclear;
-  }
-
-  async #removeAll(gone: readonly Allocation[], isIpam: boolean): Promise<void> {
-    const { book } = this.#options;
-    let failure: unknown;
-    for (const { owner, attachment, generation } of gone) {
-      if (attachment === undefined || this.#turns.isBusy(owner)) continue;
-      const pod = podFor(owner, attachment);
-      await this.#turns
-        .take(owner, async () => {
-          // It may have been deleted, and added anew, while we waited.
-          if (book.find(owner)?.generation === generation) await this.#delete(pod, isIpam);
-        })
-        .catch((error) => {
-          failure = error;
-          this.#log.warn({ owner, error: describeError(error) }, 'could not free an address yet');
-        });
-    }
-    if (failure !== undefined) throw failure;
+  /** Called now and then: frees what nobody will ask us to. */
+  sweep(): Promise<number> {
+    return this.#sweeper.sweep();
   }
 }
 
 function podOf(network: string, { containerId, ifname, netns, args }: CniInput): Pod {
   const owner = `cni:${network}/${containerId}/${ifname}`;
+  const hostIfName = hostLinkName(containerId, ifname);
   const podName = readPodName(args);
-  const pod = podFor(owner, { containerId, ifname, netns });
+  const pod = { owner, containerId, ifname, netns, hostIfName };
   return podName === undefined ? pod : { ...pod, podName };
-}
-
-function podFor(
-  owner: string,
-  { containerId, ifname, netns }: { containerId: string; ifname: string; netns: string },
-): Pod {
-  return { owner, containerId, ifname, netns, hostIfName: hostLinkName(containerId, ifname) };
 }
 
 function tooLate({ containerId }: Pod): CniError {
@@ -447,18 +348,4 @@ function refusal(answer: Extract<AllocateAnswer, { kind: 'refused' }>): CniError
     default:
       return new CniError('RequestedRefused', detail, 'ask for another address, or for any');
   }
-}
-
-function wiringFailed(error: unknown): CniError {
-  if (error instanceof CniError) return error;
-  const remedy = error instanceof CadastreError ? error.remedy : undefined;
-  return new CniError('WiringFailed', describeError(error), remedy, error);
-}
-
-function asCniError(error: unknown): CniError {
-  if (error instanceof CniError) return error;
-  if (error instanceof CadastreError && error.code === 'STATE_NOT_WRITTEN') {
-    return new CniError('NotWritten', describeError(error), error.remedy, error);
-  }
-  return new CniError('Internal', describeError(error), "see the agent's log", error);
 }

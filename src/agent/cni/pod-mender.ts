@@ -14,6 +14,7 @@ import type { Address } from '../../net/address.ts';
 import type { AddressBook } from '../address-book.ts';
 import type { Allocation, Attachment } from '../allocation.ts';
 import type { OwnerTurns } from './owner-turns.ts';
+import type { PodRemoval } from './pod-removal.ts';
 import { podAlias } from './strays.ts';
 
 export type MendingHands = Pick<
@@ -34,6 +35,7 @@ export interface PodMenderOptions {
   book: AddressBook;
   hands: MendingHands;
   turns: OwnerTurns;
+  removal: Pick<PodRemoval, 'isUnfreed'>;
   /** Of an interface that is made anew. */
   mtu?: (() => number | undefined) | undefined;
   log?: Log | undefined;
@@ -65,10 +67,11 @@ export class PodMender {
     const before = this.#complaints;
     this.#complaints = new Map();
     for (const allocation of [...this.#o.book.remembered()]) {
-      const { attachment, expiresAtMs, addresses, owner } = allocation;
+      const { attachment, expiresAtMs, addresses, owner, generation } = allocation;
       // Another plugin's interface is not ours, and what is being added now is not finished.
       if (attachment === undefined || attachment.addressesOnly || expiresAtMs !== undefined)
         continue;
+      if (this.#o.removal.isUnfreed(generation)) continue;
       const name = hostLinkName(attachment.containerId, attachment.ifname);
       const isWhole =
         up.has(name) &&
