@@ -64,13 +64,15 @@ export class Sweeper {
    * namespace there before.
    */
   async sweep(): Promise<number> {
-    const { book, hands, mender, strays } = this.#o;
+    const { book, hands, mender, strays, removal } = this.#o;
     const unclear = await this.#claimWired();
     const gone = book.tick().filter(({ owner }) => !unclear.has(owner));
     const living = new Set<string>();
     for (const allocation of await book.list()) {
-      const { attachment, expiresAtMs } = allocation;
-      if (attachment === undefined || expiresAtMs !== undefined) continue;
+      const { attachment, expiresAtMs, generation } = allocation;
+      if (attachment === undefined || gone.includes(allocation)) continue;
+      if (removal.isUnfreed(generation)) gone.push(allocation);
+      if (expiresAtMs !== undefined || gone.includes(allocation)) continue;
       const isLiving = await hands.hasNamespace(attachment.netns);
       if (isLiving && attachment.addressesOnly) living.add(allocation.owner);
       if (await this.#isGone(allocation, isLiving)) gone.push(allocation);
@@ -112,11 +114,9 @@ export class Sweeper {
   }
 
   async #isGone(allocation: Allocation, isLiving: boolean): Promise<boolean> {
-    const { owner, attachment, generation } = allocation;
-    const { hands, removal } = this.#o;
-    if (attachment === undefined) return false;
-    if (removal.isUnfreed(generation)) return true;
-    if (isLiving || attachment.netns === '') return false;
+    const { owner, attachment } = allocation;
+    const { hands } = this.#o;
+    if (attachment === undefined || isLiving || attachment.netns === '') return false;
     if (attachment.addressesOnly) return this.#living.has(owner);
     const hostIfName = hostLinkName(attachment.containerId, attachment.ifname);
     return (await hands.link(hostIfName)) === undefined;
