@@ -12,13 +12,13 @@ export function addNodes(survey: Survey, count: number, labels: Labels): Changes
   if (survey.pools.length === 0) return { kind: 'unknown', why: noPools(survey) };
   const register = registerOf(survey);
   const names = survey.evidence.nodes.map(({ name }) => name);
-  const fresh = Array.from({ length: count }, (_, at) => `new-${at + 1}`);
+  const fresh = newNames(count, new Set(names));
   for (const name of fresh) register.putNode(newNode(name, labels, survey.evidence.nowMs));
-  const plan = planAllocation(register, [...names, ...fresh], rulesOf(survey));
+  const plan = planAllocation(register, names.concat([...fresh]), rulesOf(survey));
   const moves: Move[] = [];
   const refused: Denial[] = [];
   for (const { name, blocks, refused: denied } of plan.nodes) {
-    if (!fresh.includes(name)) continue;
+    if (!fresh.has(name)) continue;
     for (const { cidr, pool } of blocks) {
       moves.push({ node: name, prefix: cidr, from: 'free', to: `pool ${pool}`, why: 'newly cut' });
     }
@@ -27,6 +27,15 @@ export function addNodes(survey: Survey, count: number, labels: Labels): Changes
     }
   }
   return { kind: 'changes', loses: [], moves, refused };
+}
+
+/** `new-1` and so on, but for names that a node of the cluster has already. */
+function newNames(count: number, taken: ReadonlySet<string>): Set<string> {
+  const names = new Set<string>();
+  for (let at = 1; names.size < count; at++) {
+    if (!taken.has(`new-${at}`)) names.add(`new-${at}`);
+  }
+  return names;
 }
 
 export function noPools({ truth }: Survey): string {

@@ -141,6 +141,17 @@ describe('add-nodes', () => {
     ]);
   });
 
+  test('takes no name that a node has already', () => {
+    const world = ofCadastre();
+    const named = node('new-1', '10.0.0.9', { labels: { rack: '1' } });
+    const held = block('10.1.7.0/24', 'new-1', { pool: 'all', nodeUid: named.uid });
+    const answer = ask(
+      { ...world, nodes: [...world.nodes, named], blocks: [...world.blocks, held] },
+      { kind: 'add-nodes', count: 2, labels: { rack: '1' } },
+    );
+    expect(answer.moves.map(({ node: who }) => who)).toEqual(['new-2', 'new-3']);
+  });
+
   test('says who gets none, and why', () => {
     const full = { ...ofCadastre(), pools: [pool('all', ['10.1.0.0/23'], { ipv4: 24 })] };
     const answer = ask(full, { kind: 'add-nodes', count: 1, labels: {} });
