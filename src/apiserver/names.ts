@@ -88,12 +88,10 @@ export function metaFaults(meta: ObjectMeta): Fault[] {
       found.push(faults.invalid('metadata.finalizers', finalizer, why));
     }
   }
-  for (const [at, owner] of (meta.ownerReferences ?? []).entries()) {
+  for (const owner of meta.ownerReferences ?? []) {
     for (const field of ['apiVersion', 'kind', 'name', 'uid'] as const) {
       if (owner[field]) continue;
-      found.push(
-        faults.invalid(`metadata.ownerReferences[${at}].${field}`, '', 'must not be empty'),
-      );
+      found.push(faults.invalid(`metadata.ownerReferences.${field}`, '', 'must not be empty'));
     }
   }
   return found;

@@ -64,6 +64,7 @@ const ports: Read = (object) =>
   );
 
 const externalAddresses: Read = (object) => {
+  if (at(object, 'spec', 'type') === 'ExternalName') return at(object, 'spec', 'externalName');
   const given = list(object, 'status', 'loadBalancer', 'ingress').map(({ ip, hostname }) =>
     String(ip ?? hostname),
   );

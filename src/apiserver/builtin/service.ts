@@ -1,5 +1,5 @@
 /** Services: their addresses come out of the Service networks, their node ports out of a range. */
-import type { Fields, KubeObject } from '../object.ts';
+import { type Fields, isEqual, type KubeObject } from '../object.ts';
 import type { KindRules } from '../resource.ts';
 import { type Fault, faults } from '../status.ts';
 import type { Collection } from '../store/collection.ts';
@@ -31,6 +31,7 @@ export function serviceRules(services: () => Collection, networks: () => string[
     const before = (old?.spec ?? {}) as Fields;
     spec.type ??= 'ClusterIP';
     spec.sessionAffinity ??= 'None';
+    if (old !== undefined) dropWhatTheTypeLeaves(service, old);
     for (const port of (spec.ports ?? []) as Fields[]) {
       port.protocol ??= 'TCP';
       port.targetPort ??= port.port;
@@ -38,6 +39,11 @@ export function serviceRules(services: () => Collection, networks: () => string[
     if (spec.type === 'ExternalName') return;
     spec.internalTrafficPolicy ??= 'Cluster';
     spec.ipFamilyPolicy ??= 'SingleStack';
+    // Who changes the one address means the first of all.
+    if (old !== undefined && spec.clusterIP && spec.clusterIP !== before.clusterIP) {
+      const rest = isEqual(spec.clusterIPs, before.clusterIPs) ? [] : (spec.clusterIPs ?? []);
+      spec.clusterIPs = [spec.clusterIP, ...(rest as string[]).slice(1)];
+    }
     // What was given once stays, also when a client leaves it out.
     spec.clusterIP ??= before.clusterIP;
     spec.clusterIPs ??= before.clusterIPs;
@@ -116,9 +122,65 @@ export function serviceRules(services: () => Collection, networks: () => string[
       ) {
         found.push(...addressFaults(spec.clusterIP, networks(), addresses()));
       }
+      const ports = () => taken((each) => ((each.ports ?? []) as Fields[]).map(nodePortOf));
+      found.push(...nodePortFaults(spec, before, ports));
+      if (spec.type !== 'LoadBalancer' && hasIngress(service)) {
+        const why = "may only be used when `spec.type` is 'LoadBalancer'";
+        found.push(faults.forbidden('status.loadBalancer.ingress', why));
+      }
       return found;
     },
   };
+}
+
+/** Of one Service, whatever the protocol. */
+const nodePortOf = ({ nodePort }: Fields) => nodePort;
+
+function nodePortFaults(spec: Fields, before: Fields, taken: () => Set<unknown>): Fault[] {
+  const own = new Set(((before.ports ?? []) as Fields[]).map(nodePortOf));
+  return ((spec.ports ?? []) as Fields[]).flatMap((port, at) => {
+    const { nodePort } = port;
+    if (!nodePort || own.has(nodePortOf(port))) return [];
+    const { first, last } = nodePorts;
+    const say = (why: string) => [faults.invalid(`spec.ports[${at}].nodePort`, nodePort, why)];
+    if (Number(nodePort) < first || Number(nodePort) > last) {
+      return say(
+        `provided port is not in the valid range. The range of valid ports is ${first}-${last}`,
+      );
+    }
+    return taken().has(nodePortOf(port)) ? say('provided port is already allocated') : [];
+  });
+}
+
+function hasIngress({ status }: KubeObject): boolean {
+  const { ingress } = ((status as Fields | undefined)?.loadBalancer ?? {}) as {
+    ingress?: object[];
+  };
+  return (ingress ?? []).length > 0;
+}
+
+const hasNodePorts = (type: unknown) => type === 'LoadBalancer' || type === 'NodePort';
+
+/** A Service that becomes another kind of Service gives back what only the old kind has. */
+function dropWhatTheTypeLeaves(service: KubeObject, old: KubeObject): void {
+  const [spec, before] = [service.spec as Fields, (old.spec ?? {}) as Fields];
+  const drop = (...fields: string[]) => {
+    for (const field of fields) if (isEqual(spec[field], before[field])) delete spec[field];
+  };
+  if (hasNodePorts(before.type) && !hasNodePorts(spec.type)) {
+    const given = new Set(((before.ports ?? []) as Fields[]).map(nodePortOf));
+    for (const port of (spec.ports ?? []) as Fields[]) {
+      if (given.has(nodePortOf(port))) delete port.nodePort;
+    }
+    drop('externalTrafficPolicy', 'healthCheckNodePort');
+  }
+  if (before.type === 'LoadBalancer' && spec.type !== 'LoadBalancer') {
+    drop('allocateLoadBalancerNodePorts', 'loadBalancerClass');
+    service.status = { ...(service.status as Fields), loadBalancer: {} };
+  }
+  if (before.type !== 'ExternalName' && spec.type === 'ExternalName') {
+    drop('clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy');
+  }
 }
 
 function addressFaults(text: string, networks: string[], taken: Set<unknown>): Fault[] {

@@ -6,6 +6,8 @@
 import type { Schema } from '../schema/schema.ts';
 import { type Fault, faults } from '../status.ts';
 
+const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
+
 export function structuralFaults(schema: Schema, path: string, isRoot = true): Fault[] {
   const found: Fault[] = [];
   const isTyped = schema.type !== undefined && schema.type !== '';
@@ -17,6 +19,9 @@ export function structuralFaults(schema: Schema, path: string, isRoot = true): F
     schema['x-kubernetes-preserve-unknown-fields'] !== true
   ) {
     found.push(faults.required(`${path}.type`, 'must not be empty for specified object fields'));
+  }
+  if (isTyped && !types.includes(schema.type as string)) {
+    found.push(faults.unsupported(`${path}.type`, schema.type, types));
   }
   if (schema.type === 'array' && schema.items === undefined) {
     found.push(faults.required(`${path}.items`, 'must be specified'));

@@ -70,6 +70,7 @@ export function shapeUp(type: ResourceType, object: KubeObject, options: WriteOp
     throw new Unreadable(type, `strict decoding error: ${unknown.join(', ')}`);
   }
   if (options.fieldValidation === 'Warn') options.warnings.push(...unknown);
+  fillZeros(object.metadata, type.resolve(type.schema).properties?.metadata, type.resolve);
   // A built-in kind that cannot even be read is a bad request, not an invalid object.
   if (!type.isCustom) {
     mustRead(type, object);

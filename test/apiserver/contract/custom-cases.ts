@@ -317,6 +317,9 @@ export const customCases: Cases = {
       /^422 .*size\]\.type: Required value: must not be empty for specified object fields/,
     );
     expect(
+      await refused((crd) => (schema(crd).properties.spec.properties.size.type = 'whole')),
+    ).toMatch(/^422 .*size\]\.type: Unsupported value: "whole": supported values: "array", /);
+    expect(
       await refused(
         (crd) => (schema(crd).properties.spec['x-kubernetes-validations'][0].rule = 'self.size >'),
       ),

@@ -194,6 +194,49 @@ export const kindCases: Cases = {
     expect(balanced.spec.clusterIP).toBe(body.spec.clusterIP);
   },
 
+  'a Service that becomes another kind gives back what only the old one had': async ({ call }) => {
+    const { body } = await call('POST', services, service({ type: 'LoadBalancer' }));
+    const path = `${services}/${body.metadata.name}`;
+    const ingress = [{ ip: '203.0.113.8' }];
+    await call('PATCH', `${path}/status`, { status: { loadBalancer: { ingress } } });
+    const { body: plain } = await call('PATCH', path, { spec: { type: 'ClusterIP' } });
+    expect(plain.spec.ports).toEqual([{ port: 80, protocol: 'TCP', targetPort: 80 }]);
+    expect(plain.spec.externalTrafficPolicy).toBeUndefined();
+    expect(plain.spec.allocateLoadBalancerNodePorts).toBeUndefined();
+    expect(plain.spec.clusterIP).toBe(body.spec.clusterIP);
+    expect(plain.status).toEqual({ loadBalancer: {} });
+    const status = { status: { loadBalancer: { ingress } } };
+    const refused = await call('PATCH', `${path}/status`, status);
+    expect(refused.status).toBe(422);
+    expect(refused.body.message).toContain('status.loadBalancer.ingress: Forbidden');
+    const moved = await call('PATCH', path, { spec: { clusterIP: '10.96.99.99' } });
+    expect(moved.body.message).toContain(
+      'spec.clusterIPs[0]: Invalid value: ["10.96.99.99"]: may not change once set',
+    );
+    const outside = { type: 'ExternalName', externalName: 'a.example' };
+    const { status: code, body: named } = await call('PATCH', path, { spec: outside });
+    expect([code, named.spec?.clusterIP]).toEqual([200, undefined]);
+  },
+
+  'a node port is of the range, and of one Service': async ({ call }) => {
+    const on = (nodePort: number, protocol = 'TCP') =>
+      call(
+        'POST',
+        services,
+        service({ type: 'NodePort', ports: [{ port: 80, nodePort, protocol }] }),
+      );
+    expect((await on(80)).body.message).toContain(
+      'spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767',
+    );
+    const first = await on(32_321);
+    expect(first.status, first.body.message).toBe(201);
+    expect((await on(32_321)).body.message).toContain('provided port is already allocated');
+    expect((await on(32_321, 'UDP')).status).toBe(422);
+    const path = `${services}/${first.body.metadata.name}`;
+    const again = await call('PATCH', path, { metadata: { labels: { a: 'b' } } });
+    expect(again.status).toBe(200);
+  },
+
   'the Service network is there to read': async ({ call }) => {
     const { body } = await call('GET', '/apis/networking.k8s.io/v1/servicecidrs/kubernetes');
     expect(body.spec.cidrs).toEqual(['10.96.0.0/16']);

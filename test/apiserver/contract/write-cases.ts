@@ -312,4 +312,26 @@ export const writeCases: Cases = {
       .map(({ manager }: Body) => manager);
     expect(withA).toEqual(['hand']);
   },
+
+  'an owner is named in full, or refused once for each field': async ({ call }) => {
+    const name = unique('owned');
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name };
+    const owned = { ...widget(name, { size: 1 }), metadata: { name, ownerReferences: [owner] } };
+    for (const [path, object] of [
+      [widgets, owned],
+      [configMaps, configMap(name, {}, { ownerReferences: [owner] })],
+    ] as const) {
+      const { status, body } = await call('POST', path, object);
+      expect([status, body.details?.causes]).toEqual([
+        422,
+        [
+          {
+            field: 'metadata.ownerReferences.uid',
+            reason: 'FieldValueInvalid',
+            message: 'Invalid value: "": must not be empty',
+          },
+        ],
+      ]);
+    }
+  },
 };
