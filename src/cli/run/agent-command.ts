@@ -20,7 +20,7 @@ import { ReceivedRoutes } from '../../bgp/received-routes.ts';
 import { wireFamily } from '../../bgp/session-negotiation.ts';
 import { Speaker } from '../../bgp/speaker.ts';
 import type { ListenTarget } from '../../bgp/transport/listen.ts';
-import { Nlri } from '../../bgp/wire/nlri.ts';
+import { Nlri, NlriRun } from '../../bgp/wire/message.ts';
 import { giveBackFreedMemory } from '../../kernel/freed-memory.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { KubeClient } from '../../kube/client.ts';
@@ -187,7 +187,10 @@ async function runAgent(flags: AgentFlags): Promise<void> {
         world: { log },
         onUpdate: (peer, update) => {
           const { size } = received.ribOf(peer.name) ?? { size: 0 };
-          if (size < mostCounted) received.events.onUpdate(peer, update);
+          // What is taken back is always heard.
+          const { mpReach: _, ...rest } = update;
+          const less = { ...rest, nlri: NlriRun.empty(1) };
+          received.events.onUpdate(peer, size < mostCounted ? update : less);
         },
         onUp: (peer, negotiated) => {
           received.events.onUp(peer, negotiated);
