@@ -169,7 +169,17 @@ export class Agent {
     this.#retry = new Backoff({ baseMs: 200, capMs: 10_000, random });
     this.status = new AgentStatus(settings, clock, log);
     const ready = metrics.gauge('cadastre_agent_ready', 'Whether the agent serves pods.');
-    metrics.onCollect(() => ready.set(this.status.state.isReady ? 1 : 0));
+    const mended = metrics.counter(
+      'cadastre_agent_pods_repaired_total',
+      'Pods whose interface or route somebody else changed on the node, and that got it back.',
+    );
+    let counted = 0;
+    metrics.onCollect(() => {
+      ready.set(this.status.state.isReady ? 1 : 0);
+      const now = options.mendedPods?.() ?? 0;
+      mended.inc({}, now - counted);
+      counted = now;
+    });
   }
 
   /** Of new pods: what fits through the tunnel, or else what the link to the other nodes has. */

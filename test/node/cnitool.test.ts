@@ -18,6 +18,7 @@ describe.skipIf(cnitool === undefined)('cnitool (needs Go)', () => {
 
   const lists = {
     alone: { cniVersion: '1.1.0', plugins: [{ type: 'cadastre' }] },
+    old: { cniVersion: '0.4.0', plugins: [{ type: 'cadastre' }] },
     chained: {
       cniVersion: '1.0.0',
       // Debian's portmap (1.1.1) looks for its rules in the tables of both families, whatever a pod has.
@@ -112,6 +113,29 @@ describe.skipIf(cnitool === undefined)('cnitool (needs Go)', () => {
     expect(await ask('add', network)).toContain('already has');
     expect(await ask('del', network)).toBe('');
     expect(await ask('del', network)).toBe('');
+    expect(await node.allocations()).toEqual([]);
+  });
+
+  test('0.3.1, which has no check', async () => {
+    const list = { name: 'oldest', cniVersion: '0.3.1', plugins: [{ type: 'cadastre' }] };
+    writeFileSync(join(node.folder, 'net.d', 'oldest.conflist'), JSON.stringify(list));
+    const { cniVersion, ips } = JSON.parse(await ask('add', 'oldest'));
+    expect(cniVersion).toBe('0.3.1');
+    expect(ips.map(({ version }: { version: string }) => version)).toEqual(['4', '6']);
+    expect(await ask('check', 'oldest')).toContain('0.3.1');
+    expect(await ask('del', 'oldest')).toBe('');
+    expect(await node.allocations()).toEqual([]);
+  });
+
+  test('a broken list: the code is told in a sentence, and nothing is left', async () => {
+    for (const [plugin, words] of [
+      [{ type: 'cadastre', mtu: 'big' }, 'mtu is "big"; it must be a number from 68 to 65535'],
+      [{ type: 'cadastre', families: ['ipx'] }, 'families is ["ipx"]'],
+    ] as const) {
+      const list = { name: 'broken', cniVersion: '1.1.0', plugins: [plugin] };
+      writeFileSync(join(node.folder, 'net.d', 'broken.conflist'), JSON.stringify(list));
+      expect(await ask('add', 'broken')).toContain(words);
+    }
     expect(await node.allocations()).toEqual([]);
   });
 
