@@ -11,6 +11,7 @@ import type { Finding } from '../plan/finding.ts';
 import { type Intention, intendedActions, planIntentions } from '../plan/intentions.ts';
 import type { NamedNetwork } from '../plan/pool-set.ts';
 import { Register } from '../plan/register.ts';
+import { hasCiliumNodes } from './cilium-presence.ts';
 import { type Copies, type CopyHandlers, makeCopies } from './copies.ts';
 import type { OperatorSettings } from './operator.ts';
 import { readServiceNetworks } from './service-networks.ts';
@@ -107,7 +108,7 @@ export class Shadow {
       await Promise.all(ours.map((copy) => copy.synced));
     }
     const isWanted = settings.switches.ciliumNode || settings.sources.includes('ciliumnode');
-    if (isWanted && !this.#hasCilium && (await this.#isServed('/apis/cilium.io/v2'))) {
+    if (isWanted && !this.#hasCilium && (await hasCiliumNodes(client))) {
       this.#hasCilium = true;
       ciliumNodes.start(signal);
       await ciliumNodes.synced;

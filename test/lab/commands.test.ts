@@ -73,9 +73,6 @@ test('a name that means nothing is refused with those there are', async () => {
   expect(without).toMatchObject({ code: 1, stdout: '' });
   expect(without.stderr).toContain('there is no lab');
   expect((await lab(['down', labName('nobody')])).stderr).toContain('there is no lab');
-  const status = await lab(['status', labName('nobody')]);
-  expect([status.code, status.stdout]).toEqual([1, '']);
-  expect(status.stderr).toContain('there is no lab');
   expect((await lab(['exec', 'n1', '--', 'true'])).stderr).toContain('cadastre lab up incident');
 });
 
