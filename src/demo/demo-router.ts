@@ -7,7 +7,7 @@ import type { Log } from '../base/log.ts';
 import { type CollectedPeer, Collector } from '../bgp/collector.ts';
 import type { HeldRoute, RouterView } from '../console/router-view.ts';
 import type { Cabling, Socket } from './cabling.ts';
-import type { SitedRouter } from './site-plan.ts';
+import { calmHoldSeconds, type SitedRouter } from './site-plan.ts';
 
 export interface DemoRouterOptions {
   router: SitedRouter;
@@ -57,6 +57,8 @@ export class DemoRouter {
           routerId: router.address,
           families: ['ipv4', 'ipv6'],
           gracefulRestartSeconds: 120,
+          // The smaller of two counts (RFC 4271 §4.2): the BGPPeer says it.
+          holdSeconds: calmHoldSeconds,
         };
       },
       onChange,

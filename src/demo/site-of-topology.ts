@@ -21,7 +21,7 @@ export function siteOfTopology(topology: Topology): Site {
   });
   const peers = topology.peers.flatMap(({ router, nodeSelector }) => {
     const sited = routers.find(({ name }) => name === router);
-    return sited === undefined ? [] : [peerOf(sited, nodeSelector)];
+    return sited === undefined ? [] : [peerOf(sited, nodeSelector && { nodeSelector })];
   });
   return { nodes, routers, peers, pools: poolsOf(topology) };
 }
