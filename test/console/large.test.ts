@@ -31,13 +31,13 @@ test('the map shows them all, finds one by address, and hears of changes', async
   const before = site.state.get('block', '10.77.7.0/24')!;
   site.state.put('block', before.cidr, { ...before, phase: 'Draining' });
   await page.locator('.detail').getByText('Draining').waitFor();
-  await page.getByPlaceholder('CIDR, node, pool or phase').fill('10.200.9.0/24');
-  await expect.poll(() => page.locator('.block-table tbody tr').count()).toBe(1);
   const { count, p50Ms, p95Ms, maxMs } = await framesWhileMoving(page);
   console.log(
     `console: 65,536 blocks, ${count} frames while panned and zoomed: p50 ${p50Ms.toFixed(1)} ms, p95 ${p95Ms.toFixed(1)} ms, longest ${maxMs.toFixed(1)} ms`,
   );
   expect(count).toBeGreaterThan(0);
+  await page.getByPlaceholder('CIDR, node, pool or phase').fill('10.200.9.0/24');
+  await expect.poll(() => page.locator('.block-table tbody tr').count()).toBe(1);
   await keepPicture(page, 'land-65536');
   expect(browser.troubles).toEqual([]);
 });

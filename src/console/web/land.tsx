@@ -19,6 +19,7 @@ import {
   Scroll,
   useNow,
 } from './parts.tsx';
+import { smallest } from './smallest.ts';
 import { type Store, useStore } from './store.ts';
 import { useThemeVersion } from './theme.ts';
 import { useTruth } from './use-truth.ts';
@@ -110,6 +111,7 @@ export function Land({ place }: { place: Place }) {
             disputed={truth.disputed}
           />
           <BlockTable
+            pool={chosen?.name ?? ''}
             blocks={chosen ? (byPool.get(chosen.name) ?? []) : store.all('block')}
             now={now}
             selected={selected}
@@ -289,8 +291,11 @@ function Detail(props: {
 }
 
 const tableRows = 100;
+const byNumber = new Intl.Collator('en', { numeric: true });
 
 function BlockTable(props: {
+  /** Of one pool, or of all. */
+  pool: string;
   blocks: readonly BlockRow[];
   now: number;
   selected: string;
@@ -299,13 +304,15 @@ function BlockTable(props: {
 }) {
   const { text } = props;
   const wanted = text.trim().toLowerCase();
-  const matching = props.blocks.filter(
-    ({ cidr, node, pool, phase }) =>
-      wanted === '' || `${cidr} ${node} ${pool} ${phase}`.toLowerCase().includes(wanted),
-  );
-  const shown = [...matching]
-    .sort((a, b) => a.cidr.localeCompare(b.cidr, 'en', { numeric: true }))
-    .slice(0, tableRows);
+  // Not on every render: ages alone are told anew every second, and there may be 65,536 blocks.
+  const { matching, shown } = useMemo(() => {
+    const found = props.blocks.filter(
+      ({ cidr, node, pool, phase }) =>
+        wanted === '' || `${cidr} ${node} ${pool} ${phase}`.toLowerCase().includes(wanted),
+    );
+    const first = smallest(found, tableRows, (a, b) => byNumber.compare(a.cidr, b.cidr));
+    return { matching: found, shown: first };
+  }, [props.store.version('block'), props.pool, wanted]);
   return (
     <div class="card block-table">
       <label class="filter">
