@@ -340,7 +340,48 @@ describe('for everybody', () => {
   });
 });
 
-test('a site without nodes says so in every view', async () => {
+/** As clouds name their machines; with both families, and a pool larger than the map's cells. */
+async function mustFitWithLongNames(site: UpProcess, at: Page) {
+  const name = 'ip-10-4-94-201.eu-central-1.compute.internal.example.com';
+  const pool = (of: string, spec: object) => ({
+    apiVersion: 'cadastre.dev/v1alpha1',
+    kind: 'IPPool',
+    metadata: { name: of },
+    spec,
+  });
+  const long = 'a-pool-with-a-very-long-name-for-the-whole-of-the-northern-building';
+  const items = [
+    pool(long, { cidrs: ['fd00:10:64::/48'], blockSize: { ipv6: 64 } }),
+    pool('huge', { cidrs: ['10.128.0.0/9'], blockSize: { ipv4: 28 }, priority: 20 }),
+    {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name },
+      status: { addresses: [{ type: 'InternalIP', address: '10.4.94.201' }] },
+    },
+  ];
+  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+  const { exitCode, stderr } = await kubectl(site, ['create', '-f', '-'], { stdin: list });
+  expect(exitCode, stderr).toBe(0);
+  await at.goto(`${site.url}/nodes`);
+  await at.getByText('serving').waitFor();
+  await at.getByText(/^\d+ of 14$/).waitFor();
+  for (const width of [390, 1400]) {
+    await at.setViewportSize({ width, height: 900 });
+    const views = ['land', 'land?pool=huge', 'nodes', `nodes/${name}`, 'routes', 'truth', 'try'];
+    for (const path of views) {
+      await at.goto(`${site.url}/${path}`);
+      await at.getByRole('heading', { level: 1 }).waitFor();
+      const overhang = await at.evaluate<number>(
+        'document.documentElement.scrollWidth - window.innerWidth',
+      );
+      expect(overhang, `${path} at ${width}`).toBeLessThanOrEqual(0);
+      if (/land|truth/.test(path)) await keepPicture(at, `long-${width}-${path.slice(0, 5)}`);
+    }
+  }
+}
+
+test('a site without nodes says so in every view, and one with long names fits', async () => {
   const bare = await startUp(['--nodes', '0']);
   const other = await launchBrowser(bare.url);
   try {
@@ -355,6 +396,7 @@ test('a site without nodes says so in every view', async () => {
       await empty.getByText('Nothing has happened yet.').waitFor();
     }
     await keepPicture(empty, 'no-nodes-try');
+    await mustFitWithLongNames(bare, empty);
     expect(other.troubles).toEqual([]);
   } finally {
     await other.close();

@@ -8,6 +8,7 @@ import { address, go, type Place, setQuery } from './location.ts';
 import { css, readInk, tint, tintNumbers } from './palette.ts';
 import {
   Age,
+  addresses,
   ageText,
   BlockLink,
   count,
@@ -271,7 +272,7 @@ function Detail(props: {
           <dt>in use</dt>
           <dd>
             {used
-              ? `${used.pods} of ${used.total} (${percent(used.pods, Number(used.total))})`
+              ? `${used.pods} of ${addresses(Number(used.total))} (${percent(used.pods, Number(used.total))})`
               : '–'}
           </dd>
           <dt>records</dt>

@@ -6,6 +6,7 @@ import { EntryList } from './entries.tsx';
 import { address, type Place, setQuery } from './location.ts';
 import {
   Age,
+  addresses,
   BlockLink,
   Empty,
   Filter,
@@ -114,10 +115,19 @@ export function NodeState({ node }: { node: NodeRow }) {
   return <Mark tone={tone}>{words}</Mark>;
 }
 
+/** Of the family that is fuller: the other one says nothing about when a node is full. */
 function InUse({ node }: { node: NodeRow }) {
   if (node.used === null) return <span class="muted">–</span>;
-  const pods = node.used.reduce((sum, block) => sum + block.pods, 0);
-  const total = node.used.reduce((sum, block) => sum + Number(block.total), 0);
+  const ofFamily = (isSix: boolean) => {
+    const blocks = (node.used ?? []).filter(({ cidr }) => cidr.includes(':') === isSix);
+    return {
+      pods: blocks.reduce((sum, block) => sum + block.pods, 0),
+      total: blocks.reduce((sum, block) => sum + Number(block.total), 0),
+    };
+  };
+  const [four, six] = [ofFamily(false), ofFamily(true)];
+  const share = ({ pods, total }: typeof four) => (total === 0 ? -1 : pods / total);
+  const { pods, total } = share(six) > share(four) ? six : four;
   return (
     <span class="in-use">
       <meter
@@ -126,7 +136,7 @@ function InUse({ node }: { node: NodeRow }) {
         value={pods}
         aria-label={`${node.name}: addresses in use`}
       />
-      <span>{`${pods} of ${total}`}</span>
+      <span>{`${pods} of ${addresses(total)}`}</span>
     </span>
   );
 }
@@ -189,7 +199,7 @@ function OneNode({ name }: { name: string }) {
                 <BlockLink cidr={cidr} />
                 <span>
                   {used
-                    ? `${used.pods} of ${used.total} addresses in use (${percent(used.pods, Number(used.total))}), ${used.resting} resting`
+                    ? `${used.pods} of ${addresses(Number(used.total))} addresses in use (${percent(used.pods, Number(used.total))}), ${used.resting} resting`
                     : 'not reported'}
                 </span>
                 <meter

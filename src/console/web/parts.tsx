@@ -71,7 +71,7 @@ export function Mark({ tone, children }: { tone: Tone; children: ComponentChildr
 
 export function NodeLink({ name }: { name: string }) {
   return (
-    <a class="name" href={address('nodes', name)}>
+    <a class="name" href={address('nodes', name)} title={name}>
       {name}
     </a>
   );
@@ -136,6 +136,11 @@ export function percent(part: number, whole: number): string {
   if (whole === 0) return '0 %';
   const value = (100 * part) / whole;
   return value > 0 && value < 1 ? '< 1 %' : `${Math.round(value)} %`;
+}
+
+/** Of IPv6 nobody reads the digits. */
+export function addresses(total: number): string {
+  return total < 2 ** 32 ? count(total) : `2^${Math.round(Math.log2(total))}`;
 }
 
 export function count(value: number): string {
