@@ -247,6 +247,19 @@ describe('what it lives with', () => {
     expect(bench.prefixes()).toEqual(['10.5.113.0/24']);
   });
 
+  test('what the kernel refuses is tried again, and nothing is announced before it took it', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start();
+    await ready();
+    bench.kernel.failures = 2;
+    bench.putBlock('10.5.114.0/24', 'n1', uid);
+    await until('it was refused', () => bench.kernel.failures < 2);
+    expect(bench.prefixes()).toEqual(['10.5.113.0/24']);
+    await until('it is announced', () => bench.prefixes().length === 2);
+    expect(bench.routes()).toContain('unreachable 10.5.114.0/24');
+    expect(bench.kernel.failures).toBeLessThanOrEqual(0);
+  }, 30_000);
+
   test('a Node deleted under it: nothing new, and nothing announced that the register has given up', async () => {
     bench.putBlock('10.5.113.0/24', 'n1', uid);
     await bench.start();

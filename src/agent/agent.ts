@@ -276,7 +276,10 @@ export class Agent {
       try {
         await this.#reconcile();
         this.#retry.reset();
+        tookMs = clock.monotonicMs() - beganMs;
       } catch (error) {
+        // Not the pause, which is no work.
+        tookMs = clock.monotonicMs() - beganMs;
         const waitMs = this.#retry.nextMs();
         this.#o.log.error(
           { error: describeError(error), waitMs },
@@ -285,7 +288,6 @@ export class Agent {
         await pause(waitMs, signal);
         this.#isDirty = true;
       }
-      tookMs = clock.monotonicMs() - beganMs;
     }
   }
 

@@ -26,6 +26,8 @@ const group = '/apis/cadastre.dev/v1alpha1';
 /** Writes down every declaration, in the order in which kernel and routers hear of it. */
 class WatchedKernel extends FakeKernel {
   readonly #steps: string[];
+  /** So many times it takes no routes. */
+  failures = 0;
 
   constructor(namespace: FakeNamespace, steps: string[]) {
     super(new Map(), namespace);
@@ -33,6 +35,7 @@ class WatchedKernel extends FakeKernel {
   }
 
   override async setRoutes(all: readonly Route[], protocol?: number) {
+    if (this.failures-- > 0) throw new Error('the kernel is busy');
     this.#steps.push(`kernel ${all.map(({ prefix }) => prefix).join(' ')}`);
     return super.setRoutes(all, protocol);
   }
@@ -43,7 +46,7 @@ export class AgentBench {
   readonly folder: string;
   readonly namespace = new FakeNamespace();
   readonly steps: string[] = [];
-  readonly kernel: FakeKernel;
+  readonly kernel: WatchedKernel;
   readonly metrics = new Metrics();
   announced: readonly Announcement[] = [];
   isGraceful = false;
