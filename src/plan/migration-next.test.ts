@@ -388,3 +388,27 @@ test('a pod that nobody would start again is not evicted: the move stops and nam
   expect(stuck).toMatchObject({ kind: 'stuck', step: 'evict' });
   expect(JSON.stringify(stuck)).toContain('no controller would start x/p0 again elsewhere');
 });
+
+test('a Node that its kubelet made anew lacks its labels: that is said, not waited for', () => {
+  const site = new Site({
+    method: 'recreate',
+    hasAgent: false,
+    pods: 0,
+    daemons: 0,
+    isRegistered: false,
+    hasCilium: false,
+  });
+  const labels = { rack: '83' };
+  const saved = { ...site.world.migration.saved };
+  saved.node = { ...saved.node, metadata: { name: 'n', labels } };
+  const world = (own: Record<string, string>): MigrationWorld => ({
+    ...site.world,
+    migration: { ...site.world.migration, hasReleased: true, saved },
+    node: nodeOf('u2', { isUnschedulable: true, labels: own }),
+    blocks: [],
+  });
+  expect(nextStep(world(labels))).toMatchObject({ kind: 'wait', step: 'assign' });
+  const stuck = nextStep(world({}));
+  expect(stuck).toMatchObject({ kind: 'stuck', step: 'assign' });
+  expect(JSON.stringify(stuck)).toContain('kubectl label node n rack=83');
+});

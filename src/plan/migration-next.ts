@@ -143,12 +143,25 @@ function arrive(world: MigrationWorld, node: NonNullable<MigrationWorld['node']>
     return { kind: 'stuck', step: 'assign', why };
   }
   const fresh = newBlocks(migration, node, world.blocks);
-  if (fresh.kind === 'missing') return wait('assign', fresh.why);
+  if (fresh.kind === 'missing') return withoutLabels(migration, node) ?? wait('assign', fresh.why);
   const stale = recordsNaming(migration.from, node, world.ciliumPodCidrs);
   if (stale.length > 0) {
     return wait('project', `${stale.join(' and ')} still names ${migration.from.join(', ')}`);
   }
   return back(world, node, fresh.cidrs, 'Moved');
+}
+
+/** A kubelet that starts between the two lives makes the Node itself, and knows none of its labels. */
+function withoutLabels(
+  { method, saved, nodeName }: NodeMigration,
+  { labels }: NonNullable<MigrationWorld['node']>,
+): NextStep | undefined {
+  const before = saved.node.metadata?.labels ?? {};
+  const lost = Object.entries(before).filter(([key]) => labels[key] === undefined);
+  if (method !== 'recreate' || lost.length === 0) return undefined;
+  const words = lost.map(([key, value]) => `${key}=${value}`).join(' ');
+  const why = `somebody else made the Node ${nodeName} anew, without labels it had, by which pools select it; put them back (kubectl label node ${nodeName} ${words}) and run this again`;
+  return { kind: 'stuck', step: 'assign', why };
 }
 
 /** The last steps of either way: routes, pods, done. */
