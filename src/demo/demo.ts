@@ -5,6 +5,7 @@
  * one; BGP is spoken over TCP on loopback. It needs no root.
  *
  *   site-plan       which nodes, racks, pools and routers there are at first
+ *   site-seed       puts them there
  *   cabling         site addresses ─▶ loopback sockets
  *   demo-node       the real agent on a kernel in memory
  *   demo-router     the collector, which can be killed and revived
@@ -18,32 +19,30 @@
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Pace, usualPace } from '../agent/agent-settings.ts';
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
 import type { RouterView } from '../console/router-view.ts';
-import { ApiError } from '../kube/api-error.ts';
-import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { ListWatch } from '../kube/list-watch.ts';
-import type { Resource } from '../kube/resource.ts';
 import { drainAnnotation } from '../model/keys.ts';
 import { type ClusterNode, readNode } from '../model/node.ts';
 import type { KubeObject } from '../model/object.ts';
-import { bgpPeers, ipPools, nodes } from '../model/resources.ts';
-import { Operator } from '../operator/operator.ts';
-import { providerOf } from '../operator/providers.ts';
+import { ipPools, nodes } from '../model/resources.ts';
+import type { Operator } from '../operator/operator.ts';
 import { Cabling } from './cabling.ts';
 import { type DemoMemory, readDemoMemory, writeDemoMemory } from './demo-file.ts';
 import { DemoNode } from './demo-node.ts';
+import { demoOperator } from './demo-operator.ts';
+import { paceOf } from './demo-pace.ts';
 import { DemoRouter } from './demo-router.ts';
 import { nodeObject } from './node-object.ts';
 import { PodLife } from './pod-life.ts';
 import { SecondAllocator } from './second-allocator.ts';
 import { SharedCopies } from './shared-copies.ts';
 import { blockOfLand, poolOfNode, type Site, siteNode } from './site-plan.ts';
+import { SiteSeed } from './site-seed.ts';
 
 export interface DemoOptions {
   dataDir: string;
@@ -67,7 +66,6 @@ export class CannotDo extends Error {}
 
 /** Agents that start at once. */
 const startAtOnce = 16;
-const writeAtOnce = 32;
 
 export class Demo {
   readonly #o: DemoOptions;
@@ -77,6 +75,7 @@ export class Demo {
   readonly #operator: Operator;
   readonly #nodeCopy: ListWatch<ClusterNode>;
   readonly #shared: SharedCopies;
+  readonly #seeder: SiteSeed;
   readonly #routers: DemoRouter[];
   readonly #nodes = new Map<string, DemoNode>();
   readonly #listeners = new Set<() => void>();
@@ -102,7 +101,7 @@ export class Demo {
           onChange,
         }),
     );
-    this.#operator = makeOperator(options, this.#metrics);
+    this.#operator = demoOperator({ client, log, metrics: this.#metrics });
     const signal = this.#stopping.signal;
     this.#shared = new SharedCopies({ client, clock, log, signal });
     this.#nodeCopy = new ListWatch<ClusterNode>({
@@ -113,6 +112,8 @@ export class Demo {
       keep: (raw) => readNode(raw as KubeObject),
       handler: { onPut: () => this.#settle(), onDelete: () => this.#settle() },
     });
+    const { onProgress } = options;
+    this.#seeder = new SiteSeed({ client, clock, signal, nodeCopy: this.#nodeCopy, onProgress });
   }
 
   /** Nodes that exist. */
@@ -153,8 +154,8 @@ export class Demo {
     for (let index = 0; ; index++) {
       const node = siteNode(index);
       if (this.#nodeCopy.get(node.name) !== undefined) continue;
-      await this.#ensure(ipPools, poolOfNode(index));
-      const made = await this.#ensure(nodes, nodeObject(node));
+      await this.#seeder.ensure(ipPools, poolOfNode(index));
+      const made = await this.#seeder.ensure(nodes, nodeObject(node));
       if (made === undefined) continue;
       this.#nodeCopy.put(made);
       return node.name;
@@ -230,77 +231,11 @@ export class Demo {
   }
 
   async #seed(): Promise<void> {
-    const { nodes: wanted, onProgress, site } = this.#o;
+    const { nodes: wanted, site } = this.#o;
     const isFirst = !this.#memory.isSeeded;
-    if (isFirst) {
-      onProgress?.('registering pools and peers');
-      await this.#ensureAll(ipPools, site.pools);
-      await this.#ensureAll(bgpPeers, site.peers);
-    }
-    const planned = isFirst ? site.nodes : [];
-    const more = (wanted ?? 0) - this.#nodeCopy.size - planned.length;
-    const further = this.#unusedNodes(more, new Set(planned.map(({ name }) => name)));
-    const fresh = [...planned, ...further.map(siteNode)];
-    if (fresh.length > 0) onProgress?.(`adding ${fresh.length} nodes`);
-    await this.#ensureAll(ipPools, further.map(poolOfNode));
-    await this.#ensureAll(nodes, fresh.map(nodeObject));
-    if (fresh.length > startAtOnce) await this.#untilServed(fresh.length);
+    await this.#seeder.seed({ site, wanted, isFirst });
     if (isFirst) await this.#remember({ isSeeded: true });
     this.#isSeeded = true;
-  }
-
-  /** A mass join is served first: agents that run already would look at each change of it. */
-  async #untilServed(count: number): Promise<void> {
-    const { clock, onProgress } = this.#o;
-    const untilMs = clock.monotonicMs() + 1_000 * count;
-    let said = -1;
-    while (!this.#stopping.signal.aborted && clock.monotonicMs() < untilMs) {
-      const waiting = [...this.#nodeCopy.values()].filter((node) => !hasBlock(node)).length;
-      if (waiting === 0) return;
-      if (waiting !== said) onProgress?.(`${waiting} nodes wait for their blocks`);
-      said = waiting;
-      await pause(1_000, this.#stopping.signal);
-    }
-  }
-
-  /** The next numbers of nodes that neither exist nor are planned. */
-  #unusedNodes(count: number, planned: ReadonlySet<string>): number[] {
-    const found: number[] = [];
-    for (let index = 0; found.length < count; index++) {
-      const { name } = siteNode(index);
-      if (this.#nodeCopy.get(name) === undefined && !planned.has(name)) found.push(index);
-    }
-    return found;
-  }
-
-  /** Many at once: each write waits for the disk, and they can wait together. */
-  async #ensureAll(resource: Resource, objects: readonly KubeObject[]): Promise<void> {
-    const waiting = [...objects];
-    const work = async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        await this.#ensure(resource, next);
-      }
-    };
-    // Few of them one after the other: then who comes first is the same every time.
-    const width = objects.length > startAtOnce ? writeAtOnce : 1;
-    await Promise.all(Array.from({ length: width }, work));
-  }
-
-  /** What was created, or undefined where it is there already. */
-  async #ensure(resource: Resource, object: KubeObject): Promise<KubeObject | undefined> {
-    const deadlineMs = this.#o.clock.monotonicMs() + 30_000;
-    for (;;) {
-      try {
-        return await this.#o.client.create<KubeObject>(resource, object);
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        if (error.isConflict || error.status === 409) return undefined;
-        // The operator is registering the custom resources at this moment.
-        const isYoung = error.isNotFound && this.#o.clock.monotonicMs() < deadlineMs;
-        if (!isYoung || this.#stopping.signal.aborted) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-    }
   }
 
   /** Agents for the Nodes that exist, and for no others; one settling at a time. */
@@ -363,7 +298,7 @@ export class Demo {
       if (podCidrs.length === 0 || this.#stopping.signal.aborted) continue;
       await client.delete(nodes, name, { uid });
       const [address = ''] = addresses;
-      await this.#ensure(nodes, nodeObject({ name, address, labels, rack: '' }));
+      await this.#seeder.ensure(nodes, nodeObject({ name, address, labels, rack: '' }));
     }
   }
 
@@ -412,50 +347,4 @@ export class Demo {
   #tell(): void {
     for (const listener of this.#listeners) listener();
   }
-}
-
-function hasBlock({ annotations }: ClusterNode): boolean {
-  return Object.keys(annotations).length > 0;
-}
-
-/**
- * Up to some fifty nodes as in a cluster; of more each is the calmer, because they
- * share one process. What an agent does for one change costs about 5 µs for every
- * node of the cluster, and a change wakes all of them: with this rest they take at
- * most half a core, and not all at the same moment.
- */
-function paceOf(nodeCount: number, random: () => number): Partial<Pace> {
-  const calm = Math.max(1, nodeCount / 20);
-  const coalesceMs = Math.max(usualPace.coalesceMs, nodeCount ** 2 / 100);
-  return {
-    coalesceMs: Math.round(coalesceMs * (0.5 + random())),
-    lookAgainTicks: Math.round(usualPace.lookAgainTicks * calm * (0.5 + random())),
-    memoryEveryMs: usualPace.memoryEveryMs * calm,
-  };
-}
-
-function makeOperator({ client, log }: DemoOptions, metrics: Metrics): Operator {
-  const provider = providerOf('ip-pool');
-  return new Operator({
-    client,
-    settings: {
-      provider,
-      rules: { families: 'auto', byDemand: false },
-      sources: ['ciliumnode', 'spec', 'annotation'],
-      clusterPool: undefined,
-      serviceNetworks: [],
-      switches: { annotations: true, nodeSpec: false, ciliumNode: false },
-      // The folder is ours alone, so whoever left the lease there was us.
-      lease: {
-        namespace: 'kube-system',
-        name: 'cadastre-operator',
-        identity: 'cadastre-up',
-        // Nobody waits to take over; a busy laptop should not cost the leadership.
-        timings: { leaseDurationSeconds: 60, renewDeadlineSeconds: 45, retryPeriodSeconds: 5 },
-      },
-      concurrency: 16,
-    },
-    log,
-    metrics,
-  });
 }

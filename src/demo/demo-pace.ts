@@ -1,0 +1,17 @@
+import { type Pace, usualPace } from '../agent/agent-settings.ts';
+
+/**
+ * Up to some fifty nodes as in a cluster; of more each is the calmer, because they
+ * share one process. What an agent does for one change costs about 5 µs for every
+ * node of the cluster, and a change wakes all of them: with this rest they take at
+ * most half a core, and not all at the same moment.
+ */
+export function paceOf(nodeCount: number, random: () => number): Partial<Pace> {
+  const calm = Math.max(1, nodeCount / 20);
+  const coalesceMs = Math.max(usualPace.coalesceMs, nodeCount ** 2 / 100);
+  return {
+    coalesceMs: Math.round(coalesceMs * (0.5 + random())),
+    lookAgainTicks: Math.round(usualPace.lookAgainTicks * calm * (0.5 + random())),
+    memoryEveryMs: usualPace.memoryEveryMs * calm,
+  };
+}
