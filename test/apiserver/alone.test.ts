@@ -237,3 +237,33 @@ test('a stop ends watches and finishes what is under way', async () => {
   for (const { body } of answers)
     expect(await isThere(`${nodes}/${body.metadata.name}`)).toBe(true);
 });
+
+test('Service networks of both families: a Service has one address, or one of each', async () => {
+  const dualDir = mkdtempSync(join(tmpdir(), 'cadastre-dual-'));
+  const serviceNetworks = ['10.96.0.0/16', 'fd00:96::/112'];
+  const dual = await startApiServer({ dataDir: dualDir, serviceNetworks });
+  try {
+    const path = '/api/v1/namespaces/default/services';
+    const create = async (name: string, spec: object) =>
+      (
+        await callOn(dual, 'POST', path, {
+          apiVersion: 'v1',
+          kind: 'Service',
+          metadata: { name },
+          spec: { ports: [{ port: 80 }], ...spec },
+        })
+      ).body.spec;
+    expect((await create('one', {})).ipFamilies).toEqual(['IPv4']);
+    for (const ipFamilyPolicy of ['PreferDualStack', 'RequireDualStack']) {
+      const { ipFamilies, clusterIP, clusterIPs } = await create(ipFamilyPolicy.toLowerCase(), {
+        ipFamilyPolicy,
+      });
+      expect(ipFamilies).toEqual(['IPv4', 'IPv6']);
+      expect(clusterIPs).toEqual([clusterIP, expect.stringMatching(/^fd00:96::/)]);
+    }
+    expect((await create('six', { ipFamilies: ['IPv6'] })).clusterIP).toMatch(/^fd00:96::/);
+  } finally {
+    await dual.stop();
+    rmSync(dualDir, { recursive: true, force: true });
+  }
+});

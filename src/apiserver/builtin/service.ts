@@ -48,16 +48,23 @@ export function serviceRules(services: () => Collection, networks: () => string[
     spec.clusterIP ??= before.clusterIP;
     spec.clusterIPs ??= before.clusterIPs;
     if (!spec.clusterIP && Array.isArray(spec.clusterIPs)) spec.clusterIP = spec.clusterIPs[0];
-    if (!spec.clusterIP) {
-      const free = freeAddress(networks(), addresses());
-      if (free !== undefined) spec.clusterIP = free;
-    }
-    if (spec.clusterIP) spec.clusterIPs ??= [spec.clusterIP];
-    spec.ipFamilies ??=
-      before.ipFamilies ??
-      (spec.clusterIP === 'None'
-        ? ['IPv4']
-        : ((spec.clusterIPs ?? []) as string[]).map((ip) => (ip.includes(':') ? 'IPv6' : 'IPv4')));
+    spec.ipFamilies ??= before.ipFamilies ?? wantedFamilies(spec, networks());
+    const families = spec.ipFamilies as string[];
+    if (spec.clusterIP !== 'None') {
+      const given = [
+        ...((spec.clusterIPs ?? (spec.clusterIP ? [spec.clusterIP] : [])) as string[]),
+      ];
+      const used = addresses();
+      for (const family of families.slice(given.length)) {
+        const free = freeAddress(
+          networks().filter((cidr) => familyOf(cidr) === family),
+          used,
+        );
+        if (free !== undefined) given.push(free);
+      }
+      if (given.length > 0) spec.clusterIPs = given;
+      spec.clusterIP ||= given[0];
+    } else spec.clusterIPs ??= ['None'];
     if (spec.type === 'LoadBalancer') {
       if (spec.allocateLoadBalancerNodePorts === undefined)
         spec.allocateLoadBalancerNodePorts = true;
@@ -100,6 +107,11 @@ export function serviceRules(services: () => Collection, networks: () => string[
         spec.clusterIP !== 'None'
       ) {
         found.push(faults.required('spec.ports'));
+      }
+      const families = new Set(networks().map(familyOf)).size;
+      if (spec.ipFamilyPolicy === 'RequireDualStack' && families < 2) {
+        const why = 'this cluster is not configured for dual-stack services';
+        found.push(faults.invalid('spec.ipFamilyPolicy', spec.ipFamilyPolicy, why));
       }
       const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
       if (!types.includes(String(spec.type))) {
@@ -181,6 +193,18 @@ function dropWhatTheTypeLeaves(service: KubeObject, old: KubeObject): void {
   if (before.type !== 'ExternalName' && spec.type === 'ExternalName') {
     drop('clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy');
   }
+}
+
+const familyOf = (text: string) => (text.includes(':') ? 'IPv6' : 'IPv4');
+
+/** In the order of the Service networks; as many as the policy asks for and the cluster has. */
+function wantedFamilies(spec: Fields, networks: string[]): string[] {
+  const given = (spec.clusterIPs ?? (spec.clusterIP ? [spec.clusterIP] : [])) as string[];
+  const named = given.filter((ip) => ip !== 'None').map(familyOf);
+  if (named.length > 0) return named;
+  const all = [...new Set(networks.map(familyOf))];
+  const has = all.length > 0 ? all : ['IPv4'];
+  return spec.ipFamilyPolicy === 'SingleStack' ? has.slice(0, 1) : has;
 }
 
 function addressFaults(text: string, networks: string[], taken: Set<unknown>): Fault[] {

@@ -218,6 +218,18 @@ export const kindCases: Cases = {
     expect([code, named.spec?.clusterIP]).toEqual([200, undefined]);
   },
 
+  'both families are for clusters that have both': async ({ call }) => {
+    const asked = (ipFamilyPolicy: string) => call('POST', services, service({ ipFamilyPolicy }));
+    const refused = await asked('RequireDualStack');
+    expect(refused.status).toBe(422);
+    expect(refused.body.message).toContain(
+      'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services',
+    );
+    const { body } = await asked('PreferDualStack');
+    expect(body.spec.ipFamilies).toEqual(['IPv4']);
+    expect(body.spec.clusterIPs).toHaveLength(1);
+  },
+
   'a node port is of the range, and of one Service': async ({ call }) => {
     const on = (nodePort: number, protocol = 'TCP') =>
       call(
