@@ -33,13 +33,16 @@ export async function startEmbeddedApiServer(options: EmbeddedOptions = {}): Pro
   });
   const port = await freePort();
   const dataDir = join(dir, 'data');
-  const auditPath = (options.extraArgs ?? [])
-    .map((arg) => /^--audit-log-path=(.*)$/.exec(arg)?.[1])
-    .find((path) => path !== undefined);
+  // Of the real one's flags those that a story is about.
+  const flag = (name: string) =>
+    (options.extraArgs ?? []).findLast((arg) => arg.startsWith(`--${name}=`))?.split('=')[1];
+  const auditPath = flag('audit-log-path');
+  const serviceNetworks = flag('service-cluster-ip-range')?.split(',');
   const settings = {
     dataDir,
     port,
     auditPath,
+    serviceNetworks,
     waitsForDisk: options.fsync ?? false,
     compactAboveBytes: options.compactAboveBytes,
   };

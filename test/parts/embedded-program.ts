@@ -6,6 +6,7 @@ interface Settings {
   dataDir: string;
   port: number;
   auditPath?: string;
+  serviceNetworks?: string[];
   waitsForDisk?: boolean;
   compactAboveBytes?: number;
 }
