@@ -2,7 +2,6 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { ensureCrds } from '../kube/crds.ts';
 import { EventRecorder } from '../kube/events.ts';
@@ -15,11 +14,9 @@ import type { Pool } from '../model/ip-pool.ts';
 import type { ClusterNode } from '../model/node.ts';
 import { decideNode, type Rules } from '../plan/decide-node.ts';
 import type { HoldingSource } from '../plan/holdings.ts';
-import type { NamedNetwork } from '../plan/pool-set.ts';
-import { compareText } from '../plan/pool-set.ts';
+import { compareText, type NamedNetwork } from '../plan/pool-set.ts';
 import type { ProjectionSwitches } from '../plan/projection.ts';
 import { Register } from '../plan/register.ts';
-import type { ForeignLand } from '../plan/service-pools.ts';
 import { BlockWorker } from './block-worker.ts';
 import { BlockWriter } from './block-writer.ts';
 import { Chronicler } from './chronicler.ts';
@@ -27,6 +24,7 @@ import { hasCiliumNodes, untilCiliumNodes } from './cilium-presence.ts';
 import { type Copies, makeCopies } from './copies.ts';
 import { driftEvidence, onEveryChange } from './drift-evidence.ts';
 import { DriftWatch } from './drift-watch.ts';
+import { ForeignLand } from './foreign-land.ts';
 import { Intake } from './intake.ts';
 import { LoadBalancer } from './load-balancer.ts';
 import { NodeReporter } from './node-reporter.ts';
@@ -34,7 +32,7 @@ import { NodeWorker } from './node-worker.ts';
 import { PoolWorker } from './pool-worker.ts';
 import { Projector } from './projector.ts';
 import type { Provider } from './providers.ts';
-import { readServiceNetworks } from './service-networks.ts';
+import { untilDone } from './until-done.ts';
 
 /**
  * The operator: copies of the cluster's objects flow into the register; what
@@ -100,8 +98,7 @@ export class Operator {
   readonly #blockQueue: KeyedQueue;
   readonly #poolQueue: KeyedQueue;
   readonly #loadBalancer: LoadBalancer;
-  #networks: readonly NamedNetwork[] = [];
-  #nodeAddresses: ReadonlySet<string> | undefined;
+  readonly #land: ForeignLand;
   #usesCiliumNodes = false;
   /** What was switched off because the cluster had no such resource when we came. */
   #ciliumLater: { isProjected: boolean } | undefined;
@@ -118,10 +115,16 @@ export class Operator {
     const clock = options.clock ?? systemClock;
     this.#clock = clock;
     this.register = new Register(settings.sources);
+    this.#land = new ForeignLand({
+      client,
+      register: this.register,
+      told: settings.serviceNetworks,
+      clusterPool: settings.clusterPool,
+    });
     this.#intake = new Intake({
       register: this.register,
       nodes: (name) => {
-        this.#nodeAddresses = undefined;
+        this.#land.nodesChanged();
         this.#nodeQueue.add(name);
       },
       blocks: (name) => this.#blockQueue.add(name),
@@ -168,7 +171,7 @@ export class Operator {
     this.#drift = new DriftWatch({
       ...base,
       everyMs: settings.driftEveryMs ?? usualDriftEveryMs,
-      evidence: () => driftEvidence(settings, this.#copies, this.#networks, clock.wallMs()),
+      evidence: () => driftEvidence(settings, this.#copies, this.#land.networks, clock.wallMs()),
       nodeOf: (name) => this.register.nodes.get(name),
       nodeStore,
       isLeading: () => this.#nodeWorker.mayAssign && this.#leadership.isLeader(),
@@ -211,8 +214,8 @@ export class Operator {
       events: this.#events,
       configMap: settings.configMap,
       guard: (work) => this.#ifLeading(work),
-      foreignLands: () => this.#lands(),
-      isNodeAddress: (address) => this.#isNodeAddress(address),
+      foreignLands: () => this.#land.ofServices(),
+      isNodeAddress: (address) => this.#land.isOfNode(address),
     });
     const { byDemand } = settings.provider;
     this.#blockWorker = new BlockWorker({
@@ -257,13 +260,16 @@ export class Operator {
       // Each for itself: with a server that fails now and then, all at once would hardly ever do.
       const registered = Promise.all(
         crds.map((crd) =>
-          this.#untilDone(signal, `register ${crd.metadata.name}`, (attempt) =>
-            ensureCrds(this.#o.client, [crd], log, { signal: attempt, revisionAnnotation }),
+          untilDone(
+            `register ${crd.metadata.name}`,
+            (attempt) =>
+              ensureCrds(this.#o.client, [crd], log, { signal: attempt, revisionAnnotation }),
+            { signal, log },
           ),
         ),
       );
       registered.catch(() => {});
-      await this.#untilDone(signal, 'look at the cluster', () => this.#lookAround());
+      await untilDone('look at the cluster', () => this.#lookAround(), { signal, log });
       // One try for the lease before the lists begin: lists that began after it was won are fresh enough.
       await this.#leadership.tryOnce();
       if (allocates) this.#startCopies(signal);
@@ -432,20 +438,6 @@ export class Operator {
     }
   }
 
-  #lands(): ForeignLand[] {
-    const pools = this.register.poolSet.pools.flatMap(({ name, cidrs, reserved }) =>
-      cidrs.map((prefix) => ({ name: `pool ${name}`, prefix, reserved })),
-    );
-    return [...pools, ...this.#networks];
-  }
-
-  #isNodeAddress(address: string): boolean {
-    this.#nodeAddresses ??= new Set(
-      [...this.register.nodes.values()].flatMap(({ addresses }) => addresses),
-    );
-    return this.#nodeAddresses.has(address);
-  }
-
   async #refreshServiceNetworks(): Promise<void> {
     try {
       await this.#readServiceNetworks();
@@ -456,43 +448,9 @@ export class Operator {
   }
 
   async #readServiceNetworks(): Promise<void> {
-    const { client, settings } = this.#o;
-    const networks = [...settings.serviceNetworks, ...(await readServiceNetworks(client))];
-    this.#networks = networks;
-    const { clusterPool } = settings;
-    if (clusterPool !== undefined) {
-      // As kube-controller-manager does: the Service network is left out of the cluster's own range.
-      const reserved = networks
-        .map(({ prefix }) => prefix)
-        .filter((prefix) => clusterPool.cidrs.some((cidr) => cidr.overlaps(prefix)));
-      this.register.putPool({ ...clusterPool, reserved: [...clusterPool.reserved, ...reserved] });
-    }
-    this.#intake.watchingPools(() => this.register.putNetworks('services', networks));
-  }
-
-  /** Start-up steps are tried until they work; what stands in the way is said. */
-  async #untilDone(
-    signal: AbortSignal,
-    what: string,
-    step: (signal: AbortSignal) => Promise<void>,
-  ): Promise<void> {
-    let attempts = 0;
-    for (let waitMs = 250; !signal.aborted; waitMs = Math.min(waitMs * 2, 10_000)) {
-      try {
-        return await step(signal);
-      } catch (error) {
-        if (signal.aborted) throw error;
-        // The first, second, fourth, eighth time: a server that is away for an hour fills no disk.
-        attempts += 1;
-        const isWorthSaying = (attempts & (attempts - 1)) === 0;
-        this.#o.log[isWorthSaying ? 'warn' : 'debug'](
-          { error: describeError(error), waitMs, attempts },
-          `could not ${what}; trying again`,
-        );
-        await pause(waitMs, signal);
-      }
-    }
-    throw new Error('stopped');
+    await this.#land.read();
+    const { networks } = this.#land;
+    this.#intake.watchingPools(() => this.register.putNetworks('services', [...networks]));
   }
 
   async #shutDown(): Promise<void> {
