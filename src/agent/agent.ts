@@ -35,17 +35,14 @@ import { Backoff, pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { BlockRelease } from '../model/node-report.ts';
 import type { Address } from '../net/address.ts';
-import type { Prefix } from '../net/prefix.ts';
 import { desiredAnnouncements } from '../plan/desired-announcements.ts';
 import { desiredMasquerade } from '../plan/desired-masquerade.ts';
 import {
-  type DesiredRoute,
   type DesiredRoutes,
   desiredRoutes,
   ownUplink,
   type RoutedNode,
   type Uplink,
-  unreachable,
 } from '../plan/desired-routes.ts';
 import type { Finding } from '../plan/finding.ts';
 import { nextReleases } from '../plan/give-back.ts';
@@ -57,7 +54,6 @@ import type { AddressBook } from './address-book.ts';
 import {
   type AgentSettings,
   awayMs,
-  lingerMs,
   maxCoalesceMs,
   type Pace,
   tickMs,
@@ -71,6 +67,7 @@ import type { Follow } from './copy.ts';
 import { Drain, nothingDelivered } from './drain.ts';
 import type { DurableFiles } from './durable-files.ts';
 import type { Knowledge } from './knowledge.ts';
+import { LingeringBlocks } from './lingering-blocks.ts';
 import { MasqueradeKeeper } from './masquerade-keeper.ts';
 import { MemoryFile } from './memory-file.ts';
 import { NodeConditionWriter } from './node-condition.ts';
@@ -126,8 +123,7 @@ export class Agent {
   #useText = '';
   #ticks = 0;
   readonly #drain: Drain;
-  /** Own blocks that were announced, with the time until which they keep their route. */
-  #lingering = new Map<string, { prefix: Prefix; untilMs: number }>();
+  readonly #lingering = new LingeringBlocks();
   #findings = '';
   #isDirty = false;
   #wake: (() => void) | undefined;
@@ -363,7 +359,11 @@ export class Agent {
       isLeaving,
       facts: knowledge.services,
     });
-    const kept = await this.#routes.declare(this.#withLingering(routes, truth.blocks));
+    const lingering = this.#lingering.with(routes, truth.blocks, this.#o.clock.monotonicMs());
+    if (lingering.againInMs !== undefined) {
+      this.#touchAfter(lingering.againInMs + this.#pace.coalesceMs);
+    }
+    const kept = await this.#routes.declare(lingering.routes);
     const unmasked = await this.#keepMasquerade(self, others);
     const announcements = { blocks: blocks.announcements, services: services.announcements };
     this.#announcer.declare(nodePeers(knowledge.peers, node), announcements, isGraceful);
@@ -476,29 +476,6 @@ export class Agent {
       this.#o.log.info({ reason: 'Draining', step }, detail);
     }
     return decided;
-  }
-
-  /** What the routers still send here must not fall through to the default route and back. */
-  #withLingering(desired: DesiredRoutes, owned: ReadonlyArray<{ prefix: Prefix }>): DesiredRoutes {
-    const nowMs = this.#o.clock.monotonicMs();
-    const isOwned = (prefix: Prefix) => owned.some((block) => block.prefix.equals(prefix));
-    for (const [cidr, { prefix, untilMs }] of this.#lingering) {
-      if (isOwned(prefix)) continue;
-      if (untilMs === Number.POSITIVE_INFINITY) {
-        this.#lingering.set(cidr, { prefix, untilMs: nowMs + lingerMs });
-        this.#touchAfter(lingerMs + this.#pace.coalesceMs);
-      } else if (untilMs <= nowMs) this.#lingering.delete(cidr);
-    }
-    const rest: DesiredRoute[] = [];
-    for (const { prefix } of this.#lingering.values()) {
-      if (isOwned(prefix) || desired.routes.some((route) => route.prefix.overlaps(prefix)))
-        continue;
-      rest.push(unreachable(prefix));
-    }
-    for (const { prefix } of owned) {
-      this.#lingering.set(`${prefix}`, { prefix, untilMs: Number.POSITIVE_INFINITY });
-    }
-    return { ...desired, routes: [...desired.routes, ...rest] };
   }
 
   #tellFindings(findings: readonly Finding[]): void {

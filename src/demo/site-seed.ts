@@ -43,7 +43,8 @@ export class SiteSeed {
     const more = (wanted ?? 0) - nodeCopy.size - planned.length;
     const further = this.#unusedNodes(more, new Set(planned.map(({ name }) => name)));
     const fresh = [...planned, ...further.map(siteNode)];
-    if (fresh.length > 0) onProgress?.(`adding ${fresh.length} nodes`);
+    if (fresh.length > 0)
+      onProgress?.(`adding ${fresh.length} ${fresh.length === 1 ? 'node' : 'nodes'}`);
     await this.#ensureAll(ipPools, further.map(poolOfNode));
     await this.#ensureAll(nodes, fresh.map(nodeObject));
     if (fresh.length > few) await this.#untilServed(fresh.length);

@@ -450,7 +450,7 @@ export class Operator {
   async #readServiceNetworks(): Promise<void> {
     await this.#land.read();
     const { networks } = this.#land;
-    this.#intake.watchingPools(() => this.register.putNetworks('services', [...networks]));
+    this.#intake.watchingPools(() => this.register.putNetworks('services', networks));
   }
 
   async #shutDown(): Promise<void> {

@@ -53,7 +53,7 @@ export class Register {
   poolSet = new PoolSet([]);
 
   readonly #sources: readonly HoldingSource[];
-  readonly #networks = new Map<string, NamedNetwork[]>();
+  readonly #networks = new Map<string, readonly NamedNetwork[]>();
   readonly #pools = new Map<string, Pool>();
   readonly #blocksByNode = new Map<string, Set<Block>>();
   /** By the pool each block belongs to now; made when asked for, dropped when pools change. */
@@ -78,7 +78,7 @@ export class Register {
   }
 
   /** Networks that no pool may overlap, by who says so: `services`, or `node/NAME`. */
-  putNetworks(source: string, networks: NamedNetwork[]): void {
+  putNetworks(source: string, networks: readonly NamedNetwork[]): void {
     const before = this.#networks.get(source);
     if (before === undefined && networks.length === 0) return;
     if (networks.length === 0) this.#networks.delete(source);
