@@ -210,3 +210,102 @@ describe('a claim that nobody waits for', () => {
     expect(book.find('b')).toBeUndefined();
   });
 });
+
+describe('times across restarts', () => {
+  const restMs = 30_000;
+  let bootId = '';
+  let bootedMs = 0;
+  /** Of the machine; the process's own clock begins anew with it. */
+  let trueMs = 0;
+  let startedMs = 0;
+  const open = async (files: CrashingFiles, block = '10.0.0.0/29') => {
+    startedMs = trueMs;
+    const book = await AddressBook.open({
+      files,
+      folder: '/state',
+      clock: { wallMs: () => 0, monotonicMs: () => trueMs - startedMs },
+      boot: { bootId, sinceBootMs: () => trueMs - bootedMs },
+      restMs,
+      compactAboveBytes: 1500,
+    });
+    book.setBlocks([{ prefix: parsePrefix(block)!, isDraining: false }]);
+    return book;
+  };
+  beforeEach(() => {
+    bootId = 'boot-1';
+    bootedMs = -5_000_000;
+    trueMs = 0;
+  });
+
+  test('an agent that dies every five seconds lets addresses rest no longer than others', async () => {
+    let files = new CrashingFiles();
+    let book = await open(files, '10.0.0.0/30');
+    await book.allocate({ owner: 'a', families: v4 });
+    await book.release('a');
+    for (let death = 0; death < 5; death++) {
+      trueMs += 5_000;
+      files = files.restart(() => 0);
+      book = await open(files, '10.0.0.0/30');
+      book.tick();
+      expect(text(await book.allocate({ owner: 'b', families: v4 }))).toBe('NoFreeAddress');
+    }
+    trueMs += 5_000;
+    expect(text(await book.allocate({ owner: 'b', families: v4 }))).toBe('10.0.0.2');
+  });
+
+  test('a boot can lengthen it, by the time since the last record of age', async () => {
+    const files = new CrashingFiles();
+    let book = await open(files, '10.0.0.0/30');
+    await book.allocate({ owner: 'a', families: v4 });
+    await book.release('a');
+    for (trueMs = 1_000; trueMs < 25_000; trueMs += 1_000) book.tick();
+    await book.list();
+    bootId = 'boot-2';
+    bootedMs = trueMs;
+    book = await open(
+      files.restart(() => 0),
+      '10.0.0.0/30',
+    );
+    trueMs += 5_000;
+    expect(text(await book.allocate({ owner: 'b', families: v4 }))).toBe('NoFreeAddress');
+    trueMs += 5_000;
+    expect(text(await book.allocate({ owner: 'b', families: v4 }))).toBe('10.0.0.2');
+  });
+
+  test.each([
+    ['deaths', { death: 0.2, boot: 0, full: 0 }],
+    ['deaths and boots', { death: 0.2, boot: 0.1, full: 0 }],
+    ['deaths, boots and a full disk', { death: 0.2, boot: 0.1, full: 0.3 }],
+  ])('no address rests less than promised: %s', async (_, { death, boot, full }) => {
+    for (let seed = 1; seed <= 60; seed++) {
+      const chance = seededChance(seed);
+      let files = new CrashingFiles();
+      let book = await open(files);
+      const freedMs = new Map<string, number>();
+      for (let step = 0; step < 60; step++) {
+        trueMs += Math.floor(chance() * (chance() < 0.1 ? 60_000 : 6_000));
+        files.failing = chance() < full ? () => true : undefined;
+        const owner = `o${Math.floor(chance() * 4)}`;
+        const dice = chance();
+        if (dice < death) {
+          if (chance() < boot / death) {
+            bootId = `boot-${seed}-${step}`;
+            bootedMs = trueMs;
+          }
+          files = files.restart(chance);
+          book = await open(files);
+        } else if (dice < 0.5) {
+          const before = trueMs;
+          const answer = await book.allocate({ owner, families: v4 }).catch(() => undefined);
+          if (answer?.kind !== 'allocated' || !answer.isNew) continue;
+          const since = before - (freedMs.get(text(answer)) ?? Number.NEGATIVE_INFINITY);
+          expect(since, `seed ${seed}, step ${step}`).toBeGreaterThanOrEqual(restMs);
+        } else if (dice < 0.8) {
+          const address = book.find(owner)?.addresses.join();
+          const answer = await book.release(owner).catch(() => undefined);
+          if (answer?.kind === 'released') freedMs.set(address!, trueMs);
+        } else book.tick();
+      }
+    }
+  });
+});

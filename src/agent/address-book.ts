@@ -12,10 +12,13 @@
  * they show may still be refused.
  *
  * Expiry and rest are measured with the monotonic clock, and stored as time
- * that is left. A restart can only lengthen them, by at most the time since
- * the last record of age; the clock on the wall has no say at all.
+ * from a moment that records of age move on. As long as the machine is not booted
+ * anew, a restart knows that moment and costs nothing; a boot can only lengthen
+ * them, by at most the time since the last record of age. The clock on the wall
+ * has no say at all.
  */
 import { join } from 'node:path';
+import type { BootClock } from '../base/boot-clock.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type Address, parseAddress } from '../net/address.ts';
@@ -25,6 +28,7 @@ import { type PodAddressRefusal, PodAddressSpace, type PodBlockUse } from '../pl
 import type { PodBlock } from '../plan/pod-address-block.ts';
 import {
   type Allocation,
+  type Anchor,
   type Attachment,
   type BookRecord,
   readAllocation,
@@ -60,17 +64,20 @@ export interface AddressBookOptions {
   files: DurableFiles;
   folder: string;
   clock: Clock;
+  /** Without it a restart is to times what a boot is. */
+  boot?: BootClock;
   /** How long a freed address is kept from others. */
   restMs: number;
   compactAboveBytes?: number;
   log?: Log;
 }
 
-/** How much a crash can lengthen an expiry or a rest. */
+/** How much a boot can lengthen an expiry or a rest. */
 const ageEveryMs = 10_000;
 
 export class AddressBook {
   readonly #clock: Clock;
+  readonly #boot: BootClock | undefined;
   readonly #restMs: number;
   readonly #journal: Journal;
   readonly #space = new PodAddressSpace();
@@ -86,10 +93,13 @@ export class AddressBook {
   #nextGeneration = 1;
   /** Times in records are counted from here, and a record of age moves it on for all of them. */
   #agedAtMs: number;
+  /** What the file says of that moment; while it is read. */
+  #anchor: Anchor | undefined;
 
   private constructor(options: AddressBookOptions) {
-    const { files, folder, clock, restMs, compactAboveBytes, log } = options;
+    const { files, folder, clock, boot, restMs, compactAboveBytes, log } = options;
     this.#clock = clock;
+    this.#boot = boot;
     this.#restMs = restMs;
     this.#agedAtMs = clock.monotonicMs();
     this.#journal = new Journal({
@@ -105,6 +115,7 @@ export class AddressBook {
   static async open(options: AddressBookOptions): Promise<AddressBook> {
     const book = new AddressBook(options);
     await book.#journal.open((record) => book.#replay(record as BookRecord));
+    book.#catchUp();
     return book;
   }
 
@@ -190,6 +201,7 @@ export class AddressBook {
       ...(request.attachment === undefined ? {} : { attachment: request.attachment }),
       expiresAtMs: request.expiryMs === undefined ? undefined : nowMs + request.expiryMs,
     };
+    if (request.expiryMs !== undefined) this.#grow(nowMs);
     this.#put(allocation);
     const record: BookRecord = {
       kind: 'give',
@@ -286,14 +298,35 @@ export class AddressBook {
   tick(): Allocation[] {
     const nowMs = this.#clock.monotonicMs();
     const overdue = this.#expire(nowMs);
-    const passedMs = nowMs - this.#agedAtMs;
-    if (passedMs >= ageEveryMs) {
-      this.#agedAtMs = nowMs;
-      if (this.#unclaimed.size > 0 || this.#space.resting(nowMs).length > 0) {
-        this.#background({ kind: 'age', ms: passedMs });
-      }
-    }
+    if (this.#unclaimed.size > 0 || this.#space.resting(nowMs).length > 0) this.#grow(nowMs);
     return overdue;
+  }
+
+  /** Moves the moment on that times are counted from, on disk before any that is counted from it. */
+  #grow(nowMs: number): void {
+    const ms = nowMs - this.#agedAtMs;
+    if (ms < ageEveryMs) return;
+    this.#agedAtMs = nowMs;
+    this.#journal.note({ kind: 'age', ms } satisfies BookRecord, () => {
+      this.#agedAtMs -= ms;
+    });
+  }
+
+  /** What went by while no agent was there, if it was the same boot of the machine. */
+  #catchUp(): void {
+    const boot = this.#boot;
+    if (boot === undefined) return;
+    const openedMs = this.#agedAtMs;
+    const sinceBootMs = boot.sinceBootMs() - (this.#clock.monotonicMs() - openedMs);
+    if (this.#anchor?.boot === boot.bootId) {
+      const passedMs = Math.max(0, sinceBootMs - this.#anchor.ms);
+      this.#age(passedMs, openedMs);
+      this.#agedAtMs = openedMs - passedMs;
+      return;
+    }
+    const anchor = { kind: 'anchor', boot: boot.bootId, ms: sinceBootMs } satisfies BookRecord;
+    // Refused, it is missing, and the next start is to times what a boot is.
+    this.#journal.note(anchor, () => undefined);
   }
 
   #expire(nowMs: number): Allocation[] {
@@ -314,6 +347,7 @@ export class AddressBook {
 
   async #free(allocation: Allocation): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
+    this.#grow(nowMs);
     this.#remove(allocation);
     for (const address of allocation.addresses) {
       this.#space.release(address, nowMs, this.#restMs);
@@ -321,11 +355,6 @@ export class AddressBook {
     const restMs = nowMs - this.#agedAtMs + this.#restMs;
     const record: BookRecord = { kind: 'free', generation: allocation.generation, restMs };
     await this.#journal.append(record, () => this.#put(allocation));
-  }
-
-  /** Nobody waits for it; if it is refused the journal has said so, and the next one may pass. */
-  #background(record: BookRecord): void {
-    this.#journal.append(record).catch(() => undefined);
   }
 
   #put(allocation: Allocation): void {
@@ -359,23 +388,27 @@ export class AddressBook {
 
   #snapshot(): BookRecord {
     const nowMs = this.#clock.monotonicMs();
-    this.#agedAtMs = nowMs;
+    const sinceMs = nowMs - this.#agedAtMs;
+    const boot = this.#boot;
     return {
       kind: 'all',
       nextGeneration: this.#nextGeneration,
       cursors: this.#space.cursors.map(String),
-      allocations: [...this.#byOwner.values()].map((held) => writeAllocation(held, nowMs)),
+      allocations: [...this.#byOwner.values()].map((held) => writeAllocation(held, this.#agedAtMs)),
       resting: this.#space
         .resting(nowMs)
-        .map(({ address, forMs }) => ({ address: address.toString(), forMs })),
+        .map(({ address, forMs }) => ({ address: address.toString(), forMs: sinceMs + forMs })),
+      ...(boot && { anchor: { boot: boot.bootId, ms: boot.sinceBootMs() - sinceMs } }),
     };
   }
 
   #replay(record: BookRecord): void {
-    const nowMs = this.#clock.monotonicMs();
+    // When the file was opened, for all of it.
+    const nowMs = this.#agedAtMs;
     switch (record.kind) {
       case 'all':
         this.#nextGeneration = record.nextGeneration;
+        this.#anchor = record.anchor;
         for (const allocation of record.allocations) this.#put(readAllocation(allocation, nowMs));
         for (const { address, forMs } of record.resting) {
           this.#space.rest(parseAddress(address)!, nowMs + forMs);
@@ -402,6 +435,10 @@ export class AddressBook {
       }
       case 'age':
         this.#age(record.ms, nowMs);
+        if (this.#anchor) this.#anchor = { ...this.#anchor, ms: this.#anchor.ms + record.ms };
+        return;
+      case 'anchor':
+        this.#anchor = { boot: record.boot, ms: record.ms };
     }
   }
 

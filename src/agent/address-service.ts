@@ -5,6 +5,7 @@
  */
 import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { bootClock } from '../base/boot-clock.ts';
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import { HttpServer } from '../base/http-server.ts';
@@ -65,6 +66,7 @@ export class AddressService {
         files: options.files ?? realFiles,
         folder: stateFolder,
         clock,
+        ...(bootClock.bootId === '-' ? {} : { boot: bootClock }),
         restMs: options.restMs ?? defaultRestMs,
         log,
       });

@@ -44,13 +44,22 @@ export type BookRecord =
   | { kind: 'free'; generation: number; restMs: number }
   /** So much time has passed for everything that expires or rests. */
   | { kind: 'age'; ms: number }
+  /** The moment that times are counted from. */
+  | ({ kind: 'anchor' } & Anchor)
   | {
       kind: 'all';
       nextGeneration: number;
       cursors: string[];
       allocations: AllocationRecord[];
       resting: Array<{ address: string; forMs: number }>;
+      anchor?: Anchor;
     };
+
+/** A moment of a boot of the machine. */
+export interface Anchor {
+  boot: string;
+  ms: number;
+}
 
 export function writeAllocation(allocation: Allocation, nowMs: number): AllocationRecord {
   const { generation, owner, addresses, attachment, expiresAtMs } = allocation;

@@ -5,22 +5,11 @@
  * kernel still has a route for everything it announces.
  */
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type BootClock, bootClock } from '../../base/boot-clock.ts';
 import type { Announcement } from '../../bgp/announcement.ts';
 import type { RestartEvidence } from '../../bgp/session-negotiation.ts';
 import { type Family, families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
-
-/** Of this boot of the machine, and how long it is: no jump of the wall clock changes either. */
-export interface BootClock {
-  bootId: string;
-  sinceBootMs(): number;
-}
-
-export const bootClock: BootClock = {
-  bootId: readBootId(),
-  // CLOCK_MONOTONIC: the same for every process.
-  sinceBootMs: () => Number(process.hrtime.bigint() / 1_000_000n),
-};
 
 export class RestartMark {
   readonly #path: string;
@@ -67,14 +56,6 @@ export class RestartMark {
     } catch {
       // The next one may pass.
     }
-  }
-}
-
-function readBootId(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return '-';
   }
 }
 
