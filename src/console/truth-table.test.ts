@@ -153,6 +153,30 @@ test('a route that should be held and is not is missing, unless the node is leav
   expect(cellOf(true)).toBe('empty');
 });
 
+test('the router of another rack need not hold it; but what it holds is judged', () => {
+  const [name, address, own] = incident[0];
+  const cellOf = (held: ReadonlyArray<readonly [string, string]>, more: Partial<NodeRow> = {}) => {
+    const table = truthTable({
+      nodes: [node(name, address, own, more)],
+      blocks: [block(own, name)],
+      routers: [
+        router([[own, address]]),
+        { ...router(held), name: 'tor9', address: '10.4.36.251' },
+      ],
+    });
+    const state = table.rows[0]?.cells.find(({ column }) => column === 'held tor9')?.state;
+    return [state, table.rows[0]?.disagrees, table.disputed.size];
+  };
+  expect(cellOf([])).toEqual(['empty', false, 0]);
+  expect(cellOf([[own, address]])).toEqual(['agrees', false, 0]);
+  expect(cellOf([['10.5.119.0/24', address]])).toEqual(['differs', true, 2]);
+  // By its address, whatever the peer is called; and where nobody told, it is expected.
+  const [session] = node(name, address, own).sessions;
+  const other = { ...session!, peer: 'uplink', address: '10.4.36.251' };
+  expect(cellOf([], { sessions: [other] })).toEqual(['missing', true, 1]);
+  expect(cellOf([], { sessions: [] })).toEqual(['missing', true, 1]);
+});
+
 test('a next hop that is no node is a stray', () => {
   const table = truthTable({
     nodes: [],

@@ -61,7 +61,9 @@ export function truthTable({ nodes, blocks, routers }: TruthInput): TruthTable {
     nodes.flatMap((node) => node.addresses.map((address) => [address, node.name] as const)),
   );
   const heldBy = new Map(
-    routers.filter(({ isUp }) => isUp).map((router) => [router.name, byNode(router, byAddress)]),
+    routers
+      .filter(({ isUp }) => isUp)
+      .map((router) => [router.name, { router, routes: byNode(router, byAddress) }]),
   );
   const columns = columnsOf(nodes, routers);
   const table: TruthTable = { columns, rows: [], lines: [], strays: [], disputed: new Set() };
@@ -145,7 +147,7 @@ function columnsOf(nodes: readonly NodeRow[], routers: readonly RouterView[]): T
 function cellOf(
   column: string,
   node: NodeRow,
-  heldBy: ReadonlyMap<string, ReadonlyMap<string, string[]>>,
+  heldBy: ReadonlyMap<string, { router: RouterView; routes: ReadonlyMap<string, string[]> }>,
 ): TruthCell {
   const { register, isLeaving } = node;
   const cell = (cidrs: string[], state: CellState): TruthCell => ({ column, cidrs, state });
@@ -180,9 +182,17 @@ function cellOf(
       return node.cilium === null ? cell([], 'unseen') : record(node.cilium);
     default: {
       const held = heldBy.get(column.slice('held '.length));
-      return held === undefined ? cell([], 'unseen') : deed(held.get(node.name) ?? []);
+      if (held === undefined) return cell([], 'unseen');
+      const cidrs = held.routes.get(node.name) ?? [];
+      return isPeer(node, held.router) ? deed(cidrs) : record(cidrs);
     }
   }
+}
+
+/** Whom it speaks with is known; a node without a report may speak with everybody. */
+function isPeer({ sessions }: NodeRow, { name, address }: RouterView): boolean {
+  if (sessions.length === 0) return true;
+  return sessions.some((one) => one.peer === name || (address !== '' && one.address === address));
 }
 
 function byNode(

@@ -95,7 +95,7 @@ test('bad input is refused with what, where and what to do, and nothing is touch
   for (const [args, words] of [
     [['--nodes', 'many'], '--nodes=many is not a whole number from 0 to 2000'],
     [['--port', '70000'], '--port=70000 is not a whole number from 0 to 65535'],
-    [['--topology', '/nowhere.yaml'], '--topology=/nowhere.yaml cannot be read'],
+    [['--topology', 'nowhere'], 'There are dual-stack, incident,'],
     [['--host', '0.0.0.0'], 'a console on 0.0.0.0 needs --token-file'],
     [['--data', '/etc/hostname'], '--data=/etc/hostname cannot be written to: '],
     [['--data', '/proc/nowhere'], '--data=/proc/nowhere cannot be written to: '],
@@ -104,6 +104,15 @@ test('bad input is refused with what, where and what to do, and nothing is touch
     expect(code, stderr).toBe(2);
     expect(stderr).toContain(words);
   }
+  const missing = await runBuilt([
+    'up',
+    '--data',
+    join(up.dir, 'other'),
+    '--topology',
+    './no.yaml',
+  ]);
+  expect(missing.code, missing.stderr).toBe(1);
+  expect(missing.stderr).toContain('./no.yaml: ENOENT');
   expect(readdirSync(up.dir)).not.toContain('other');
   const taken = await runBuilt(['up', '--data', up.dataDir, '--port', '0']);
   expect(taken.code, taken.stderr).toBe(1);

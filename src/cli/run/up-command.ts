@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -11,7 +10,7 @@ import { siteOfTopology } from '../../demo/site-of-topology.ts';
 import { planSite, type Site } from '../../demo/site-plan.ts';
 import { startUp, type Up } from '../../demo/up.ts';
 import { pause } from '../../kube/backoff.ts';
-import { readTopology } from '../../lab/read-topology.ts';
+import { loadTopology } from '../../lab/topologies.ts';
 import { prepareDataFolder } from '../data-folder.ts';
 import type { Door } from '../door.ts';
 import { programName } from '../program-name.ts';
@@ -38,7 +37,7 @@ export function registerUp(program: Command, door: Door): void {
     .command('up')
     .description('the whole system on this machine: API server, operator, nodes, routers, console')
     .option('--nodes <n>', `how many nodes there are at least (default: ${defaultNodes} at first)`)
-    .option('--topology <file>', "a site in the lab's form, in place of the usual one")
+    .option('--topology <name>', "one of the lab's sites, or a file of that form")
     .option('--data <dir>', 'what survives a restart (default: ~/.local/share/cadastre/up)')
     .option('--host <address>', 'where the console is served', '127.0.0.1')
     .option('--port <n>', 'its port; 0 takes any free one', '7077')
@@ -54,7 +53,7 @@ again with the same --data it finds everything as it was.
 Examples:
   $ cadastre up
   $ cadastre up --nodes 200 --data /tmp/large
-  $ cadastre up --topology topologies/two-racks.yaml --port 0`,
+  $ cadastre up --topology two-racks --port 0`,
     )
     .action((flags: UpFlags) => runUp(flags, door));
 }
@@ -170,18 +169,7 @@ function counted(count: number, word: string): string {
 
 function readSite(path: string | undefined, nodes: number | undefined): Site {
   if (path === undefined) return planSite(nodes ?? defaultNodes);
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new CadastreError('BAD_FLAG', `--topology=${path} cannot be read`, { cause });
-  }
-  const result = readTopology(path, text);
-  if (result.kind === 'topology') return siteOfTopology(result.topology);
-  const problems = result.problems.map(({ line, key, sentence }) =>
-    [`${path}:${line}`, key, sentence].filter((part) => part !== '').join(': '),
-  );
-  throw new CadastreError('BAD_INPUT', problems.join('; '));
+  return siteOfTopology(loadTopology(path).topology);
 }
 
 function defaultDataDir(env: NodeJS.ProcessEnv): string {
