@@ -157,6 +157,15 @@ describe('the arrows between the rooms', () => {
     expect(imports).toBeGreaterThan(files.length / 2);
   }, 60_000);
 
+  test('no package is imported late: a bundled CommonJS package has then no named exports', () => {
+    const late = files.flatMap(({ path, text }) =>
+      [...withoutComments(text).matchAll(/(?<!typeof )\bimport\(\s*'([^'.][^']*)'/g)]
+        .filter(([, target]) => !path.endsWith('.test.ts') && !target!.startsWith('node:'))
+        .map(([, target]) => `${path} imports ${target}: in a file of ours, and that one late`),
+    );
+    expect(late).toEqual([]);
+  });
+
   test('no file imports what its room may not', () => {
     expect(files.flatMap(complaints)).toEqual([]);
   });

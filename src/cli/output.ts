@@ -16,9 +16,8 @@ export interface Answer {
 export async function printAnswer(door: Door, format: Format, answer: Answer): Promise<void> {
   if (format === 'json') door.write(`${JSON.stringify(answer.data, null, 2)}\n`);
   else if (format === 'yaml') {
-    const { stringify } = await import('yaml');
-    // Without anchors: two nodes that share an object are still two facts.
-    door.write(stringify(answer.data, { aliasDuplicateObjects: false, lineWidth: 0 }));
+    const { yamlText } = await import('./yaml-text.ts');
+    door.write(yamlText(answer.data));
   } else if (format === 'name') door.write(answer.names.map((name) => `${name}\n`).join(''));
   else {
     const isWide = format === 'wide';

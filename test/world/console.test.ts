@@ -52,6 +52,8 @@ beforeAll(async () => {
     nodeSelector: { matchLabels: { rack: '1' } },
   });
   await cluster.createNode('a', { labels: { rack: '1' }, addresses: ['10.4.94.1'] });
+  // One after the other: which node has which block is told below.
+  await eventually(async () => expect(await cluster.blocks()).toHaveLength(1));
   await cluster.createNode('b', { labels: { rack: '1' }, addresses: ['10.4.94.2'] });
   await cluster.createNode('unserved');
 }, 120_000);
