@@ -32,17 +32,36 @@ export async function wirePod(sockets: SocketPool, wiring: PodWiring): Promise<W
   const podNamespace = openNamespace(wiring.netnsPath);
   try {
     return await sockets.use(async (host) => {
-      const pair = await createPair(host, wiring, podNamespace);
+      const pairing = createPair(host, wiring, podNamespace);
+      // Opened while the kernel makes the pair: nobody waits for it.
+      const pod = tryTo(() => new NetlinkSocket(podNamespace));
       try {
-        return await furnish(host, pair, wiring, podNamespace);
-      } catch (error) {
-        const leftover = await findLink(host, wiring.hostIfName);
-        if (leftover) await host.exchange([deleteLink(leftover)]);
-        throw error;
+        const pair = await pairing;
+        try {
+          return await furnish(host, pod(), pair, wiring, podNamespace);
+        } catch (error) {
+          const leftover = await findLink(host, wiring.hostIfName);
+          if (leftover) await host.exchange([deleteLink(leftover)]);
+          throw error;
+        }
+      } finally {
+        tryTo(() => pod().close());
       }
     });
   } finally {
     closeNamespace(podNamespace);
+  }
+}
+
+/** What came of it, a value or a throw, for whoever asks later. */
+function tryTo<T>(work: () => T): () => T {
+  try {
+    const value = work();
+    return () => value;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
   }
 }
 
@@ -77,29 +96,25 @@ async function createPair(
 
 async function furnish(
   host: NetlinkSocket,
+  pod: NetlinkSocket,
   { hostLink, podIndex }: Pair,
   wiring: PodWiring,
   podNamespace: number,
 ): Promise<WiredPod> {
   const furniture = podFurniture(wiring);
-  const pod = new NetlinkSocket(podNamespace);
-  try {
-    const end = {
-      name: wiring.ifName,
-      index: podIndex || (await needLink(pod, wiring.ifName)).index,
-    };
-    // Both have ended, whichever fails, before anything is undone or closed.
-    const [inPod, onHost] = await Promise.allSettled([
-      furnishPod(pod, end, podNamespace, furniture),
-      furnishHost(host, hostLink, furniture, wiring.alias),
-    ]);
-    if (inPod.status === 'rejected') throw inPod.reason;
-    if (onHost.status === 'rejected') throw onHost.reason;
-    const { mac, mtu } = inPod.value;
-    return { hostMac: hostLink.mac, podMac: mac, mtu };
-  } finally {
-    pod.close();
-  }
+  const end = {
+    name: wiring.ifName,
+    index: podIndex || (await needLink(pod, wiring.ifName)).index,
+  };
+  // Both have ended, whichever fails, before anything is undone or closed.
+  const [inPod, onHost] = await Promise.allSettled([
+    furnishPod(pod, end, podNamespace, furniture),
+    furnishHost(host, hostLink, furniture, wiring.alias),
+  ]);
+  if (inPod.status === 'rejected') throw inPod.reason;
+  if (onHost.status === 'rejected') throw onHost.reason;
+  const { mac, mtu } = inPod.value;
+  return { hostMac: hostLink.mac, podMac: mac, mtu };
 }
 
 async function furnishPod(
