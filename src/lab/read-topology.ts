@@ -1,9 +1,5 @@
-import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
-import {
-  type ConfigProblem,
-  type FieldReader,
-  YamlReader,
-} from '../model/bgp-config/yaml-reader.ts';
+import { isMap, isScalar, isSeq, type Node } from 'yaml';
+import { type ConfigProblem, type FieldReader, openYaml } from '../model/bgp-config/yaml-reader.ts';
 import { readPool } from '../model/ip-pool.ts';
 import { apiVersion } from '../model/keys.ts';
 import type { LabelSelector } from '../model/label-selector.ts';
@@ -34,12 +30,7 @@ const maxAsn = 0xffffffff;
 
 /** Reads one site. Every problem is told with its line and key; with one there is no site. */
 export function readTopology(name: string, text: string): TopologyResult {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
-  const reader = new YamlReader(document, lines, 0);
-  for (const error of document.errors) {
-    reader.problemAt(error.pos[0], '', error.message.split('\n')[0] ?? 'not YAML');
-  }
+  const { document, reader } = openYaml(text);
   if (reader.problems.length > 0) return { kind: 'refused', problems: reader.problems };
 
   const subnets: Subnet[] = [];

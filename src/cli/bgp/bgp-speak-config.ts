@@ -14,7 +14,7 @@
  * What is not known here is a problem with its line and key, and with a single
  * problem there is no configuration: half of one announces half a network.
  */
-import { LineCounter, type Node, parseDocument } from 'yaml';
+import type { Node } from 'yaml';
 import type { Announcement } from '../../bgp/announcement.ts';
 import { completePeer, type PeerSettings } from '../../bgp/peer-settings.ts';
 import type { ListenTarget } from '../../bgp/transport/listen.ts';
@@ -22,7 +22,8 @@ import { parseGoDuration } from '../../model/bgp-config/go-duration.ts';
 import {
   type ConfigProblem,
   type FieldReader,
-  YamlReader,
+  openYaml,
+  type YamlReader,
 } from '../../model/bgp-config/yaml-reader.ts';
 import { type Family, families } from '../../net/family.ts';
 
@@ -48,12 +49,7 @@ const maxAsn = 0xffffffff;
 type Draft<T> = { -readonly [K in keyof T]?: T[K] };
 
 export function readSpeakConfig(text: string): SpeakConfigResult {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
-  const reader = new YamlReader(document, lines, 0);
-  for (const error of document.errors) {
-    reader.problemAt(error.pos[0], '', error.message.split('\n')[0] ?? 'not YAML');
-  }
+  const { document, reader } = openYaml(text);
   if (reader.problems.length > 0) return { kind: 'refused', problems: reader.problems };
 
   let asn: number | undefined;

@@ -4,8 +4,9 @@ import {
   isMap,
   isScalar,
   isSeq,
-  type LineCounter,
+  LineCounter,
   type Node,
+  parseDocument,
   type Scalar,
   type YAMLMap,
 } from 'yaml';
@@ -169,4 +170,15 @@ function isNothing(node: Node | null): boolean {
 
 function unknownKey(name: string, known: readonly string[]): string {
   return `unknown key "${name}"; known here are ${known.join(', ')}`;
+}
+
+/** A whole file, with a reader that has said already what is no YAML. */
+export function openYaml(text: string): { document: Document; reader: YamlReader } {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const reader = new YamlReader(document, lines, 0);
+  for (const error of document.errors) {
+    reader.problemAt(error.pos[0], '', error.message.split('\n')[0] ?? 'not YAML');
+  }
+  return { document, reader };
 }
