@@ -37,7 +37,7 @@ function flagsOf({ objects, ribs }: SiteFiles): string[] {
 }
 
 async function evidenceOf(files: SiteFiles): Promise<Evidence> {
-  const door = {
+  const terminal = {
     write: () => {},
     say: () => {},
     readStdin: async () => new Uint8Array(),
@@ -55,7 +55,7 @@ async function evidenceOf(files: SiteFiles): Promise<Evidence> {
       ciliumNamespace: 'kube-system',
       listenSeconds: '1',
     },
-    door,
+    terminal,
   );
 }
 

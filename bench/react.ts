@@ -7,8 +7,8 @@
  *   npm run bench -- react [CHANGES]
  */
 import { fork } from 'node:child_process';
-import type { Announcement } from '../src/bgp/announcement.ts';
-import { Speaker } from '../src/bgp/speaker.ts';
+import type { Announcement } from '../src/bgp/rib/announcement.ts';
+import { Speaker } from '../src/bgp/speaker/speaker.ts';
 import {
   type Arrival,
   hungryAddress,

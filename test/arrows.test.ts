@@ -23,7 +23,7 @@ interface Room {
 const nouns = ['base', 'net', 'model'];
 const hands = ['kube', 'kernel', 'bgp'];
 const below = [...nouns, 'plan', ...hands];
-const actors = ['operator', 'agent', 'doctor'];
+const actors = ['operator', 'agent', 'doctor', 'migrate'];
 
 const rooms: Record<string, Room> = {
   base: { rooms: [], packages: ['pino'] },
@@ -37,6 +37,7 @@ const rooms: Record<string, Room> = {
   operator: { rooms: below, packages: [] },
   agent: { rooms: below, packages: [] },
   doctor: { rooms: below, packages: [] },
+  migrate: { rooms: [...below, 'doctor'], packages: [] },
   cni: { rooms: [], packages: [] },
   console: { rooms: [...below, ...actors], packages: ['preact'] },
   demo: { rooms: [...below, ...actors, 'apiserver', 'console', 'lab'], packages: [] },

@@ -1,7 +1,7 @@
 /** Our side of it: a speaker that waits for the sink, and one that feeds the others. */
 import { openSync } from 'node:fs';
 import { join } from 'node:path';
-import { Speaker } from '../../src/bgp/speaker.ts';
+import { Speaker } from '../../src/bgp/speaker/speaker.ts';
 import { spawnIn } from '../../test/interop/link.ts';
 import { feederAsn, type Originator, originatorAsn, prefixAt, sinkAddress } from './originator.ts';
 import { sinkAsn } from './sink.ts';

@@ -1,8 +1,8 @@
 /** Ourselves: a speaker that only listens, with the received routes of its one peer. */
 import { openSync } from 'node:fs';
 import { join } from 'node:path';
-import { ReceivedRoutes } from '../../src/bgp/received-routes.ts';
-import { Speaker } from '../../src/bgp/speaker.ts';
+import { ReceivedRoutes } from '../../src/bgp/rib/received-routes.ts';
+import { Speaker } from '../../src/bgp/speaker/speaker.ts';
 import { spawnIn } from '../../test/interop/link.ts';
 import { blasterAsn } from './blaster.ts';
 import { type Receiver, receiverAsn } from './receiver.ts';

@@ -22,7 +22,7 @@ import {
 import { openApiDocument } from '../model/openapi.ts';
 import { type Address, parseAddress } from '../net/address.ts';
 import type { Family } from '../net/family.ts';
-import { shortage, useLines } from '../plan/pod-address-demand.ts';
+import { shortage, useLines } from '../plan/pod-address/pod-address-demand.ts';
 import type { AddressBook } from './address-book.ts';
 import type { Allocation } from './allocation.ts';
 

@@ -24,8 +24,12 @@ import type { Log } from '../base/log.ts';
 import { type Address, parseAddress } from '../net/address.ts';
 import type { Family } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
-import { type PodAddressRefusal, PodAddressSpace, type PodBlockUse } from '../plan/pod-address.ts';
-import type { PodBlock } from '../plan/pod-address-block.ts';
+import {
+  type PodAddressRefusal,
+  PodAddressSpace,
+  type PodBlockUse,
+} from '../plan/pod-address/pod-address.ts';
+import type { PodBlock } from '../plan/pod-address/pod-address-block.ts';
 import {
   type Allocation,
   type Anchor,

@@ -11,7 +11,7 @@ import { describeError } from '../base/errors.ts';
 import { HttpServer } from '../base/http-server.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { Prefix } from '../net/prefix.ts';
-import type { PodBlock } from '../plan/pod-address-block.ts';
+import type { PodBlock } from '../plan/pod-address/pod-address-block.ts';
 import { addAddressRoutes, generalRefusal, listenPrivately } from './address-api.ts';
 import { AddressBook } from './address-book.ts';
 import { cniRoute } from './cni/cni-route.ts';

@@ -1,8 +1,8 @@
 import type { BgpPeer } from '../model/bgp-peer.ts';
 import type { LoadBalancerPool } from '../model/load-balancer-pool.ts';
 import type { Prefix } from '../net/prefix.ts';
-import type { Routing } from '../plan/desired-routes.ts';
-import type { TruthRules } from '../plan/node-truth.ts';
+import type { Routing } from '../plan/node/desired-routes.ts';
+import type { TruthRules } from '../plan/node/node-truth.ts';
 
 export interface AgentSettings {
   nodeName: string;

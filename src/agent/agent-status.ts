@@ -10,9 +10,9 @@ import type {
 } from '../model/node-report-status.ts';
 import type { Condition } from '../model/object.ts';
 import type { Reason } from '../model/reasons.ts';
-import type { Finding } from '../plan/finding.ts';
-import type { OwnedBlock } from '../plan/node-truth.ts';
-import type { PodBlockUse } from '../plan/pod-address.ts';
+import type { Finding } from '../plan/blocks/finding.ts';
+import type { OwnedBlock } from '../plan/node/node-truth.ts';
+import type { PodBlockUse } from '../plan/pod-address/pod-address.ts';
 import type { AgentSettings } from './agent-settings.ts';
 
 export interface AgentState {

@@ -35,21 +35,21 @@ import { Backoff, pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { BlockRelease } from '../model/node-report.ts';
 import type { Address } from '../net/address.ts';
-import { desiredAnnouncements } from '../plan/desired-announcements.ts';
-import { desiredMasquerade } from '../plan/desired-masquerade.ts';
+import type { Finding } from '../plan/blocks/finding.ts';
+import { nextReleases } from '../plan/blocks/give-back.ts';
+import { desiredAnnouncements } from '../plan/node/desired-announcements.ts';
+import { desiredMasquerade } from '../plan/node/desired-masquerade.ts';
 import {
   type DesiredRoutes,
   desiredRoutes,
   ownUplink,
   type RoutedNode,
   type Uplink,
-} from '../plan/desired-routes.ts';
-import type { Finding } from '../plan/finding.ts';
-import { nextReleases } from '../plan/give-back.ts';
-import { nodePeers } from '../plan/node-peers.ts';
-import { podDemand } from '../plan/pod-address-demand.ts';
-import { podsOutside } from '../plan/pods-outside.ts';
-import { serviceAnnouncements } from '../plan/service-announcements.ts';
+} from '../plan/node/desired-routes.ts';
+import { nodePeers } from '../plan/node/node-peers.ts';
+import { podDemand } from '../plan/pod-address/pod-address-demand.ts';
+import { podsOutside } from '../plan/pod-address/pods-outside.ts';
+import { serviceAnnouncements } from '../plan/services/service-announcements.ts';
 import type { AddressBook } from './address-book.ts';
 import {
   type AgentSettings,

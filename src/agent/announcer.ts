@@ -4,16 +4,16 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { Announcement } from '../bgp/announcement.ts';
-import type { PeerSettings } from '../bgp/peer-settings.ts';
-import type { RestartEvidence } from '../bgp/session-negotiation.ts';
-import type { AnnouncedRoute } from '../bgp/speaker.ts';
-import type { PeerView } from '../bgp/speaker-peer.ts';
+import type { Announcement } from '../bgp/rib/announcement.ts';
+import type { RestartEvidence } from '../bgp/session/session-negotiation.ts';
+import type { PeerSettings } from '../bgp/speaker/peer-settings.ts';
+import type { AnnouncedRoute } from '../bgp/speaker/speaker.ts';
+import type { PeerView } from '../bgp/speaker/speaker-peer.ts';
 import type { ReportedSession } from '../model/node-report-status.ts';
 import { type Family, families } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
-import type { DesiredAnnouncement } from '../plan/desired-announcements.ts';
-import type { NodePeer } from '../plan/node-peers.ts';
+import type { DesiredAnnouncement } from '../plan/node/desired-announcements.ts';
+import type { NodePeer } from '../plan/node/node-peers.ts';
 import type { Delivery } from './drain.ts';
 import { SessionDiary } from './session-diary.ts';
 

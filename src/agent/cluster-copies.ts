@@ -14,7 +14,7 @@ import { type ClusterNode, readNode } from '../model/node.ts';
 import { type Block, blockName, readBlock } from '../model/node-block.ts';
 import { identityOf, type KubeObject } from '../model/object.ts';
 import { bgpAdvertisements, bgpPeers, configMaps, nodeBlocks, nodes } from '../model/resources.ts';
-import { nodeTruth, type TruthRules } from '../plan/node-truth.ts';
+import { nodeTruth, type TruthRules } from '../plan/node/node-truth.ts';
 import type { Copy, CopySpec, Follow } from './copy.ts';
 import type { Knowledge } from './knowledge.ts';
 import { otherRoutedNodes } from './routed-nodes.ts';

@@ -9,9 +9,9 @@ import type { BgpPeer } from '../model/bgp-peer.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { BlockRelease } from '../model/node-report.ts';
 import { parsePrefix } from '../net/prefix.ts';
-import type { RoutedNode } from '../plan/desired-routes.ts';
-import type { NodeTruth, OwnedBlock } from '../plan/node-truth.ts';
-import { noServices, type ServiceFacts } from '../plan/service-announcements.ts';
+import type { RoutedNode } from '../plan/node/desired-routes.ts';
+import type { NodeTruth, OwnedBlock } from '../plan/node/node-truth.ts';
+import { noServices, type ServiceFacts } from '../plan/services/service-announcements.ts';
 import type { DrainMemory } from './drain.ts';
 
 export interface Knowledge {

@@ -1,5 +1,5 @@
 import type { Prefix } from '../net/prefix.ts';
-import { type DesiredRoute, type DesiredRoutes, unreachable } from '../plan/desired-routes.ts';
+import { type DesiredRoute, type DesiredRoutes, unreachable } from '../plan/node/desired-routes.ts';
 import { lingerMs } from './agent-settings.ts';
 
 /**

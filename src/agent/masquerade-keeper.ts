@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Kernel } from '../kernel/kernel.ts';
-import type { DesiredMasquerade } from '../plan/desired-masquerade.ts';
+import type { DesiredMasquerade } from '../plan/node/desired-masquerade.ts';
 
 const lookEveryMs = 30_000;
 

@@ -16,7 +16,7 @@ import {
   type Routing,
   tunnelVni,
   type Uplink,
-} from '../plan/desired-routes.ts';
+} from '../plan/node/desired-routes.ts';
 
 /** Ours by their prefix. One tunnel a node. */
 const deviceOf = { vxlan: 'cad_vxlan', geneve: 'cad_geneve' } as const;

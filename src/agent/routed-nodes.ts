@@ -1,7 +1,7 @@
 import type { ClusterNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
-import type { RoutedNode } from '../plan/desired-routes.ts';
-import { ownedBlocksByNode, type TruthSource } from '../plan/node-truth.ts';
+import type { RoutedNode } from '../plan/node/desired-routes.ts';
+import { ownedBlocksByNode, type TruthSource } from '../plan/node/node-truth.ts';
 
 /**
  * What was made of a Node last. Of thousands of nodes one has changed, so the others

@@ -15,7 +15,7 @@ import {
 } from '../model/resources.ts';
 import { type ClusterService, readService, serviceKey } from '../model/service.ts';
 import { readServiceAddress, type ServiceAddress } from '../model/service-address.ts';
-import type { ServiceFacts } from '../plan/service-announcements.ts';
+import type { ServiceFacts } from '../plan/services/service-announcements.ts';
 import type { Copy } from './copy.ts';
 
 type MakeCopy = <T extends Kept>(

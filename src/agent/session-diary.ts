@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { AnnouncedRoute } from '../bgp/speaker.ts';
+import type { AnnouncedRoute } from '../bgp/speaker/speaker.ts';
 import { formatCommunity, formatLargeCommunity } from '../bgp/wire/attribute/community.ts';
 import type { PathAttributes } from '../bgp/wire/message.ts';
 import type { ReportedRoute } from '../model/node-report-status.ts';

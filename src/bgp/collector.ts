@@ -15,13 +15,17 @@
  */
 import type { Family } from '../net/family.ts';
 import { families } from '../net/family.ts';
-import { AdjRibIn, type ReceivedRoute, type RibChange } from './adj-rib-in.ts';
-import type { Peer, PeerSettings } from './peer-settings.ts';
-import type { SessionWorld } from './session.ts';
-import type { SessionEnd } from './session-events.ts';
-import { type Negotiated, type PeerGracefulRestart, wireFamily } from './session-negotiation.ts';
-import { type RefusedPeer, Speaker } from './speaker.ts';
-import type { PeerView } from './speaker-peer.ts';
+import { AdjRibIn, type ReceivedRoute, type RibChange } from './rib/adj-rib-in.ts';
+import type { SessionWorld } from './session/session.ts';
+import type { SessionEnd } from './session/session-events.ts';
+import {
+  type Negotiated,
+  type PeerGracefulRestart,
+  wireFamily,
+} from './session/session-negotiation.ts';
+import type { Peer, PeerSettings } from './speaker/peer-settings.ts';
+import { type RefusedPeer, Speaker } from './speaker/speaker.ts';
+import type { PeerView } from './speaker/speaker-peer.ts';
 import type { ListenTarget } from './transport/listen.ts';
 import type { UpdateMessage } from './wire/message.ts';
 

@@ -1,8 +1,8 @@
-import { processDoor } from './door.ts';
 import { runCommandLine } from './program.ts';
+import { processTerminal } from './terminal.ts';
 
 /**
- * The room's essay. `cli` is the door that a person, or a script, comes in by.
+ * The room's essay. `cli` is where a person, or a script, comes in.
  * It picks words, columns and exit codes, and decides nothing: judgement is in
  * `plan`, and the same judgement serves the operator.
  *
@@ -30,4 +30,4 @@ import { runCommandLine } from './program.ts';
  * gets all of a long answer; the API client and the YAML parser are loaded by
  * the command that needs them, because `--help` should not wait for them.
  */
-process.exitCode = await runCommandLine(process.argv.slice(2), processDoor());
+process.exitCode = await runCommandLine(process.argv.slice(2), processTerminal());

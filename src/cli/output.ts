@@ -1,4 +1,4 @@
-import type { Door } from './door.ts';
+import type { Terminal } from './terminal.ts';
 
 export const formats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
 export type Format = (typeof formats)[number];
@@ -13,14 +13,18 @@ export interface Answer {
   table(columns: number, isWide: boolean): string;
 }
 
-export async function printAnswer(door: Door, format: Format, answer: Answer): Promise<void> {
-  if (format === 'json') door.write(`${JSON.stringify(answer.data, null, 2)}\n`);
+export async function printAnswer(
+  terminal: Terminal,
+  format: Format,
+  answer: Answer,
+): Promise<void> {
+  if (format === 'json') terminal.write(`${JSON.stringify(answer.data, null, 2)}\n`);
   else if (format === 'yaml') {
     const { yamlText } = await import('./yaml-text.ts');
-    door.write(yamlText(answer.data));
-  } else if (format === 'name') door.write(answer.names.map((name) => `${name}\n`).join(''));
+    terminal.write(yamlText(answer.data));
+  } else if (format === 'name') terminal.write(answer.names.map((name) => `${name}\n`).join(''));
   else {
     const isWide = format === 'wide';
-    door.write(answer.table(isWide ? Number.MAX_SAFE_INTEGER : door.columns, isWide));
+    terminal.write(answer.table(isWide ? Number.MAX_SAFE_INTEGER : terminal.columns, isWide));
   }
 }

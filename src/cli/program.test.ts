@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { run } from '../../test/cli/collecting-door.ts';
+import { run } from '../../test/cli/collecting-terminal.ts';
 import { tellFailure } from './failure.ts';
 
 describe('help', () => {
@@ -86,8 +86,8 @@ describe('failures', () => {
 
   test('what we did not foresee shows its stack', () => {
     const said: string[] = [];
-    const door = { say: (line: string) => said.push(line) } as never;
-    expect(tellFailure(new TypeError('x is not a function'), door, false)).toBe(1);
+    const terminal = { say: (line: string) => said.push(line) } as never;
+    expect(tellFailure(new TypeError('x is not a function'), terminal, false)).toBe(1);
     expect(said[0]).toContain('cadastre: this is a bug: TypeError: x is not a function\n    at ');
   });
 });

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { CadastreError } from '../base/errors.ts';
-import type { Door } from './door.ts';
 import { tellFailure } from './failure.ts';
 import { preferMemory } from './prefer-memory.ts';
+import type { Terminal } from './terminal.ts';
 import { readVersion } from './version.ts';
 
-type Register = (program: Command, door: Door) => void;
+type Register = (program: Command, terminal: Terminal) => void;
 
 /**
  * The commands, in the order of the help page. Each is loaded only when it is
@@ -34,20 +34,20 @@ const commands: Record<string, () => Promise<Register>> = {
 };
 
 /** Runs one command line and gives its exit code. */
-export async function runCommandLine(argv: readonly string[], door: Door): Promise<number> {
-  const isDebug = argv.includes('--debug') || Boolean(door.env.CADASTRE_DEBUG);
+export async function runCommandLine(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const isDebug = argv.includes('--debug') || Boolean(terminal.env.CADASTRE_DEBUG);
   // What is loaded from here on tells its place in the source, not in the bundle.
   if (isDebug) process.setSourceMapsEnabled(true);
   try {
-    const program = makeProgram(door);
+    const program = makeProgram(terminal);
     refuseUnknownTopic(argv);
     const needed = neededBy(argv);
     if (needed.length === 1 && needed[0] === commands.agent) preferMemory();
-    for (const load of needed) (await load())(program, door);
+    for (const load of needed) (await load())(program, terminal);
     await program.parseAsync(argv, { from: 'user' });
-    return door.exitCode;
+    return terminal.exitCode;
   } catch (error) {
-    return tellFailure(error, door, isDebug);
+    return tellFailure(error, terminal, isDebug);
   }
 }
 
@@ -68,7 +68,7 @@ function refuseUnknownTopic([first, topic]: readonly string[]): void {
   });
 }
 
-function makeProgram(door: Door): Command {
+function makeProgram(terminal: Terminal): Command {
   return new Command('cadastre')
     .description(
       'Every Kubernetes node its own block of pod addresses: who holds which, why, and what would happen.',
@@ -78,11 +78,11 @@ function makeProgram(door: Door): Command {
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
     .configureOutput({
-      writeOut: (text) => door.write(text),
-      writeErr: (text) => door.say(text.trimEnd()),
+      writeOut: (text) => terminal.write(text),
+      writeErr: (text) => terminal.say(text.trimEnd()),
       outputError: (text, write) => write(text.replace(/^error: /, 'cadastre: ')),
-      getOutHelpWidth: () => door.columns,
-      getErrHelpWidth: () => door.columns,
+      getOutHelpWidth: () => terminal.columns,
+      getErrHelpWidth: () => terminal.columns,
     })
     .showHelpAfterError('See cadastre --help, or --help after the command.')
     .addHelpText(

@@ -14,7 +14,7 @@ import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
-import { Speaker } from '../bgp/speaker.ts';
+import { Speaker } from '../bgp/speaker/speaker.ts';
 import { FakeNamespace } from '../kernel/fake/fake-namespace.ts';
 import { FakeKernel } from '../kernel/fake-kernel.ts';
 import { derivedMac } from '../kernel/link.ts';

@@ -39,7 +39,7 @@ import type {
   WitnessReport,
 } from '../plan/doctor/evidence.ts';
 import type { Source } from '../plan/doctor/finding.ts';
-import type { NamedNetwork } from '../plan/pool-set.ts';
+import type { NamedNetwork } from '../plan/pools/pool-set.ts';
 import { loadBalancerRanges } from './load-balancer-ranges.ts';
 import { readControllerManager, readPods } from './read-pods.ts';
 

@@ -6,7 +6,7 @@ import type { LabelSelector } from '../model/label-selector.ts';
 import { selectorProblems } from '../model/label-selector.ts';
 import { parseAddress } from '../net/address.ts';
 import { parsePrefix, prefixProblem } from '../net/prefix.ts';
-import { routings } from '../plan/desired-routes.ts';
+import { routings } from '../plan/node/desired-routes.ts';
 import {
   type Addresses,
   type LabNode,

@@ -21,7 +21,7 @@
  */
 import type { LabelSelector } from '../model/label-selector.ts';
 import type { Family } from '../net/family.ts';
-import type { Routing } from '../plan/desired-routes.ts';
+import type { Routing } from '../plan/node/desired-routes.ts';
 
 export const softwares = ['frr', 'bird', 'own', 'none'] as const;
 /** `own`: our collector with kernel routes. `none`: forwards, and speaks no BGP. */

@@ -5,8 +5,8 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { Block } from '../model/node-block.ts';
 import { ciliumNodes, nodes } from '../model/resources.ts';
-import { decideBlock } from '../plan/block-life.ts';
-import type { Register } from '../plan/register.ts';
+import { decideBlock } from '../plan/blocks/block-life.ts';
+import type { Register } from '../plan/blocks/register.ts';
 import type { BlockWriter } from './block-writer.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { blockName } from '../model/node-block.ts';
 import type { Prefix } from '../net/prefix.ts';
-import type { Cut } from '../plan/cut.ts';
-import { rivalsInGuard } from '../plan/guards.ts';
+import type { Cut } from '../plan/blocks/cut.ts';
+import { rivalsInGuard } from '../plan/blocks/guards.ts';
 import type { BlockWriter } from './block-writer.ts';
 
 /**

@@ -10,10 +10,10 @@ import type { Block } from '../model/node-block.ts';
 import type { NodeReport } from '../model/node-report.ts';
 import type { KubeObject } from '../model/object.ts';
 import { blockHistories } from '../model/resources.ts';
-import { type BlockFacts, bringUpToDate, shortenVolume } from '../plan/block-history.ts';
-import { poolCandidates } from '../plan/pool-candidates.ts';
-import type { Register } from '../plan/register.ts';
-import { whyPool } from '../plan/why-pool.ts';
+import { type BlockFacts, bringUpToDate, shortenVolume } from '../plan/blocks/block-history.ts';
+import type { Register } from '../plan/blocks/register.ts';
+import { poolCandidates } from '../plan/pools/pool-candidates.ts';
+import { whyPool } from '../plan/pools/why-pool.ts';
 import type { CopyHandlers } from './copies.ts';
 
 /**

@@ -3,7 +3,7 @@ import { familyBits } from '../net/family.ts';
 import { type Prefix, parsePrefix } from '../net/prefix.ts';
 import { type Evidence, modes } from '../plan/doctor/evidence.ts';
 import { isNodeNews, isReportNews } from '../plan/doctor/news.ts';
-import type { NamedNetwork } from '../plan/pool-set.ts';
+import type { NamedNetwork } from '../plan/pools/pool-set.ts';
 import type { Copies, CopyHandlers } from './copies.ts';
 import type { OperatorSettings } from './operator.ts';
 

@@ -9,11 +9,11 @@ import { driftConditionType } from '../model/keys.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { Reason } from '../model/reasons.ts';
 import { nodes } from '../model/resources.ts';
+import { conditionWrites, DriftRecord, driftWords } from '../plan/doctor/drift.ts';
 import type { Evidence } from '../plan/doctor/evidence.ts';
 import type { DoctorFinding } from '../plan/doctor/finding.ts';
 import { judgeInSteps } from '../plan/doctor/judge.ts';
 import { survey } from '../plan/doctor/survey.ts';
-import { conditionWrites, DriftRecord, driftWords } from '../plan/drift.ts';
 
 /**
  * The doctor, all the time: the leader makes the doctor's comparison over what it

@@ -1,8 +1,8 @@
 import type { KubeClient } from '../kube/client.ts';
 import type { Pool } from '../model/ip-pool.ts';
-import type { NamedNetwork } from '../plan/pool-set.ts';
-import type { Register } from '../plan/register.ts';
-import type { ForeignLand as Land } from '../plan/service-pools.ts';
+import type { Register } from '../plan/blocks/register.ts';
+import type { NamedNetwork } from '../plan/pools/pool-set.ts';
+import type { ForeignLand as Land } from '../plan/services/service-pools.ts';
 import { readServiceNetworks } from './service-networks.ts';
 
 interface ForeignLandOptions {

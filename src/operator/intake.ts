@@ -1,7 +1,7 @@
 import type { Pool, ReadPool } from '../model/ip-pool.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
-import type { Register } from '../plan/register.ts';
+import type { Register } from '../plan/blocks/register.ts';
 import type { CopyHandlers } from './copies.ts';
 
 /**

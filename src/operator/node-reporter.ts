@@ -9,9 +9,9 @@ import type { ClusterNode } from '../model/node.ts';
 import type { Condition } from '../model/object.ts';
 import type { Reason } from '../model/reasons.ts';
 import { nodes } from '../model/resources.ts';
-import type { NodeDecision } from '../plan/decide-node.ts';
-import type { Finding, Refusal } from '../plan/finding.ts';
-import { dated } from '../plan/pool-status.ts';
+import type { NodeDecision } from '../plan/blocks/decide-node.ts';
+import type { Finding, Refusal } from '../plan/blocks/finding.ts';
+import { dated } from '../plan/pools/pool-status.ts';
 
 /**
  * Tells people what the operator found about nodes: a condition on the Node, an

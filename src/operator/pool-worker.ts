@@ -5,8 +5,8 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Pool, PoolStatus, ReadPool } from '../model/ip-pool.ts';
 import { poolFinalizer } from '../model/keys.ts';
 import { ipPools } from '../model/resources.ts';
-import { dated, desiredPoolStatus } from '../plan/pool-status.ts';
-import type { Register } from '../plan/register.ts';
+import type { Register } from '../plan/blocks/register.ts';
+import { dated, desiredPoolStatus } from '../plan/pools/pool-status.ts';
 
 /**
  * What people see of pools: usage and conditions in the status, written when

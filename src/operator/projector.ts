@@ -8,15 +8,15 @@ import type { Resource } from '../kube/resource.ts';
 import type { Reason } from '../model/reasons.ts';
 import { ciliumNodes, nodes } from '../model/resources.ts';
 import { type Prefix, parsePrefix } from '../net/prefix.ts';
-import type { NodeDecision } from '../plan/decide-node.ts';
+import type { NodeDecision } from '../plan/blocks/decide-node.ts';
 import {
   immutableDisagreement,
   type Projection,
   type ProjectionSwitches,
   projectOnCiliumNode,
   projectOnNode,
-} from '../plan/projection.ts';
-import type { Register } from '../plan/register.ts';
+} from '../plan/blocks/projection.ts';
+import type { Register } from '../plan/blocks/register.ts';
 import type { BlockWriter } from './block-writer.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { KubeObject } from '../model/object.ts';
 import { serviceCidrs } from '../model/resources.ts';
 import { parsePrefix } from '../net/prefix.ts';
-import type { NamedNetwork } from '../plan/pool-set.ts';
+import type { NamedNetwork } from '../plan/pools/pool-set.ts';
 
 /** The Service networks that the cluster itself names (Kubernetes 1.33 and newer). */
 export async function readServiceNetworks(client: KubeClient): Promise<NamedNetwork[]> {

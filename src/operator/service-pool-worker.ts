@@ -5,9 +5,9 @@ import type { KubeClient } from '../kube/client.ts';
 import type { LoadBalancerPoolStatus, ReadLoadBalancerPool } from '../model/load-balancer-pool.ts';
 import { loadBalancerPools } from '../model/resources.ts';
 import type { ServiceAddress } from '../model/service-address.ts';
-import { dated } from '../plan/pool-status.ts';
-import { desiredServicePoolStatus } from '../plan/service-pool-status.ts';
-import type { ServicePoolSet } from '../plan/service-pools.ts';
+import { dated } from '../plan/pools/pool-status.ts';
+import { desiredServicePoolStatus } from '../plan/services/service-pool-status.ts';
+import type { ServicePoolSet } from '../plan/services/service-pools.ts';
 import { sameStatus } from './pool-worker.ts';
 
 /** What people see of pools of Service addresses; written when it differs. */

@@ -9,14 +9,14 @@ import { services } from '../model/resources.ts';
 import { type ClusterService, readService } from '../model/service.ts';
 import type { ServiceAddress } from '../model/service-address.ts';
 import type { Address } from '../net/address.ts';
+import { dated } from '../plan/pools/pool-status.ts';
 import {
   decideService,
   desiredIngress,
   type ServiceDecision,
   type ServiceQuestion,
-} from '../plan/decide-service.ts';
-import { dated } from '../plan/pool-status.ts';
-import type { ServicePoolSet } from '../plan/service-pools.ts';
+} from '../plan/services/decide-service.ts';
+import type { ServicePoolSet } from '../plan/services/service-pools.ts';
 import type { ServiceAddressWriter } from './service-address-writer.ts';
 
 /**

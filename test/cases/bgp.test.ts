@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { decodeHex } from '../../src/bgp/decode-hex.ts';
+import { decodeHex } from '../../src/bgp/wire/decode-hex.ts';
 import { decodeAsPath } from '../../src/bgp/wire/attribute/as-path.ts';
 import { formatAsPath } from '../../src/bgp/wire/attribute/as-path-text.ts';
 import { hexToBytes } from '../../src/bgp/wire/hex.ts';

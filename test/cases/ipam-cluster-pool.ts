@@ -1,6 +1,6 @@
 /** Cilium's cluster-pool: its restart, its half-done adoptions, its CIDRs and its rule of demand. */
 import { expect } from 'vitest';
-import { neededAddresses } from '../../src/plan/demand.ts';
+import { neededAddresses } from '../../src/plan/blocks/demand.ts';
 import { at, blockObject, ciliumNodeObject, nodeObject, texts } from '../register/objects.ts';
 import { clusterPool, findings, readFlags, refusals, Site } from './ipam-site.ts';
 

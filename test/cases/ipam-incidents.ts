@@ -1,9 +1,9 @@
 /** What went wrong for others, and must not here. */
 import { expect } from 'vitest';
 import type { Requirement } from '../../src/model/label-selector.ts';
-import { decideBlock } from '../../src/plan/block-life.ts';
-import { desiredAnnouncements } from '../../src/plan/desired-announcements.ts';
-import { ownedBlocksByNode } from '../../src/plan/node-truth.ts';
+import { decideBlock } from '../../src/plan/blocks/block-life.ts';
+import { desiredAnnouncements } from '../../src/plan/node/desired-announcements.ts';
+import { ownedBlocksByNode } from '../../src/plan/node/node-truth.ts';
 import {
   at,
   blockObject,

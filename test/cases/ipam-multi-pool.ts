@@ -1,8 +1,8 @@
 /** Cilium's multi-pool operator: a life cycle, and what happens to pools in use. */
 import { expect } from 'vitest';
 import { ipPoolCrd } from '../../src/model/crds.ts';
-import type { Rules } from '../../src/plan/decide-node.ts';
-import { poolUsage } from '../../src/plan/pool-status.ts';
+import type { Rules } from '../../src/plan/blocks/decide-node.ts';
+import { poolUsage } from '../../src/plan/pools/pool-status.ts';
 import {
   auto,
   blockObject,

@@ -7,11 +7,11 @@ import { expect } from 'vitest';
 import { defaultCooldownSeconds, type Pool } from '../../src/model/ip-pool.ts';
 import type { Block } from '../../src/model/node-block.ts';
 import type { KubeObject } from '../../src/model/object.ts';
-import { decideBlock } from '../../src/plan/block-life.ts';
-import { type ReadClusterPool, readClusterPool } from '../../src/plan/cluster-pool.ts';
-import { decideNode, type NodeDecision, type Rules } from '../../src/plan/decide-node.ts';
-import { poolUsage, totalUsage } from '../../src/plan/pool-status.ts';
-import type { Register } from '../../src/plan/register.ts';
+import { decideBlock } from '../../src/plan/blocks/block-life.ts';
+import { type ReadClusterPool, readClusterPool } from '../../src/plan/pools/cluster-pool.ts';
+import { decideNode, type NodeDecision, type Rules } from '../../src/plan/blocks/decide-node.ts';
+import { poolUsage, totalUsage } from '../../src/plan/pools/pool-status.ts';
+import type { Register } from '../../src/plan/blocks/register.ts';
 import { at, auto, blockObject, blockOf, put, registerOf } from '../register/objects.ts';
 
 /** The flags of cluster-pool, the family of each CIDR told by its colon. */

@@ -7,7 +7,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { desiredPoolStatus } from '../../src/plan/pool-status.ts';
+import { desiredPoolStatus } from '../../src/plan/pools/pool-status.ts';
 import { nodeObject, poolObject, second } from '../register/objects.ts';
 import { clusterPoolCases, demandCase, overlapCase } from './ipam-cluster-pool.ts';
 import { incidentCases } from './ipam-incidents.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parseAddress } from '../../src/net/address.ts';
 import { parsePrefix } from '../../src/net/prefix.ts';
-import { PodAddressSpace } from '../../src/plan/pod-address.ts';
+import { PodAddressSpace } from '../../src/plan/pod-address/pod-address.ts';
 
 /** The cases of host-local's own allocator tests, as data. */
 interface Case {

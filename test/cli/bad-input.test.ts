@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { runBuilt } from './built-command.ts';
-import { run } from './collecting-door.ts';
+import { run } from './collecting-terminal.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'cadastre-bad-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { vi } from 'vitest';
-import type { Told } from './collecting-door.ts';
+import type { Told } from './collecting-terminal.ts';
 
 export const root = join(import.meta.dirname, '..', '..');
 

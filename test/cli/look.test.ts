@@ -1,7 +1,7 @@
 /** The looking commands on one register in use, at one moment. */
 import { describe, expect, test } from 'vitest';
 import { runBuilt } from './built-command.ts';
-import { fixture, run } from './collecting-door.ts';
+import { fixture, run } from './collecting-terminal.ts';
 
 const golden = (name: string) => `./golden/${name}.txt`;
 const inRegister = ['--from', fixture('register')];

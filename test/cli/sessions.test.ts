@@ -1,6 +1,6 @@
 /** The commands about sessions, routes and addresses, by the NodeReports of two nodes. */
 import { expect, test } from 'vitest';
-import { fixture, run } from './collecting-door.ts';
+import { fixture, run } from './collecting-terminal.ts';
 
 const from = ['--from', fixture('sessions')];
 const look = (line: string) => run([...line.split(' '), ...from]);

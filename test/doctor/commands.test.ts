@@ -1,7 +1,7 @@
 /** doctor and whatif as one types them: what may be wrong with the input, and what exit codes say. */
 import { writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from 'vitest';
-import { run } from '../cli/collecting-door.ts';
+import { run } from '../cli/collecting-terminal.ts';
 import { agedFixtures, countsOf, doctor } from './told.ts';
 
 const fixtures = agedFixtures();

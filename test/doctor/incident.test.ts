@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from 'vitest';
-import { run } from '../cli/collecting-door.ts';
+import { run } from '../cli/collecting-terminal.ts';
 import { agedFixtures, countsOf, doctor, whatIf } from './told.ts';
 
 const fixtures = agedFixtures();

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DoctorReport, WhatIf } from '../../src/plan/doctor/finding.ts';
-import { nowText, run, type Told } from '../cli/collecting-door.ts';
+import { nowText, run, type Told } from '../cli/collecting-terminal.ts';
 
 const fixtures = new URL('./fixtures', import.meta.url).pathname;
 

@@ -17,8 +17,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { BmpStation } from '../../src/bgp/bmp/bmp-station.ts';
-import { Speaker } from '../../src/bgp/speaker.ts';
-import { watchRouters } from '../../src/doctor/migrate-routers.ts';
+import { Speaker } from '../../src/bgp/speaker/speaker.ts';
+import { watchRouters } from '../../src/migrate/migrate-routers.ts';
 
 interface Reporter {
   readonly name: string;

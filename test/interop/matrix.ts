@@ -3,9 +3,9 @@
  * asserted is what the router itself says it holds.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Announcement } from '../../src/bgp/announcement.ts';
-import type { PeerSettings } from '../../src/bgp/peer-settings.ts';
-import type { RestartEvidence } from '../../src/bgp/session-negotiation.ts';
+import type { Announcement } from '../../src/bgp/rib/announcement.ts';
+import type { RestartEvidence } from '../../src/bgp/session/session-negotiation.ts';
+import type { PeerSettings } from '../../src/bgp/speaker/peer-settings.ts';
 import { type Feature, FeatureColumn } from './features.ts';
 import { eventually, type Link, makeLink, sweepDeadRuns } from './link.ts';
 import type { HeldRoute, Router, RouterSettings, RunningRouter } from './routers/router.ts';

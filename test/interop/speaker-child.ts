@@ -1,8 +1,8 @@
 /** Our side of the wire: a speaker in a process of its own, driven over the IPC channel. */
-import type { Announcement } from '../../src/bgp/announcement.ts';
-import type { PeerSettings } from '../../src/bgp/peer-settings.ts';
-import type { RestartEvidence } from '../../src/bgp/session-negotiation.ts';
-import { Speaker } from '../../src/bgp/speaker.ts';
+import type { Announcement } from '../../src/bgp/rib/announcement.ts';
+import type { RestartEvidence } from '../../src/bgp/session/session-negotiation.ts';
+import type { PeerSettings } from '../../src/bgp/speaker/peer-settings.ts';
+import { Speaker } from '../../src/bgp/speaker/speaker.ts';
 import type { ListenTarget } from '../../src/bgp/transport/listen.ts';
 
 let speaker: Speaker;

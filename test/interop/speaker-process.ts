@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import type { PeerView } from '../../src/bgp/speaker-peer.ts';
+import type { PeerView } from '../../src/bgp/speaker/speaker-peer.ts';
 import { type Link, spawnIn } from './link.ts';
 import type { Calls } from './speaker-child.ts';
 

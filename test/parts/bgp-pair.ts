@@ -1,7 +1,7 @@
 /** A speaker and a collector that talk over loopback, and what tests ask of them. */
 import { Collector, type CollectorOptions } from '../../src/bgp/collector.ts';
-import type { PeerSettings } from '../../src/bgp/peer-settings.ts';
-import { Speaker, type SpeakerOptions } from '../../src/bgp/speaker.ts';
+import type { PeerSettings } from '../../src/bgp/speaker/peer-settings.ts';
+import { Speaker, type SpeakerOptions } from '../../src/bgp/speaker/speaker.ts';
 
 export const speakerAddress = '127.0.0.1';
 export const collectorAddress = '127.0.0.2';

@@ -6,7 +6,7 @@
  * resourceVersion. Objects are never altered in place.
  */
 import type { KubeObject } from '../../src/model/object.ts';
-import type { PatchOperation } from '../../src/plan/projection.ts';
+import type { PatchOperation } from '../../src/plan/blocks/projection.ts';
 
 export const kinds = ['IPPool', 'Node', 'NodeBlock', 'CiliumNode', 'NodeReport'] as const;
 export type Kind = (typeof kinds)[number];

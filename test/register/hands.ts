@@ -10,8 +10,8 @@ import { ApiError } from '../../src/kube/api-error.ts';
 import type { KubeObject } from '../../src/model/object.ts';
 import { BlockWriter, type BlockWriterOptions } from '../../src/operator/block-writer.ts';
 import { NodeWorker, type NodeWorkerOptions } from '../../src/operator/node-worker.ts';
-import { holdingSources } from '../../src/plan/holdings.ts';
-import { Register } from '../../src/plan/register.ts';
+import { holdingSources } from '../../src/plan/blocks/holdings.ts';
+import { Register } from '../../src/plan/blocks/register.ts';
 import { type Answer, type ApiModel, kinds, withSpec } from './api-model.ts';
 import { auto, put } from './objects.ts';
 

@@ -7,18 +7,18 @@
 import { blockName, writeBlock, writeGuard } from '../../src/model/node-block.ts';
 import type { KubeObject } from '../../src/model/object.ts';
 import type { Prefix } from '../../src/net/prefix.ts';
-import { decideBlock } from '../../src/plan/block-life.ts';
-import type { Cut } from '../../src/plan/cut.ts';
-import { decideNode, type NodeDecision, type Rules } from '../../src/plan/decide-node.ts';
-import { rivalsInGuard } from '../../src/plan/guards.ts';
-import { holdingSources } from '../../src/plan/holdings.ts';
+import { decideBlock } from '../../src/plan/blocks/block-life.ts';
+import type { Cut } from '../../src/plan/blocks/cut.ts';
+import { decideNode, type NodeDecision, type Rules } from '../../src/plan/blocks/decide-node.ts';
+import { rivalsInGuard } from '../../src/plan/blocks/guards.ts';
+import { holdingSources } from '../../src/plan/blocks/holdings.ts';
 import {
   type Projection,
   type ProjectionSwitches,
   projectOnCiliumNode,
   projectOnNode,
-} from '../../src/plan/projection.ts';
-import { Register } from '../../src/plan/register.ts';
+} from '../../src/plan/blocks/projection.ts';
+import { Register } from '../../src/plan/blocks/register.ts';
 import {
   type Answer,
   type ApiModel,

@@ -17,9 +17,9 @@ import {
 import { readNodeReport } from '../../src/model/node-report.ts';
 import type { KubeObject, ObjectMeta } from '../../src/model/object.ts';
 import { type Prefix, parsePrefix } from '../../src/net/prefix.ts';
-import type { Rules } from '../../src/plan/decide-node.ts';
-import { type HoldingSource, holdingSources } from '../../src/plan/holdings.ts';
-import { Register } from '../../src/plan/register.ts';
+import type { Rules } from '../../src/plan/blocks/decide-node.ts';
+import { type HoldingSource, holdingSources } from '../../src/plan/blocks/holdings.ts';
+import { Register } from '../../src/plan/blocks/register.ts';
 
 export const at = (text: string): Prefix => {
   const prefix = parsePrefix(text);

@@ -1,10 +1,10 @@
 /** What the register promises, held against the objects themselves. */
 import type { KubeObject } from '../../src/model/object.ts';
 import { type Family, families } from '../../src/net/family.ts';
-import type { NodeDecision, Rules } from '../../src/plan/decide-node.ts';
-import { allHoldings, trustedHoldings } from '../../src/plan/holdings.ts';
-import { poolUsage } from '../../src/plan/pool-status.ts';
-import type { Register } from '../../src/plan/register.ts';
+import type { NodeDecision, Rules } from '../../src/plan/blocks/decide-node.ts';
+import { allHoldings, trustedHoldings } from '../../src/plan/blocks/holdings.ts';
+import type { Register } from '../../src/plan/blocks/register.ts';
+import { poolUsage } from '../../src/plan/pools/pool-status.ts';
 import { type ApiModel, kinds } from './api-model.ts';
 import {
   collide,

@@ -6,8 +6,8 @@
  * they have heard, and crash between any two writes. After every step, and at the
  * end, the promises are held against the objects.
  */
-import type { NodeDecision, Rules } from '../../src/plan/decide-node.ts';
-import type { ProjectionSwitches } from '../../src/plan/projection.ts';
+import type { NodeDecision, Rules } from '../../src/plan/blocks/decide-node.ts';
+import type { ProjectionSwitches } from '../../src/plan/blocks/projection.ts';
 import { ApiModel, kinds, withSpec } from './api-model.ts';
 import { poolSpec } from './brute-force.ts';
 import { Leader } from './leader.ts';

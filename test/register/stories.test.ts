@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { ProjectionSwitches } from '../../src/plan/projection.ts';
+import type { ProjectionSwitches } from '../../src/plan/blocks/projection.ts';
 import { ApiModel, withSpec } from './api-model.ts';
 import { Leader } from './leader.ts';
 import { auto, nodeObject, type PoolSpec, poolObject } from './objects.ts';

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { repair } from '../../src/doctor/repair-hands.ts';
+import { repair } from '../../src/doctor/repair-driver.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { loadKubeConfig } from '../../src/kube/kubeconfig.ts';
 import { runBuilt } from '../cli/built-command.ts';

@@ -24,7 +24,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { hostLinkName } from '../../kernel/link.ts';
 import type { WiredPod } from '../../kernel/pod.ts';
 import type { Address } from '../../net/address.ts';
-import { shortage } from '../../plan/pod-address-demand.ts';
+import { shortage } from '../../plan/pod-address/pod-address-demand.ts';
 import type { AddressBook, AllocateAnswer } from '../address-book.ts';
 import type { Allocation } from '../allocation.ts';
 import {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { silentLog } from '../../base/log.ts';
 import { Metrics } from '../../base/metrics.ts';
-import type { Announcement } from '../../bgp/announcement.ts';
+import type { Announcement } from '../../bgp/rib/announcement.ts';
 import { FakeNamespace } from '../../kernel/fake/fake-namespace.ts';
 import { FakeKernel } from '../../kernel/fake-kernel.ts';
 import type { Route } from '../../kernel/route.ts';

@@ -1,4 +1,4 @@
-import { AdjRibIn } from '../adj-rib-in.ts';
+import { AdjRibIn } from '../rib/adj-rib-in.ts';
 import {
   type AfiSafi,
   type Capability,

@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { jsonLog, type LogLevel, logLevels } from '../../base/json-log.ts';
-import type { Door } from '../door.ts';
 import { stopOnSignals } from '../stop-signals.ts';
+import type { Terminal } from '../terminal.ts';
 import { registerBgpPeers } from './bgp-peers-command.ts';
 import { registerBgpRoutes } from './bgp-routes-command.ts';
 
 /** `cadastre bgp …`: what nodes tell their routers; and the speaker and the codec by themselves. */
-export function registerBgp(program: Command, door: Door): void {
+export function registerBgp(program: Command, terminal: Terminal): void {
   const bgp = program
     .command('bgp')
     .description('sessions and routes; speak BGP, and read it')
@@ -14,13 +14,13 @@ export function registerBgp(program: Command, door: Door): void {
       'after',
       `\nExamples:\n  $ cadastre bgp peers\n  $ cadastre bgp routes --node node1`,
     );
-  registerBgpPeers(bgp, door);
-  registerBgpRoutes(bgp, door);
-  registerDecode(bgp, door);
-  registerSpeak(bgp, door);
+  registerBgpPeers(bgp, terminal);
+  registerBgpRoutes(bgp, terminal);
+  registerDecode(bgp, terminal);
+  registerSpeak(bgp, terminal);
 }
 
-function registerDecode(bgp: Command, door: Door): void {
+function registerDecode(bgp: Command, terminal: Terminal): void {
   bgp
     .command('decode')
     .description('a BGP message as JSON')
@@ -43,11 +43,11 @@ Examples:
       const { runBgpDecode } = await import('./bgp-decode.ts');
       const { stdin, stdout, stderr } = process;
       const args = { hex, as2: !!flags.as2, addPath: !!flags.addPath, ibgp: !!flags.ibgp };
-      door.exitCode = await runBgpDecode(args, { stdin, stdout, stderr });
+      terminal.exitCode = await runBgpDecode(args, { stdin, stdout, stderr });
     });
 }
 
-function registerSpeak(bgp: Command, door: Door): void {
+function registerSpeak(bgp: Command, terminal: Terminal): void {
   bgp
     .command('speak')
     .description('run a speaker from a file: for labs and router teams')
@@ -72,7 +72,7 @@ Examples:
       const log = jsonLog({ level: flags.logLevel, fields: { component: 'speaker' } });
       const { stdout, stderr } = process;
       const args = { config: flags.config, exit: flags.exit };
-      door.exitCode = await runBgpSpeak(args, { stdout, stderr, log }, stopping.signal);
+      terminal.exitCode = await runBgpSpeak(args, { stdout, stderr, log }, stopping.signal);
       stopping.done();
     });
 }

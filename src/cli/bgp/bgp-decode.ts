@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { CadastreError } from '../../base/errors.ts';
-import { type DecodeOptions, decodeHex } from '../../bgp/decode-hex.ts';
+import { type DecodeOptions, decodeHex } from '../../bgp/wire/decode-hex.ts';
 
 export interface BgpDecodeArgs extends DecodeOptions {
   /** The message, or `-` for one message a line on stdin. */

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { apiVersion } from '../../model/keys.ts';
-import type { Door } from '../door.ts';
 import { ageText } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import {
   addNodeStateFlags,
   type NodeState,
@@ -24,7 +24,7 @@ const headings = [
 ];
 
 /** `cadastre bgp peers`: the sessions, in the columns of `cilium bgp peers`. */
-export function registerBgpPeers(bgp: Command, door: Door): void {
+export function registerBgpPeers(bgp: Command, terminal: Terminal): void {
   const command = bgp
     .command('peers')
     .summary('sessions with routers, of this node or of all')
@@ -44,17 +44,17 @@ Examples:
     $ cadastre bgp peers -o json`,
     )
     .action(async (flags: NodeStateFlags) => {
-      const states = await readNodeStates(flags, door);
+      const states = await readNodeStates(flags, terminal);
       const sessions = states.flatMap(({ node, sessions: all }) =>
         all.map(({ announced: _, ...session }) => ({ node, ...session })),
       );
-      if (sessions.length === 0) door.say('No node has a BGP session.');
-      if (sessions.some(({ state }) => state !== 'Established')) door.exitCode = 1;
-      await printAnswer(door, flags.output, {
+      if (sessions.length === 0) terminal.say('No node has a BGP session.');
+      if (sessions.some(({ state }) => state !== 'Established')) terminal.exitCode = 1;
+      await printAnswer(terminal, flags.output, {
         data: { apiVersion, kind: 'BGPSessions', sessions },
         names: sessions.map(({ node, peer }) => `${node}/${peer}`),
         table: (columns, isWide) =>
-          sessions.length === 0 ? '' : peerTable(states, columns, isWide, door.clock.wallMs()),
+          sessions.length === 0 ? '' : peerTable(states, columns, isWide, terminal.clock.wallMs()),
       });
     });
 }

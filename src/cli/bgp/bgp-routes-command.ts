@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import { apiVersion } from '../../model/keys.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import type { Door } from '../door.ts';
 import { ageText } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import { addNodeStateFlags, type NodeStateFlags, readNodeStates } from '../view/node-states.ts';
 
 interface RouteFlags extends NodeStateFlags {
@@ -13,7 +13,7 @@ interface RouteFlags extends NodeStateFlags {
 }
 
 /** `cadastre bgp routes`: what the routers have been told, in the columns of `cilium bgp routes`. */
-export function registerBgpRoutes(bgp: Command, door: Door): void {
+export function registerBgpRoutes(bgp: Command, terminal: Terminal): void {
   const command = bgp
     .command('routes')
     .argument('[prefix...]', 'only these prefixes')
@@ -33,7 +33,7 @@ Examples:
     )
     .action(async (prefixes: string[], flags: RouteFlags) => {
       const wanted = new Set(prefixes.map((text) => parsePrefix(text)?.toString() ?? text));
-      const states = await readNodeStates(flags, door);
+      const states = await readNodeStates(flags, terminal);
       const routes = states.flatMap(({ node, sessions }) =>
         sessions
           .filter(({ peer, address }) => [undefined, peer, address].includes(flags.peer))
@@ -43,9 +43,9 @@ Examples:
           .filter(({ prefix }) => wanted.size === 0 || wanted.has(prefix))
           .filter(({ prefix }) => isOf(flags.family, prefix)),
       );
-      if (routes.length === 0) door.say('No router has been told such a route.');
-      const nowMs = door.clock.wallMs();
-      await printAnswer(door, flags.output, {
+      if (routes.length === 0) terminal.say('No router has been told such a route.');
+      const nowMs = terminal.clock.wallMs();
+      await printAnswer(terminal, flags.output, {
         data: { apiVersion, kind: 'BGPRoutes', routes },
         names: [...new Set(routes.map(({ prefix }) => prefix))],
         table: (columns) =>

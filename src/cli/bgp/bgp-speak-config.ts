@@ -15,8 +15,8 @@
  * problem there is no configuration: half of one announces half a network.
  */
 import type { Node } from 'yaml';
-import type { Announcement } from '../../bgp/announcement.ts';
-import { completePeer, type PeerSettings } from '../../bgp/peer-settings.ts';
+import type { Announcement } from '../../bgp/rib/announcement.ts';
+import { completePeer, type PeerSettings } from '../../bgp/speaker/peer-settings.ts';
 import type { ListenTarget } from '../../bgp/transport/listen.ts';
 import { parseGoDuration } from '../../model/bgp-config/go-duration.ts';
 import {

@@ -6,8 +6,8 @@
  */
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type BootClock, bootClock } from '../../base/boot-clock.ts';
-import type { Announcement } from '../../bgp/announcement.ts';
-import type { RestartEvidence } from '../../bgp/session-negotiation.ts';
+import type { Announcement } from '../../bgp/rib/announcement.ts';
+import type { RestartEvidence } from '../../bgp/session/session-negotiation.ts';
 import { type Family, families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 

@@ -4,8 +4,8 @@ import { systemClock } from '../../base/clock.ts';
 import { describeError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
 import { silentLog } from '../../base/log.ts';
-import type { RestartEvidence } from '../../bgp/session-negotiation.ts';
-import { Speaker } from '../../bgp/speaker.ts';
+import type { RestartEvidence } from '../../bgp/session/session-negotiation.ts';
+import { Speaker } from '../../bgp/speaker/speaker.ts';
 import { readSpeakConfig, type SpeakConfig } from './bgp-speak-config.ts';
 import { evidenceFor, RestartMark, readKernelRoutes } from './bgp-speak-evidence.ts';
 

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { renderReport } from '../../doctor/render.ts';
 import { judgeSurvey, reportOf } from '../../plan/doctor/judge.ts';
+import { planRepair } from '../../plan/doctor/repair.ts';
 import { survey } from '../../plan/doctor/survey.ts';
-import { planRepair } from '../../plan/repair.ts';
-import type { Door } from '../door.ts';
 import { printAnswer } from '../output.ts';
+import type { Terminal } from '../terminal.ts';
 import { addFixFlags, checkFixFlags, type FixFlagValues, fixFindings } from './doctor-fix.ts';
 import { addDoctorFlags, type DoctorFlagValues, gather } from './doctor-flags.ts';
+import { renderReport } from './render-report.ts';
 
 const examples = `
 Examples:
@@ -33,7 +33,7 @@ const truthNames = {
 /** Everything that fails on the way means that there is no answer: above 1. */
 export const couldNotTell = 2;
 
-export function registerDoctor(program: Command, door: Door): void {
+export function registerDoctor(program: Command, terminal: Terminal): void {
   const command = program
     .command('doctor')
     .summary('is every route true: records, announcements and routers compared')
@@ -43,28 +43,28 @@ export function registerDoctor(program: Command, door: Door): void {
   addFixFlags(addDoctorFlags(command))
     .addHelpText('after', examples)
     .action(async (flags: DoctorFlagValues & FixFlagValues) => {
-      door.failureCode = couldNotTell;
+      terminal.failureCode = couldNotTell;
       checkFixFlags(flags);
-      const seen = survey(await gather(flags, door));
+      const seen = survey(await gather(flags, terminal));
       const findings = judgeSurvey(seen);
       const report = reportOf(seen, findings);
       const plan = flags.fix === true ? planRepair(seen, findings) : undefined;
-      await printAnswer(door, flags.output, {
+      await printAnswer(terminal, flags.output, {
         data: plan === undefined ? report : { ...report, repair: plan },
         names: findings.map(({ reason, prefix, node }) => `${reason}/${prefix ?? node ?? ''}`),
         table: (columns, isWide) => renderReport(report, Math.min(columns, 1e6), isWide),
       });
       if (plan !== undefined && findings.length > 0) {
-        const { left } = await fixFindings(plan, flags, door);
-        door.exitCode = left > 0 ? 1 : 0;
+        const { left } = await fixFindings(plan, flags, terminal);
+        terminal.exitCode = left > 0 ? 1 : 0;
         return;
       }
       if (seen.blocks.length === 0) {
         const { record, why } = seen.truth;
-        door.say(`could not tell: no node has a block by ${truthNames[record]} (${why})`);
+        terminal.say(`could not tell: no node has a block by ${truthNames[record]} (${why})`);
       }
       const isAnswer = seen.blocks.length > 0 && !isBlind(report.sources);
-      door.exitCode = findings.length > 0 ? 1 : isAnswer ? 0 : 3;
+      terminal.exitCode = findings.length > 0 ? 1 : isAnswer ? 0 : 3;
     });
 }
 

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
-import { repair } from '../../doctor/repair-hands.ts';
+import { repair } from '../../doctor/repair-driver.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
-import type { RepairPlan } from '../../plan/repair.ts';
+import type { RepairPlan } from '../../plan/doctor/repair.ts';
 import { askYes } from '../ask-yes.ts';
-import type { Door } from '../door.ts';
 import { plural } from '../numbers.ts';
 import { renderTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import type { ViewFlagValues } from '../view/view-flags.ts';
 
 export type FixFlagValues = ViewFlagValues & { fix?: boolean; yes?: boolean };
@@ -38,12 +38,14 @@ export function checkFixFlags(flags: FixFlagValues): void {
 export async function fixFindings(
   plan: RepairPlan,
   flags: FixFlagValues,
-  door: Door,
+  terminal: Terminal,
 ): Promise<{ done: number; left: number }> {
   const { steps, advice } = plan;
   if (steps.length === 0) {
     if (advice.length > 0) {
-      door.say(`Nothing can be cured safely from here; ${plural(advice.length, 'finding')} left.`);
+      terminal.say(
+        `Nothing can be cured safely from here; ${plural(advice.length, 'finding')} left.`,
+      );
     }
     return { done: 0, left: advice.length };
   }
@@ -52,24 +54,29 @@ export async function fixFindings(
     reason,
     `${does} (${safe})`,
   ]);
-  door.say(renderTable(['STEP', 'CURES', 'WHAT'], rows, door.columns).trimEnd());
+  terminal.say(renderTable(['STEP', 'CURES', 'WHAT'], rows, terminal.columns).trimEnd());
   const { kubeconfig, context } = flags;
-  const access = await loadKubeConfig({ kubeconfig, context, env: door.env, clock: door.clock });
+  const access = await loadKubeConfig({
+    kubeconfig,
+    context,
+    env: terminal.env,
+    clock: terminal.clock,
+  });
   const client = new KubeClient(access, { connections: 1 });
   let done = 0;
   try {
     for (const [at, step] of steps.entries()) {
       const question = `Step ${at + 1}: ${step.does}. Do it?`;
-      if (!(await askYes(door, flags.yes === true, question))) continue;
-      const outcome = await repair(client, step, door.clock.wallMs());
+      if (!(await askYes(terminal, flags.yes === true, question))) continue;
+      const outcome = await repair(client, step, terminal.clock.wallMs());
       if (outcome.kind === 'done') done += 1;
-      door.say(`step ${at + 1}: ${outcome.kind === 'done' ? 'done' : `left: ${outcome.why}`}`);
+      terminal.say(`step ${at + 1}: ${outcome.kind === 'done' ? 'done' : `left: ${outcome.why}`}`);
     }
   } finally {
     await client.close();
   }
   const left = steps.length - done + advice.length;
-  door.say(
+  terminal.say(
     `${done} of ${plural(steps.length, 'step')} done; ${plural(advice.length, 'finding')} stay advice.`,
   );
   return { done, left };

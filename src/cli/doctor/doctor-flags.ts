@@ -6,8 +6,8 @@ import { parseCiliumVersion } from '../../model/cilium-config.ts';
 import type { Pool } from '../../model/ip-pool.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import { type Evidence, type Mode, modes } from '../../plan/doctor/evidence.ts';
-import type { Door } from '../door.ts';
 import { readListenFlag } from '../run/routers-listen-flag.ts';
+import type { Terminal } from '../terminal.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-flags.ts';
 import { addViewFlags, type ViewFlagValues } from '../view/view-flags.ts';
 import { readObjects, requireNodes } from './doctor-objects.ts';
@@ -77,16 +77,16 @@ export function addDoctorFlags(command: Command): Command {
 }
 
 /** Flags are judged before anything is read. */
-export async function gather(flags: DoctorFlagValues, door: Door): Promise<Evidence> {
+export async function gather(flags: DoctorFlagValues, terminal: Terminal): Promise<Evidence> {
   const { mode, clusterPool, serviceNetworks } = readMode(flags);
   const ciliumVersion = readVersion(flags.ciliumVersion);
   const listening = readListening(flags);
-  const objects = await readObjects(flags, door);
+  const objects = await readObjects(flags, terminal);
   requireNodes(objects);
-  const ribs = await readRibs(flags.rib ?? [], door);
-  const live = listening === undefined ? [] : await hear(listening, door);
+  const ribs = await readRibs(flags.rib ?? [], terminal);
+  const live = listening === undefined ? [] : await hear(listening, terminal);
   return assemble({
-    nowMs: door.clock.wallMs(),
+    nowMs: terminal.clock.wallMs(),
     mode,
     objects,
     ciliumVersion,
@@ -133,7 +133,10 @@ function readWhole(flag: string, text: string, least: number, most: number): num
   );
 }
 
-async function hear({ plans, seconds, routers }: Listening, door: Door): Promise<SeenRouter[]> {
+async function hear(
+  { plans, seconds, routers }: Listening,
+  terminal: Terminal,
+): Promise<SeenRouter[]> {
   const { listenToRouters } = await import('../../doctor/listen.ts');
   const { stopOnSignals } = await import('../stop-signals.ts');
   const { signal, done } = stopOnSignals();
@@ -143,8 +146,8 @@ async function hear({ plans, seconds, routers }: Listening, door: Door): Promise
       seconds,
       routers,
       signal,
-      say: (line) => door.say(line),
-      now: () => door.clock.monotonicMs(),
+      say: (line) => terminal.say(line),
+      now: () => terminal.clock.monotonicMs(),
       pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     });
   } finally {

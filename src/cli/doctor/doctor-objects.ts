@@ -22,7 +22,7 @@ import {
   serviceCidrs,
   services,
 } from '../../model/resources.ts';
-import type { Door } from '../door.ts';
+import type { Terminal } from '../terminal.ts';
 import { readVersion } from '../version.ts';
 import {
   addView,
@@ -47,23 +47,23 @@ export type ObjectFlags = Pick<ViewFlagValues, 'from' | 'kubeconfig' | 'context'
   ciliumNamespace: string;
 };
 
-export function readObjects(flags: ObjectFlags, door: Door): Promise<SeenObjects> {
+export function readObjects(flags: ObjectFlags, terminal: Terminal): Promise<SeenObjects> {
   return flags.from === undefined
-    ? objectsOfCluster(flags, door)
-    : objectsOfFiles(flags.from, flags, door);
+    ? objectsOfCluster(flags, terminal)
+    : objectsOfFiles(flags.from, flags, terminal);
 }
 
 /** Of files; each kind is as old as the oldest file that has any of it. */
 async function objectsOfFiles(
   from: readonly string[],
   flags: ObjectFlags,
-  door: Door,
+  terminal: Terminal,
 ): Promise<SeenObjects> {
-  const { files, objects, problems } = await readPlacedObjects(from, door);
-  const view = viewOfObjects(from, files, objects, problems, door, flags.verbose ?? false);
+  const { files, objects, problems } = await readPlacedObjects(from, terminal);
+  const view = viewOfObjects(from, files, objects, problems, terminal, flags.verbose ?? false);
   const times = new Map<string, number>();
   for (const file of files) {
-    times.set(file, file === '-' ? door.clock.wallMs() : (await stat(file)).mtimeMs);
+    times.set(file, file === '-' ? terminal.clock.wallMs() : (await stat(file)).mtimeMs);
   }
   const oldest = new Map<string, number>();
   for (const { object, place } of objects) {
@@ -77,7 +77,9 @@ async function objectsOfFiles(
     kind: 'objects',
     ageOf: (kind) => {
       const at = oldest.get(kind);
-      return at === undefined ? null : Math.max(0, Math.round((door.clock.wallMs() - at) / 1000));
+      return at === undefined
+        ? null
+        : Math.max(0, Math.round((terminal.clock.wallMs() - at) / 1000));
     },
     unseen: [],
   };
@@ -100,9 +102,14 @@ const isOther = ({ kind }: KubeObject) => otherKinds.has(kind ?? '');
  * Of a cluster, by lists and a few reads. Whoever may not read a kind is told so
  * in the sources and goes on with the rest; only Nodes must be readable.
  */
-async function objectsOfCluster(flags: ObjectFlags, door: Door): Promise<SeenObjects> {
+async function objectsOfCluster(flags: ObjectFlags, terminal: Terminal): Promise<SeenObjects> {
   const { kubeconfig, context, ciliumNamespace: namespace } = flags;
-  const access = await loadKubeConfig({ kubeconfig, context, env: door.env, clock: door.clock });
+  const access = await loadKubeConfig({
+    kubeconfig,
+    context,
+    env: terminal.env,
+    clock: terminal.clock,
+  });
   const client = new KubeClient(access, { userAgent: `cadastre/${readVersion()}` });
   const view = emptyView(access.origin);
   const others: KubeObject[] = [];
@@ -150,7 +157,7 @@ async function objectsOfCluster(flags: ObjectFlags, door: Door): Promise<SeenObj
     else await list(pods, controllerManager);
     if (seemsLeaked(others)) {
       // A pod that ended a moment ago looks the same: its agent has not written yet.
-      door.say(`addresses of pods that do not exist? looking again in ${settleMs / 1000} s`);
+      terminal.say(`addresses of pods that do not exist? looking again in ${settleMs / 1000} s`);
       const before = others.filter(({ kind }) => kind === 'Pod');
       await new Promise((resolve) => setTimeout(resolve, settleMs));
       await list(nodeReports);
@@ -161,7 +168,9 @@ async function objectsOfCluster(flags: ObjectFlags, door: Door): Promise<SeenObj
     // Last, so that a block never seems to belong to a node that is only a moment younger.
     await attempt('Node', () => listInto(client, nodes, view));
     if (flags.verbose) {
-      door.say(`read ${access.origin}: ${view.nodes.length} nodes, ${others.length} other objects`);
+      terminal.say(
+        `read ${access.origin}: ${view.nodes.length} nodes, ${others.length} other objects`,
+      );
     }
   } finally {
     await client.close();

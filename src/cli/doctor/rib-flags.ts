@@ -6,7 +6,7 @@ import type { Family } from '../../net/family.ts';
 import { families } from '../../net/family.ts';
 import type { RouterTable } from '../../plan/doctor/evidence.ts';
 import type { Source } from '../../plan/doctor/finding.ts';
-import type { Door } from '../door.ts';
+import type { Terminal } from '../terminal.ts';
 
 /** `tor1=FILE`: what the router is called, and its dump; `-` is stdin. */
 export interface RibFlag {
@@ -31,11 +31,14 @@ export interface SeenRouter {
 }
 
 /** Several files of one router (one a family, say) are one table. */
-export async function readRibs(flags: readonly RibFlag[], door: Door): Promise<SeenRouter[]> {
+export async function readRibs(
+  flags: readonly RibFlag[],
+  terminal: Terminal,
+): Promise<SeenRouter[]> {
   const byRouter = new Map<string, Array<{ dump: RibDump; ageSeconds: number }>>();
   const spelling = new Spelling();
   for (const { router, path } of flags) {
-    const read = await readDump(router, path, spelling, door);
+    const read = await readDump(router, path, spelling, terminal);
     const known = byRouter.get(router);
     if (known === undefined) byRouter.set(router, [read]);
     else known.push(read);
@@ -43,12 +46,14 @@ export async function readRibs(flags: readonly RibFlag[], door: Door): Promise<S
   return [...byRouter].map(([router, dumps]) => merge(router, dumps));
 }
 
-async function readDump(router: string, path: string, spelling: Spelling, door: Door) {
+async function readDump(router: string, path: string, spelling: Spelling, terminal: Terminal) {
   const flag = `--rib ${router}=${path}`;
   let text: string;
-  let atMs = door.clock.wallMs();
+  let atMs = terminal.clock.wallMs();
   try {
-    text = new TextDecoder().decode(path === '-' ? await door.readStdin() : await readFile(path));
+    text = new TextDecoder().decode(
+      path === '-' ? await terminal.readStdin() : await readFile(path),
+    );
     if (path !== '-') atMs = (await stat(path)).mtimeMs;
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
@@ -57,7 +62,7 @@ async function readDump(router: string, path: string, spelling: Spelling, door: 
   }
   const read = readRib(text, spelling);
   if (read.kind === 'refused') throw new CadastreError('BAD_INPUT', `${flag}: ${read.problem}`);
-  const ageSeconds = Math.max(0, Math.round((door.clock.wallMs() - atMs) / 1000));
+  const ageSeconds = Math.max(0, Math.round((terminal.clock.wallMs() - atMs) / 1000));
   return { dump: read.rib, ageSeconds };
 }
 

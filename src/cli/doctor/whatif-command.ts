@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
-import { renderWhatIf } from '../../doctor/render-what-if.ts';
 import { parsePrefix, prefixProblem } from '../../net/prefix.ts';
 import { type Action, whatIf } from '../../plan/doctor/what-if.ts';
-import type { Door } from '../door.ts';
 import { printAnswer } from '../output.ts';
+import type { Terminal } from '../terminal.ts';
 import { couldNotTell } from './doctor-command.ts';
 import { addDoctorFlags, type DoctorFlagValues, gather } from './doctor-flags.ts';
+import { renderWhatIf } from './render-what-if.ts';
 
 const examples = `
 Examples:
@@ -21,7 +21,7 @@ Examples:
 
 Exit codes: 0 safe, 1 not, above 1 could not tell.`;
 
-export function registerWhatIf(program: Command, door: Door): void {
+export function registerWhatIf(program: Command, terminal: Terminal): void {
   const group = program
     .command('whatif')
     .summary('what would happen: a node drained, a pool shrunk, a router lost')
@@ -31,10 +31,10 @@ export function registerWhatIf(program: Command, door: Door): void {
     addDoctorFlags(command)
       .addHelpText('after', examplesOf(command.name()))
       .action(async (...all: unknown[]) => {
-        door.failureCode = couldNotTell;
+        terminal.failureCode = couldNotTell;
         const flags = all.at(-2) as WhatIfFlags;
         const action = read(all.slice(0, -2).flat() as string[], flags);
-        await answer(action, flags, door);
+        await answer(action, flags, terminal);
       });
   ask(
     group.command('drain <node...>').description('the nodes leave, and their routes with them'),
@@ -92,23 +92,24 @@ Exit codes: 0 safe, 1 not, above 1 could not tell.`;
 
 type WhatIfFlags = DoctorFlagValues & { labels?: string };
 
-async function answer(action: Action, flags: WhatIfFlags, door: Door): Promise<void> {
-  const evidence = await gather(flags, door);
+async function answer(action: Action, flags: WhatIfFlags, terminal: Terminal): Promise<void> {
+  const evidence = await gather(flags, terminal);
   for (const { name, kind, state, note } of evidence.sources) {
     const isWay = kind === 'rib' || kind === 'bgp' || kind === 'bmp';
-    if (state === 'partly' || (state === 'unseen' && isWay)) door.say(`not seen: ${name}: ${note}`);
+    if (state === 'partly' || (state === 'unseen' && isWay))
+      terminal.say(`not seen: ${name}: ${note}`);
   }
   const found = whatIf(evidence, action);
   if (found.kind === 'unknown') {
     throw new CadastreError('BAD_INPUT', `whatif ${action.kind}: could not tell: ${found.why}`);
   }
   const { whatIf: told } = found;
-  await printAnswer(door, flags.output, {
+  await printAnswer(terminal, flags.output, {
     data: told,
     names: told.loses.map(({ node }) => `node/${node}`),
     table: (columns, isWide) => renderWhatIf(told, columns, isWide),
   });
-  door.exitCode = told.safe ? 0 : 1;
+  terminal.exitCode = told.safe ? 0 : 1;
 }
 
 function readCidr(text: string) {

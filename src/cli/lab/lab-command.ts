@@ -5,12 +5,12 @@ import { CadastreError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
 import type { LabWorld } from '../../lab/lab.ts';
 import type { Software } from '../../lab/topology.ts';
-import type { Door } from '../door.ts';
 import { type Format, printAnswer } from '../output.ts';
 import { stopOnSignals } from '../stop-signals.ts';
+import type { Terminal } from '../terminal.ts';
 
 /** `cadastre lab …`: a whole site out of network namespaces. */
-export function registerLab(program: Command, door: Door): void {
+export function registerLab(program: Command, terminal: Terminal): void {
   const lab = program
     .command('lab')
     .enablePositionalOptions()
@@ -26,12 +26,12 @@ Examples:
   $ cadastre lab replay incident-now
   $ cadastre lab down`,
     );
-  registerUp(lab, door);
-  registerStatus(lab, door);
-  registerExec(lab, door);
-  registerPod(lab, door);
-  registerReplay(lab, door);
-  registerDown(lab, door);
+  registerUp(lab, terminal);
+  registerStatus(lab, terminal);
+  registerExec(lab, terminal);
+  registerPod(lab, terminal);
+  registerReplay(lab, terminal);
+  registerDown(lab, terminal);
   registerParts(lab);
 }
 
@@ -70,7 +70,7 @@ const outputFlag = () =>
     .choices(['table', 'json', 'yaml'])
     .default('table');
 
-function registerUp(lab: Command, door: Door): void {
+function registerUp(lab: Command, terminal: Terminal): void {
   lab
     .command('up')
     .argument('[topology]', 'a shipped one, or the path of a YAML file', 'incident')
@@ -96,7 +96,7 @@ Examples:
   $ cadastre lab up ./site.yaml --name mine`,
     )
     .action(async (wanted: string, flags: UpFlags) => {
-      const world = openWorld(door);
+      const world = openWorld(terminal);
       const { loadTopology } = await import('../../lab/topologies.ts');
       const { bringUp } = await import('../../lab/up.ts');
       const loaded = loadTopology(wanted);
@@ -110,7 +110,7 @@ Examples:
       const { lab: made, times } = await bringUp(world, loaded, options);
       const { folder, pods } = made;
       await made.close();
-      await printAnswer(door, flags.output, {
+      await printAnswer(terminal, flags.output, {
         data: { kind: 'LabUp', name, topology: topology.name, folder: folder.path, ...times, pods },
         names: [`lab/${name}`],
         table: () =>
@@ -127,7 +127,7 @@ interface UpFlags {
   output: Format;
 }
 
-function registerStatus(lab: Command, door: Door): void {
+function registerStatus(lab: Command, terminal: Terminal): void {
   lab
     .command('status')
     .argument('[lab]', 'which one (default: the only one there is)')
@@ -135,11 +135,11 @@ function registerStatus(lab: Command, door: Door): void {
     .addOption(outputFlag())
     .addHelpText('after', `\nExamples:\n  $ cadastre lab status\n  $ cadastre lab status -o json`)
     .action(async (name: string | undefined, flags: { output: Format }) => {
-      const world = openWorld(door);
+      const world = openWorld(terminal);
       const { listLabs } = await import('../../lab/folder.ts');
       const labs = listLabs(world.root);
       if (name === undefined && labs.length !== 1) {
-        await printAnswer(door, flags.output, {
+        await printAnswer(terminal, flags.output, {
           data: { kind: 'LabList', labs },
           names: labs.map((one) => `lab/${one}`),
           table: () =>
@@ -154,7 +154,7 @@ function registerStatus(lab: Command, door: Door): void {
       const data = await readStatus(open);
       await open.close();
       const names = [`lab/${open.name}`];
-      await printAnswer(door, flags.output, {
+      await printAnswer(terminal, flags.output, {
         data,
         names,
         table: (columns) => statusTable(data, columns),
@@ -162,7 +162,7 @@ function registerStatus(lab: Command, door: Door): void {
     });
 }
 
-function registerExec(lab: Command, door: Door): void {
+function registerExec(lab: Command, terminal: Terminal): void {
   lab
     .command('exec')
     .argument('<machine>', 'a node, a router, outside, control, or pod-NAME')
@@ -179,7 +179,7 @@ Examples:
   $ cadastre lab exec pod-master1-1 -- ping 10.9.25.120`,
     )
     .action(async (machine: string, command: string[], flags: { name?: string }) => {
-      const world = openWorld(door);
+      const world = openWorld(terminal);
       const { Lab } = await import('../../lab/lab.ts');
       const { hasNamespace, namespacePath } = await import('../../lab/namespaces.ts');
       const open = Lab.open(world, await chooseLab(world, flags.name));
@@ -195,20 +195,20 @@ Examples:
       const child = spawn('nsenter', [`--net=${namespacePath(namespace)}`, ...command], {
         stdio: 'inherit',
         env: {
-          ...door.env,
+          ...terminal.env,
           KUBECONFIG: open.kubeconfigPath,
           CADASTRE_SOCKET: socket,
-          PATH: `${open.folder.file('bin')}${delimiter}${door.env.PATH ?? ''}`,
+          PATH: `${open.folder.file('bin')}${delimiter}${terminal.env.PATH ?? ''}`,
         },
       });
-      door.exitCode = await new Promise<number>((resolve, reject) => {
+      terminal.exitCode = await new Promise<number>((resolve, reject) => {
         child.on('error', reject);
         child.on('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)));
       });
     });
 }
 
-function registerPod(lab: Command, door: Door): void {
+function registerPod(lab: Command, terminal: Terminal): void {
   lab
     .command('pod')
     .argument('<node>')
@@ -225,18 +225,18 @@ Examples:
   $ cadastre lab pod master1 web --delete`,
     )
     .action(async (node: string, pod: string, flags: PodFlags) => {
-      const world = openWorld(door);
+      const world = openWorld(terminal);
       const { Lab } = await import('../../lab/lab.ts');
       const { addPod, deletePod } = await import('../../lab/pods.ts');
       const open = Lab.open(world, await chooseLab(world, flags.name));
       try {
         if (flags.delete) {
           await deletePod(open, pod);
-          door.say(`pod ${pod} is gone`);
+          terminal.say(`pod ${pod} is gone`);
           return;
         }
         const made = await addPod(open, node, pod);
-        await printAnswer(door, flags.output, {
+        await printAnswer(terminal, flags.output, {
           data: made,
           names: [`pod/${pod}`],
           table: () => `${made.addresses.join('\n')}\n`,
@@ -262,7 +262,7 @@ interface PodFlags {
   output: Format;
 }
 
-function registerReplay(lab: Command, door: Door): void {
+function registerReplay(lab: Command, terminal: Terminal): void {
   lab
     .command('replay')
     .argument('[story]', 'which one; without it they are listed')
@@ -293,11 +293,11 @@ Examples:
     )
     .action(async (story: string | undefined, flags: ReplayFlags) => {
       const { runReplay } = await import('./lab-replay.ts');
-      await runReplay(openWorld(door), story, flags, door);
+      await runReplay(openWorld(terminal), story, flags, terminal);
     });
 }
 
-function registerDown(lab: Command, door: Door): void {
+function registerDown(lab: Command, terminal: Terminal): void {
   lab
     .command('down')
     .argument('[lab]', 'which one (default: the only one there is)')
@@ -305,22 +305,22 @@ function registerDown(lab: Command, door: Door): void {
     .option('--all', 'every lab of this machine')
     .addHelpText('after', `\nExamples:\n  $ cadastre lab down\n  $ cadastre lab down --all`)
     .action(async (name: string | undefined, flags: { all?: boolean }) => {
-      const world = openWorld(door);
+      const world = openWorld(terminal);
       const { listLabs } = await import('../../lab/folder.ts');
       const { takeDown } = await import('../../lab/down.ts');
       const labs = listLabs(world.root);
       if (labs.length === 0 && name === undefined) {
-        door.say('there is no lab here');
+        terminal.say('there is no lab here');
         return;
       }
       for (const one of flags.all ? labs : [await chooseLab(world, name)]) {
         const { namespaces, processes } = await takeDown(world.root, one);
-        door.say(`lab ${one} is gone: ${namespaces} namespaces, ${processes} processes`);
+        terminal.say(`lab ${one} is gone: ${namespaces} namespaces, ${processes} processes`);
       }
     });
 }
 
-function openWorld(door: Door): LabWorld {
+function openWorld(terminal: Terminal): LabWorld {
   if (process.platform !== 'linux') {
     throw new CadastreError('KERNEL_UNAVAILABLE', `a lab needs Linux; this is ${process.platform}`);
   }
@@ -332,10 +332,10 @@ function openWorld(door: Door): LabWorld {
   // All parts of the built program lie beside it.
   const program = join(import.meta.dirname, 'cadastre.mjs');
   return {
-    root: door.env.CADASTRE_LABS ?? '/run/cadastre-lab',
+    root: terminal.env.CADASTRE_LABS ?? '/run/cadastre-lab',
     cadastre: [process.execPath, '--enable-source-maps', program],
-    env: door.env,
-    say: (line) => door.say(line),
+    env: terminal.env,
+    say: (line) => terminal.say(line),
   };
 }
 

@@ -9,9 +9,9 @@ import type { Story } from '../../lab/replay/story.ts';
 import { loadTopology } from '../../lab/topologies.ts';
 import { isReachableFromOutside } from '../../lab/topology.ts';
 import { bringUp } from '../../lab/up.ts';
-import type { Door } from '../door.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import type { ReplayFlags } from './lab-command.ts';
 
 /** `lab replay`: the lab it needs, the story, the verdict. */
@@ -19,10 +19,10 @@ export async function runReplay(
   world: LabWorld,
   wanted: string | undefined,
   flags: ReplayFlags,
-  door: Door,
+  terminal: Terminal,
 ): Promise<void> {
   if (wanted === undefined) {
-    await listStories(flags, door);
+    await listStories(flags, terminal);
     return;
   }
   const story = stories.find(({ name }) => name === wanted);
@@ -49,25 +49,25 @@ export async function runReplay(
   try {
     lab = isOurs ? await makeLab(world, story, name, flags) : Lab.open(world, name);
     if (isReachableFromOutside(lab.topology)) await reachEverybody(lab);
-    if (isTable) door.write(`${story.name}: ${story.about}\n`);
+    if (isTable) terminal.write(`${story.name}: ${story.about}\n`);
     let before: StepReport | undefined;
     const report = await replay(lab, story, {
       patienceMs: patience * 1000,
       onStep: (step, nodes) => {
-        if (isTable) door.write(stepText(step, before, nodes));
-        else door.say(`${step.atSeconds.toFixed(1).padStart(6)} s  ${step.title}`);
+        if (isTable) terminal.write(stepText(step, before, nodes));
+        else terminal.say(`${step.atSeconds.toFixed(1).padStart(6)} s  ${step.title}`);
         before = step;
       },
     });
-    await printAnswer(door, flags.output, {
+    await printAnswer(terminal, flags.output, {
       data: report,
       names: [`replay/${story.name}`],
       table: (columns) => endText(report, columns),
     });
-    if (!report.ok) door.exitCode = 1;
+    if (!report.ok) terminal.exitCode = 1;
     if (report.notRestored !== undefined && (!isOurs || flags.keep)) {
-      door.say(`the lab could not be brought back to where it was: ${report.notRestored}`);
-      door.say(`Take it down and make it anew: cadastre lab down ${name}`);
+      terminal.say(`the lab could not be brought back to where it was: ${report.notRestored}`);
+      terminal.say(`Take it down and make it anew: cadastre lab down ${name}`);
     }
   } finally {
     await lab?.close();
@@ -78,9 +78,9 @@ export async function runReplay(
   }
 }
 
-async function listStories(flags: ReplayFlags, door: Door): Promise<void> {
+async function listStories(flags: ReplayFlags, terminal: Terminal): Promise<void> {
   const data = stories.map(({ name, topology, about }) => ({ name, topology, about }));
-  await printAnswer(door, flags.output, {
+  await printAnswer(terminal, flags.output, {
     data: { kind: 'LabStories', stories: data },
     names: data.map(({ name }) => `replay/${name}`),
     table: (columns) =>

@@ -4,11 +4,11 @@ import { apiVersion } from '../../model/keys.ts';
 import type { Block } from '../../model/node-block.ts';
 import { parseAddress } from '../../net/address.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import { type BlockStep, decideBlock } from '../../plan/block-life.ts';
-import type { Door } from '../door.ts';
+import { type BlockStep, decideBlock } from '../../plan/blocks/block-life.ts';
 import { ageText, timeText } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import {
   addLookFlags,
   checkPool,
@@ -36,7 +36,7 @@ interface BlockFilters {
   phase?: string;
 }
 
-export function registerBlocks(program: Command, door: Door): void {
+export function registerBlocks(program: Command, terminal: Terminal): void {
   const command = program
     .command('blocks')
     .argument('[block...]', 'only these: a CIDR, an address inside, or the name of the NodeBlock')
@@ -55,7 +55,7 @@ export function registerBlocks(program: Command, door: Door): void {
   addLookFlags(command)
     .addHelpText('after', examples)
     .action(async (names: string[], flags: LookFlagValues & BlockFilters) => {
-      const look = await lookAt(flags, door);
+      const look = await lookAt(flags, terminal);
       checkPool(look, flags.pool);
       checkNode(look, flags.node);
       const all = [...look.register.blocks.values()].sort((a, b) => a.prefix.compare(b.prefix));
@@ -65,11 +65,11 @@ export function registerBlocks(program: Command, door: Door): void {
         .filter((block) => flags.phase === undefined || block.phase === flags.phase)
         .map((block) => describeBlock(look, block));
       if (blocks.length === 0) {
-        door.say(
+        terminal.say(
           all.length === 0 ? 'No block is registered.' : 'No registered block is like that.',
         );
       }
-      await printAnswer(door, flags.output, {
+      await printAnswer(terminal, flags.output, {
         data: { apiVersion, kind: 'BlockRegister', blocks },
         names: blocks.map(({ name }) => `nodeblock.cadastre.dev/${name}`),
         table: (columns, isWide) =>

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { apiVersion } from '../../model/keys.ts';
-import type { Door } from '../door.ts';
 import { printAnswer } from '../output.ts';
 import { renderSections, type Section } from '../sections.ts';
+import type { Terminal } from '../terminal.ts';
 import { addLookFlags, type Look, type LookFlagValues, lookAt } from '../view/look.ts';
 import { planOf, registerOf } from '../view/register-of.ts';
 import { explainLand } from './explain-land.ts';
@@ -31,7 +31,7 @@ export interface Explanation {
   names: string[];
 }
 
-export function registerExplain(program: Command, door: Door): void {
+export function registerExplain(program: Command, terminal: Terminal): void {
   const command = program
     .command('explain')
     .argument('<what>', 'a node, a CIDR, an address, a pool or a NodeBlock')
@@ -42,9 +42,9 @@ export function registerExplain(program: Command, door: Door): void {
   addLookFlags(command)
     .addHelpText('after', examples)
     .action(async (what: string, flags: LookFlagValues) => {
-      const look = await lookAt(flags, door, ['history']);
+      const look = await lookAt(flags, terminal, ['history']);
       const { subject, facts, heading, sections, names } = explain(look, what);
-      await printAnswer(door, flags.output, {
+      await printAnswer(terminal, flags.output, {
         data: { apiVersion, kind: 'Explanation', subject, ...facts },
         names,
         table: (columns) => renderSections(heading, sections, columns),

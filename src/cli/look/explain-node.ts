@@ -1,8 +1,8 @@
 import type { ClusterNode } from '../../model/node.ts';
 import { providerOf } from '../../operator/providers.ts';
-import type { AllocationPlan } from '../../plan/allocation-plan.ts';
-import { type PoolCandidate, poolCandidates } from '../../plan/pool-candidates.ts';
-import type { Register } from '../../plan/register.ts';
+import type { AllocationPlan } from '../../plan/blocks/allocation-plan.ts';
+import type { Register } from '../../plan/blocks/register.ts';
+import { type PoolCandidate, poolCandidates } from '../../plan/pools/pool-candidates.ts';
 import { countText } from '../numbers.ts';
 import type { Section } from '../sections.ts';
 import type { Look } from '../view/look.ts';

@@ -1,6 +1,6 @@
 import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import { formatSelector, selects } from '../../model/label-selector.ts';
-import { nextBlock, poolObstacle } from '../../plan/assign.ts';
+import { nextBlock, poolObstacle } from '../../plan/blocks/assign.ts';
 import { countText, plural } from '../numbers.ts';
 import type { Section } from '../sections.ts';
 import type { Look } from '../view/look.ts';

@@ -4,7 +4,7 @@ import type { ClusterNode } from '../../model/node.ts';
 import { type Address, parseAddress } from '../../net/address.ts';
 import { familyBits } from '../../net/family.ts';
 import { Prefix, parsePrefix, prefixProblem } from '../../net/prefix.ts';
-import type { Register } from '../../plan/register.ts';
+import type { Register } from '../../plan/blocks/register.ts';
 
 /** What a person points at with one word. */
 export type Target =

@@ -5,9 +5,9 @@ import type { AllocationJson } from '../../model/agent-api.ts';
 import { apiVersion } from '../../model/keys.ts';
 import { type Address, parseAddress } from '../../net/address.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import type { Door } from '../door.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import { addIpamFlags, type IpamFlagValues } from '../view/ipam-flags.ts';
 import { lookAt } from '../view/look.ts';
 import {
@@ -22,7 +22,7 @@ import { clusterUsage, localUsage, type UsageLine, usageRow } from './ipam-usage
 type IpamShowFlags = NodeStateFlags & IpamFlagValues & { showBlocks?: boolean; ip?: string };
 
 /** `cadastre ipam show`: how full the land is, in the columns of `calicoctl ipam show`. */
-export function registerIpam(program: Command, door: Door): void {
+export function registerIpam(program: Command, terminal: Terminal): void {
   const ipam = program
     .command('ipam')
     .description('addresses: how many are in use, and by whom')
@@ -48,19 +48,19 @@ Examples:
     )
     .action(async (given: string | undefined, flags: IpamShowFlags) => {
       const text = given ?? flags.ip;
-      if (text === undefined) await showUsage(flags, door);
-      else await showHolder(readAddress(text), flags, door);
+      if (text === undefined) await showUsage(flags, terminal);
+      else await showHolder(readAddress(text), flags, terminal);
     });
 }
 
-async function showUsage(flags: IpamShowFlags, door: Door): Promise<void> {
-  const socket = localSocket(flags, door.env);
+async function showUsage(flags: IpamShowFlags, terminal: Terminal): Promise<void> {
+  const socket = localSocket(flags, terminal.env);
   const lines =
     socket === undefined
-      ? clusterUsage(await lookAt(flags, door, ['servicePools', 'serviceAddresses']), flags)
+      ? clusterUsage(await lookAt(flags, terminal, ['servicePools', 'serviceAddresses']), flags)
       : localUsage(await readLocal(socket));
-  if (lines.length === 0) door.say('There is no pool and no block.');
-  await printAnswer(door, flags.output, {
+  if (lines.length === 0) terminal.say('There is no pool and no block.');
+  await printAnswer(terminal, flags.output, {
     data: { apiVersion, kind: 'AddressUsage', usage: lines },
     names: lines.map(({ cidr }) => cidr),
     table: (columns) => (lines.length === 0 ? '' : usageTable(lines, columns)),
@@ -72,14 +72,18 @@ function usageTable(lines: readonly UsageLine[], columns: number): string {
   return renderTable(headings, lines.map(usageRow), columns);
 }
 
-async function showHolder(address: Address, flags: IpamShowFlags, door: Door): Promise<void> {
-  const socket = localSocket(flags, door.env);
+async function showHolder(
+  address: Address,
+  flags: IpamShowFlags,
+  terminal: Terminal,
+): Promise<void> {
+  const socket = localSocket(flags, terminal.env);
   const holder =
     socket === undefined
-      ? describeHolder(address, await lookAt(flags, door, ['servicePools', 'serviceAddresses']))
+      ? describeHolder(address, await lookAt(flags, terminal, ['servicePools', 'serviceAddresses']))
       : await localHolder(address, socket);
-  if (!holder.isHeld) door.exitCode = 1;
-  await printAnswer(door, flags.output, {
+  if (!holder.isHeld) terminal.exitCode = 1;
+  await printAnswer(terminal, flags.output, {
     data: { apiVersion, kind: 'AddressHolder', ...holder },
     names: [holder.address],
     table: () => {

@@ -1,5 +1,5 @@
 import type { Address } from '../../net/address.ts';
-import { holds, ServicePoolSet } from '../../plan/service-pools.ts';
+import { holds, ServicePoolSet } from '../../plan/services/service-pools.ts';
 import type { Look } from '../view/look.ts';
 
 /** Who has one address, in a sentence and as fields. */

@@ -1,6 +1,6 @@
 import { parseAddress } from '../../net/address.ts';
 import { addressCount, type Prefix } from '../../net/prefix.ts';
-import { holds, ServicePoolSet } from '../../plan/service-pools.ts';
+import { holds, ServicePoolSet } from '../../plan/services/service-pools.ts';
 import type { Look } from '../view/look.ts';
 import type { LocalStatus } from '../view/node-states.ts';
 

@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { apiVersion } from '../../model/keys.ts';
 import { selects } from '../../model/label-selector.ts';
 import type { ClusterNode } from '../../model/node.ts';
-import type { AllocationPlan, PlannedBlock } from '../../plan/allocation-plan.ts';
-import type { Finding, Refusal } from '../../plan/finding.ts';
-import { sourceNames } from '../../plan/holdings.ts';
-import type { Door } from '../door.ts';
+import type { AllocationPlan, PlannedBlock } from '../../plan/blocks/allocation-plan.ts';
+import type { Finding, Refusal } from '../../plan/blocks/finding.ts';
+import { sourceNames } from '../../plan/blocks/holdings.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import { readLabelQuery } from '../view/label-query.ts';
 import {
   addLookFlags,
@@ -36,7 +36,7 @@ interface NodeFilters {
   unserved?: boolean;
 }
 
-export function registerNodes(program: Command, door: Door): void {
+export function registerNodes(program: Command, terminal: Terminal): void {
   const command = program
     .command('nodes')
     .argument('[name...]', 'only these nodes')
@@ -49,7 +49,7 @@ export function registerNodes(program: Command, door: Door): void {
     .addHelpText('after', examples)
     .action(async (names: string[], flags: LookFlagValues & NodeFilters) => {
       const query = flags.selector === undefined ? undefined : readLabelQuery(flags.selector);
-      const look = await lookAt(flags, door);
+      const look = await lookAt(flags, terminal);
       checkPool(look, flags.pool);
       const plan = planOf(registerOf(look.view, look.settings), look.view, look.settings);
       const all = pickNamed(look.view.nodes, names, 'node', (node, name) => node.name === name);
@@ -58,8 +58,8 @@ export function registerNodes(program: Command, door: Door): void {
         .map(describerOf(look, plan))
         .filter(({ blocks }) => !flags.pool || blocks.some(({ pool }) => pool === flags.pool))
         .filter(({ state }) => !flags.unserved || state !== 'Served');
-      if (nodes.length === 0) door.say('There is no such node.');
-      await printAnswer(door, flags.output, {
+      if (nodes.length === 0) terminal.say('There is no such node.');
+      await printAnswer(terminal, flags.output, {
         data: { apiVersion, kind: 'NodeHoldings', nodes },
         names: nodes.map(({ name }) => `node/${name}`),
         table: (columns, isWide) => (nodes.length === 0 ? '' : nodeTable(nodes, columns, isWide)),

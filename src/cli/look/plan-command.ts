@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { AllocationPlan } from '../../plan/allocation-plan.ts';
-import type { Register } from '../../plan/register.ts';
-import type { Door } from '../door.ts';
+import type { AllocationPlan } from '../../plan/blocks/allocation-plan.ts';
+import type { Register } from '../../plan/blocks/register.ts';
 import { countText, plural } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-flags.ts';
 import { planOf, registerOf } from '../view/register-of.ts';
 import { addViewFlags, readView, type ViewFlagValues } from '../view/view-flags.ts';
@@ -24,7 +24,7 @@ Examples:
 
 Exit code: 0 if every node is served, 1 if not.`;
 
-export function registerPlan(program: Command, door: Door): void {
+export function registerPlan(program: Command, terminal: Terminal): void {
   const command = program
     .command('plan')
     .summary('dry run: who would get which block, and why')
@@ -35,19 +35,19 @@ export function registerPlan(program: Command, door: Door): void {
     .addHelpText('after', examples)
     .action(async (flags: ViewFlagValues & IpamFlagValues) => {
       const settings = readIpamFlags(flags);
-      const view = await readView(flags, door);
+      const view = await readView(flags, terminal);
       const register = registerOf(view, settings);
       const plan = planOf(register, view, settings);
-      await printAnswer(door, flags.output, {
+      await printAnswer(terminal, flags.output, {
         data: asPublished(plan),
         names: plan.nodes.map((node) => `node/${node.name}`),
         table: (columns) => planTable(plan, register, columns),
       });
       if (settings.mode === 'kubernetes') {
-        door.say('Mode kubernetes allocates nothing: these are the blocks that records name.');
+        terminal.say('Mode kubernetes allocates nothing: these are the blocks that records name.');
       }
-      door.say(closingWords(plan));
-      if (plan.nodes.some((node) => node.refused.length > 0)) door.exitCode = 1;
+      terminal.say(closingWords(plan));
+      if (plan.nodes.some((node) => node.refused.length > 0)) terminal.exitCode = 1;
     });
 }
 

@@ -4,11 +4,11 @@ import { apiVersion } from '../../model/keys.ts';
 import { formatSelector, type LabelSelector, selects } from '../../model/label-selector.ts';
 import type { Condition } from '../../model/object.ts';
 import { type Family, families } from '../../net/family.ts';
-import { desiredPoolStatus } from '../../plan/pool-status.ts';
-import type { Door } from '../door.ts';
+import { desiredPoolStatus } from '../../plan/pools/pool-status.ts';
 import { countText, timeText } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import { addLookFlags, type Look, type LookFlagValues, lookAt, pickNamed } from '../view/look.ts';
 
 const examples = `
@@ -19,7 +19,7 @@ Examples:
   What an IPPool that is not applied yet would look like among the nodes of a saved cluster:
     $ cadastre pools rack-83 --from cluster.json --from pools.yaml -o wide`;
 
-export function registerPools(program: Command, door: Door): void {
+export function registerPools(program: Command, terminal: Terminal): void {
   const command = program
     .command('pools')
     .argument('[name...]', 'only these pools')
@@ -30,12 +30,12 @@ export function registerPools(program: Command, door: Door): void {
   addLookFlags(command)
     .addHelpText('after', examples)
     .action(async (names: string[], flags: LookFlagValues) => {
-      const look = await lookAt(flags, door);
+      const look = await lookAt(flags, terminal);
       const pools = pickNamed(look.register.poolSet.pools, names, 'pool', byName)
         .sort((a, b) => (a.name < b.name ? -1 : 1))
         .map((pool) => describePool(look, pool));
-      if (pools.length === 0) door.say('There are no pools.');
-      await printAnswer(door, flags.output, {
+      if (pools.length === 0) terminal.say('There are no pools.');
+      await printAnswer(terminal, flags.output, {
         data: { apiVersion, kind: 'PoolUsage', pools },
         names: pools.map((pool) => `ippool.cadastre.dev/${pool.name}`),
         table: (columns, isWide) => (pools.length === 0 ? '' : poolTable(pools, columns, isWide)),

@@ -1,9 +1,9 @@
 import { parsePrefix } from '../../net/prefix.ts';
-import type { PlannedBlock } from '../../plan/allocation-plan.ts';
-import { sourceNames } from '../../plan/holdings.ts';
-import { poolCandidates } from '../../plan/pool-candidates.ts';
-import type { Register } from '../../plan/register.ts';
-import { whyPool } from '../../plan/why-pool.ts';
+import type { PlannedBlock } from '../../plan/blocks/allocation-plan.ts';
+import { sourceNames } from '../../plan/blocks/holdings.ts';
+import type { Register } from '../../plan/blocks/register.ts';
+import { poolCandidates } from '../../plan/pools/pool-candidates.ts';
+import { whyPool } from '../../plan/pools/why-pool.ts';
 
 /** Why a node gets a block, in a few words. `register` is what the plan left behind. */
 export function whyBlock(register: Register): (nodeName: string, block: PlannedBlock) => string {

@@ -1,23 +1,23 @@
 import type { Command } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
-import { MigrationEyes, type RouterWatch } from '../../doctor/migrate-look.ts';
+import { KubeClient } from '../../kube/client.ts';
+import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import {
   beginMove,
   beginUndo,
   type MigrationRun,
   runMigration,
-} from '../../doctor/migrate-node.ts';
-import { watchRouters } from '../../doctor/migrate-routers.ts';
-import { KubeClient } from '../../kube/client.ts';
-import { loadKubeConfig } from '../../kube/kubeconfig.ts';
-import type { Move } from '../../plan/migration-plan.ts';
-import { stepsOf } from '../../plan/migration-steps.ts';
+} from '../../migrate/migrate-node.ts';
+import { watchRouters } from '../../migrate/migrate-routers.ts';
+import { MigrationEyes, type RouterWatch } from '../../migrate/migration-view.ts';
+import type { Move } from '../../plan/migration/migration-plan.ts';
+import { stepsOf } from '../../plan/migration/migration-steps.ts';
 import { askYes } from '../ask-yes.ts';
-import type { Door } from '../door.ts';
 import { readSeconds } from '../numbers.ts';
 import { readListen } from '../run/listen-flag.ts';
 import { stopOnSignals } from '../stop-signals.ts';
 import { renderTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import { addIpamFlags } from '../view/ipam-flags.ts';
 import type { MigrateFlags } from './migrate-command.ts';
 import { makePlan } from './migrate-plan.ts';
@@ -45,7 +45,7 @@ Examples:
   $ cadastre migrate undo node1
   $ cadastre migrate undo node1 --yes --bmp 0.0.0.0:11019`;
 
-export function addMigrateApply(migrate: Command, door: Door): void {
+export function addMigrateApply(migrate: Command, terminal: Terminal): void {
   const apply = migrate
     .command('apply')
     .argument('[node]', 'the node to move')
@@ -57,7 +57,7 @@ export function addMigrateApply(migrate: Command, door: Door): void {
     .option('--limit <n>', 'with --all: at most so many')
     .addHelpText('after', applyExamples);
   addCommon(addIpamFlags(apply)).action((node: string | undefined, flags: ApplyFlags) =>
-    applyMoves(node, { ...flags, output: 'table' }, door),
+    applyMoves(node, { ...flags, output: 'table' }, terminal),
   );
   const undo = migrate
     .command('undo')
@@ -68,7 +68,7 @@ export function addMigrateApply(migrate: Command, door: Door): void {
     )
     .addHelpText('after', undoExamples);
   addCommon(addIpamFlags(undo)).action((node: string, flags: ApplyFlags) =>
-    undoMove(node, { ...flags, output: 'table' }, door),
+    undoMove(node, { ...flags, output: 'table' }, terminal),
   );
 }
 
@@ -81,7 +81,11 @@ function addCommon(command: Command): Command {
     .option('--context <name>', 'the context in the kubeconfig');
 }
 
-async function applyMoves(name: string | undefined, flags: ApplyFlags, door: Door): Promise<void> {
+async function applyMoves(
+  name: string | undefined,
+  flags: ApplyFlags,
+  terminal: Terminal,
+): Promise<void> {
   if ((name === undefined) === (flags.all !== true)) {
     throw new CadastreError('BAD_USAGE', 'name one node, or say --all', {
       remedy: 'For example: cadastre migrate apply node1.',
@@ -89,7 +93,7 @@ async function applyMoves(name: string | undefined, flags: ApplyFlags, door: Doo
   }
   const limit = readLimit(flags);
   const timeoutMs = readSeconds('--timeout', flags.timeout, 1, 86_400) * 1000;
-  const { plan, view } = await makePlan(flags, door);
+  const { plan, view } = await makePlan(flags, terminal);
   const unfinished = view.migrations.filter(({ phase }) => phase === 'Moving');
   const moves = plan.moves.filter(({ node }) => name === undefined || node === name);
   const goOn = unfinished.filter(({ nodeName }) => name === undefined || nodeName === name);
@@ -106,10 +110,10 @@ async function applyMoves(name: string | undefined, flags: ApplyFlags, door: Doo
         remedy: 'cadastre nodes -o name lists them.',
       });
     }
-    door.say(name === undefined ? 'No node has to move.' : `${name} does not have to move.`);
+    terminal.say(name === undefined ? 'No node has to move.' : `${name} does not have to move.`);
     if (name === undefined && plan.refused.length > 0) {
-      door.say(`${plan.refused.length} cannot be served: cadastre migrate plan says why.`);
-      door.exitCode = 1;
+      terminal.say(`${plan.refused.length} cannot be served: cadastre migrate plan says why.`);
+      terminal.exitCode = 1;
     }
     return;
   }
@@ -117,47 +121,53 @@ async function applyMoves(name: string | undefined, flags: ApplyFlags, door: Doo
   show(
     chosen,
     [...begun].filter((node) => names.includes(node)),
-    door,
+    terminal,
   );
-  if (!(await askYes(door, flags.yes === true, `Move ${names.join(', ')}?`))) return;
-  await withHands(flags, door, timeoutMs, async (run) => {
+  if (!(await askYes(terminal, flags.yes === true, `Move ${names.join(', ')}?`))) return;
+  await withHands(flags, terminal, timeoutMs, async (run) => {
     for (const node of names) {
       const move = chosen.find((one) => one.node === node);
       if (move !== undefined) {
         const pools = [...new Set(move.to.map(({ pool }) => pool))];
         await beginMove(run.client, { node, from: move.from, pools, method: move.method });
       }
-      await runMigration({ ...run, say: sayOf(node, door) }, node);
-      door.say(`${node}: moved`);
+      await runMigration({ ...run, say: sayOf(node, terminal) }, node);
+      terminal.say(`${node}: moved`);
     }
   });
 }
 
-async function undoMove(name: string, flags: ApplyFlags, door: Door): Promise<void> {
+async function undoMove(name: string, flags: ApplyFlags, terminal: Terminal): Promise<void> {
   const timeoutMs = readSeconds('--timeout', flags.timeout, 1, 86_400) * 1000;
-  if (!(await askYes(door, flags.yes === true, `Bring ${name} back to the blocks it had?`))) return;
-  await withHands(flags, door, timeoutMs, async (run) => {
+  if (!(await askYes(terminal, flags.yes === true, `Bring ${name} back to the blocks it had?`)))
+    return;
+  await withHands(flags, terminal, timeoutMs, async (run) => {
     const { phase } = await beginUndo(run.client, run.eyes, name);
     if (phase === 'Undone') {
-      door.say(`${name}: is back already`);
+      terminal.say(`${name}: is back already`);
       return;
     }
-    await runMigration({ ...run, say: sayOf(name, door) }, name);
-    door.say(`${name}: is back`);
+    await runMigration({ ...run, say: sayOf(name, terminal) }, name);
+    terminal.say(`${name}: is back`);
   });
 }
 
-const sayOf = (node: string, door: Door) => (step: string, words: string) =>
-  door.say(`${node}: ${step}: ${words}`);
+const sayOf = (node: string, terminal: Terminal) => (step: string, words: string) =>
+  terminal.say(`${node}: ${step}: ${words}`);
 
 async function withHands(
   flags: ApplyFlags,
-  door: Door,
+  terminal: Terminal,
   timeoutMs: number,
   work: (run: Omit<MigrationRun, 'say'>) => Promise<void>,
 ): Promise<void> {
   const { kubeconfig, context } = flags;
-  const access = await loadKubeConfig({ kubeconfig, context, env: door.env, clock: door.clock });
+  const access = await loadKubeConfig({
+    kubeconfig,
+    context,
+    env: terminal.env,
+    clock: terminal.clock,
+  });
   const client = new KubeClient(access, { connections: 4 });
   const stopping = stopOnSignals();
   const ending = new AbortController();
@@ -172,7 +182,7 @@ async function withHands(
     }
     const eyes = new MigrationEyes(client, signal, routers);
     await eyes.ready();
-    await work({ client, eyes, clock: door.clock, timeoutMs, signal: stopping.signal });
+    await work({ client, eyes, clock: terminal.clock, timeoutMs, signal: stopping.signal });
   } finally {
     ending.abort();
     stopping.done();
@@ -181,14 +191,14 @@ async function withHands(
   }
 }
 
-function show(moves: readonly Move[], begun: readonly string[], door: Door): void {
-  for (const node of begun) door.say(`${node}: goes on where it is`);
+function show(moves: readonly Move[], begun: readonly string[], terminal: Terminal): void {
+  for (const node of begun) terminal.say(`${node}: goes on where it is`);
   for (const move of moves) {
     const rows = stepsOf(move).map(({ step, does, hurts }) => [step, does, hurts]);
-    door.say(
+    terminal.say(
       `${move.node}: ${move.from.join(', ')} → ${move.to.map(({ cidr }) => cidr).join(', ')}`,
     );
-    door.say(renderTable(['STEP', 'WHAT', 'TOUCHES'], rows, door.columns).trimEnd());
+    terminal.say(renderTable(['STEP', 'WHAT', 'TOUCHES'], rows, terminal.columns).trimEnd());
   }
 }
 

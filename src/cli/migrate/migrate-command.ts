@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Door } from '../door.ts';
+import type { Terminal } from '../terminal.ts';
 import { addIpamFlags, type IpamFlagValues } from '../view/ipam-flags.ts';
 import { addViewFlags, type ViewFlagValues } from '../view/view-flags.ts';
 import { addMigrateApply } from './migrate-apply.ts';
@@ -32,7 +32,7 @@ Examples:
 
 export type MigrateFlags = ViewFlagValues & IpamFlagValues & { pools?: string[] };
 
-export function registerMigrate(program: Command, door: Door): void {
+export function registerMigrate(program: Command, terminal: Terminal): void {
   const migrate = program
     .command('migrate')
     .summary("from today's allocations to pools, node by node")
@@ -48,8 +48,8 @@ export function registerMigrate(program: Command, door: Door): void {
     );
   addPools(addIpamFlags(addViewFlags(plan)))
     .addHelpText('after', planExamples)
-    .action((flags: MigrateFlags) => printPlan(flags, door));
-  addMigrateApply(migrate, door);
+    .action((flags: MigrateFlags) => printPlan(flags, terminal));
+  addMigrateApply(migrate, terminal);
   const status = migrate
     .command('status')
     .argument('[node...]', 'only these')
@@ -57,7 +57,7 @@ export function registerMigrate(program: Command, door: Door): void {
     .description('Lists the NodeMigrations, and who is still to move.');
   addPools(addIpamFlags(addViewFlags(status)))
     .addHelpText('after', statusExamples)
-    .action((names: string[], flags: MigrateFlags) => printStatus(names, flags, door));
+    .action((names: string[], flags: MigrateFlags) => printStatus(names, flags, terminal));
 }
 
 export function addPools(command: Command): Command {

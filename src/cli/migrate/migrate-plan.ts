@@ -1,13 +1,17 @@
 import { apiVersion } from '../../model/keys.ts';
-import { sourceNames } from '../../plan/holdings.ts';
-import { type MigrationPlan, type NodeBlocks, planMigration } from '../../plan/migration-plan.ts';
-import { preparation, stepsOf } from '../../plan/migration-steps.ts';
-import { compareText } from '../../plan/pool-set.ts';
-import type { Door } from '../door.ts';
+import { sourceNames } from '../../plan/blocks/holdings.ts';
+import {
+  type MigrationPlan,
+  type NodeBlocks,
+  planMigration,
+} from '../../plan/migration/migration-plan.ts';
+import { preparation, stepsOf } from '../../plan/migration/migration-steps.ts';
+import { compareText } from '../../plan/pools/pool-set.ts';
 import { plural } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderSections } from '../sections.ts';
 import { renderTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import type { ClusterView } from '../view/cluster-view.ts';
 import { type IpamSettings, readIpamFlags } from '../view/ipam-flags.ts';
 import { warnOf } from '../view/look.ts';
@@ -23,24 +27,24 @@ export interface Planned {
   view: ClusterView;
 }
 
-export async function makePlan(flags: MigrateFlags, door: Door): Promise<Planned> {
+export async function makePlan(flags: MigrateFlags, terminal: Terminal): Promise<Planned> {
   const settings = readIpamFlags(flags);
-  const view = await readView(flags, door, ['migrations']);
+  const view = await readView(flags, terminal, ['migrations']);
   if (flags.pools !== undefined) {
-    const { pools } = await viewFromFiles(flags.pools, door, flags.verbose ?? false);
+    const { pools } = await viewFromFiles(flags.pools, terminal, flags.verbose ?? false);
     const isNew = new Set(pools.map(({ name }) => name));
     view.pools = [...view.pools.filter(({ name }) => !isNew.has(name)), ...pools];
   }
-  warnOf(view, flags, door);
+  warnOf(view, flags, terminal);
   const register = registerOf(view, settings);
   const order = view.nodes.map(({ name }) => name).sort(compareText);
   return { plan: planMigration(register, order, settings.rules), settings, view };
 }
 
-export async function printPlan(flags: MigrateFlags, door: Door): Promise<void> {
-  const { plan, settings } = await makePlan(flags, door);
+export async function printPlan(flags: MigrateFlags, terminal: Terminal): Promise<void> {
+  const { plan, settings } = await makePlan(flags, terminal);
   const steps = preparation(plan, settings.mode);
-  await printAnswer(door, flags.output, {
+  await printAnswer(terminal, flags.output, {
     data: {
       apiVersion,
       kind: 'MigrationPlan',
@@ -57,8 +61,8 @@ export async function printPlan(flags: MigrateFlags, door: Door): Promise<void> 
     names: plan.moves.map(({ node }) => `node/${node}`),
     table: (columns) => planText(plan, settings.mode, columns),
   });
-  door.say(closingWords(plan));
-  if (plan.refused.length > 0) door.exitCode = 1;
+  terminal.say(closingWords(plan));
+  if (plan.refused.length > 0) terminal.exitCode = 1;
 }
 
 function planText(plan: MigrationPlan, mode: string, columns: number): string {

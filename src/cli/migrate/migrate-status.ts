@@ -1,7 +1,7 @@
 import { apiVersion } from '../../model/keys.ts';
-import type { Door } from '../door.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import { pickNamed } from '../view/look.ts';
 import type { MigrateFlags } from './migrate-command.ts';
 import { makePlan } from './migrate-plan.ts';
@@ -9,9 +9,9 @@ import { makePlan } from './migrate-plan.ts';
 export async function printStatus(
   names: readonly string[],
   flags: MigrateFlags,
-  door: Door,
+  terminal: Terminal,
 ): Promise<void> {
-  const { plan, view } = await makePlan(flags, door);
+  const { plan, view } = await makePlan(flags, terminal);
   // A node in the middle of its move may be away: then its NodeMigration vouches for it.
   const known = [
     ...view.nodes.map(({ name }) => name),
@@ -38,7 +38,7 @@ export async function printStatus(
   const left = plan.moves
     .map(({ node }) => node)
     .filter((node) => isAsked(node) && !isUnderWay.has(node));
-  await printAnswer(door, flags.output, {
+  await printAnswer(terminal, flags.output, {
     data: { apiVersion, kind: 'MigrationStatus', migrations, left, refused: plan.refused },
     names: migrations.map(({ node }) => `nodemigration.cadastre.dev/${node}`),
     table: (columns) =>
@@ -58,7 +58,7 @@ export async function printStatus(
           ),
   });
   const moved = migrations.filter(({ phase }) => phase === 'Moved').length;
-  door.say(
+  terminal.say(
     `${moved} moved, ${isUnderWay.size} on their way, ${left.length} left${left.length > 0 ? `: ${left.slice(0, 10).join(', ')}${left.length > 10 ? ', …' : ''}` : ''}, ${plan.refused.length} cannot be served.`,
   );
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { runPlugin } from '../../cni/plugin.ts';
-import type { Door } from '../door.ts';
+import type { Terminal } from '../terminal.ts';
 
 /** `cadastre cni`: the CNI plugin for machines without the static one; called by a two-line script. */
-export function registerCni(program: Command, door: Door): void {
+export function registerCni(program: Command, terminal: Terminal): void {
   program
     .command('cni')
     .description('the CNI plugin: hands CNI_ variables and stdin to the agent, prints its answer')
@@ -19,12 +19,13 @@ Where the agent listens: $CADASTRE_SOCKET (default /run/cadastre/agent.sock).
 Where a DEL waits while the agent is away: $CADASTRE_CNI_SPOOL.`,
     )
     .action(async ({ name }: { name: string }) => {
-      door.exitCode = await runPlugin({
-        env: door.env,
+      terminal.exitCode = await runPlugin({
+        env: terminal.env,
         name,
-        readStdin: () => door.readStdin(),
-        write: (text) => door.write(typeof text === 'string' ? text : Buffer.from(text).toString()),
-        say: (line) => door.say(line),
+        readStdin: () => terminal.readStdin(),
+        write: (text) =>
+          terminal.write(typeof text === 'string' ? text : Buffer.from(text).toString()),
+        say: (line) => terminal.say(line),
       });
     });
 }

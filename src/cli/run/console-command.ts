@@ -5,9 +5,9 @@ import { shellWord } from '../../base/shell-word.ts';
 import { startConsole } from '../../console/console.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
-import type { Door } from '../door.ts';
 import { programName } from '../program-name.ts';
 import { stopOnSignals } from '../stop-signals.ts';
+import type { Terminal } from '../terminal.ts';
 import { readVersion } from '../version.ts';
 import { readConsoleToken } from './console-flags.ts';
 import { readListen } from './listen-flag.ts';
@@ -21,7 +21,7 @@ interface ConsoleFlags {
 }
 
 /** `cadastre console`: the console for any cluster, from anywhere that reaches its API server. */
-export function registerConsole(program: Command, door: Door): void {
+export function registerConsole(program: Command, terminal: Terminal): void {
   program
     .command('console')
     .description('look at a cluster in the browser; changes nothing')
@@ -38,10 +38,10 @@ Examples:
   $ cadastre console --kubeconfig prod.kubeconfig --listen 127.0.0.1:8080
   $ cadastre console --listen 0.0.0.0:7077 --token-file secret`,
     )
-    .action((flags: ConsoleFlags) => runConsole(flags, door));
+    .action((flags: ConsoleFlags) => runConsole(flags, terminal));
 }
 
-async function runConsole(flags: ConsoleFlags, door: Door): Promise<void> {
+async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void> {
   const listen = readListen(flags.listen);
   const token = readConsoleToken(listen, flags.tokenFile, '--token-file');
   const { kubeconfig, context } = flags;
@@ -70,9 +70,10 @@ async function runConsole(flags: ConsoleFlags, door: Door): Promise<void> {
     log,
   });
   try {
-    door.say(`the console of ${access.origin} is on ${running.url}`);
-    if (token !== undefined) door.say(`open it with ?token= and the secret of ${flags.tokenFile}`);
-    door.say('Ctrl-C ends it');
+    terminal.say(`the console of ${access.origin} is on ${running.url}`);
+    if (token !== undefined)
+      terminal.say(`open it with ?token= and the secret of ${flags.tokenFile}`);
+    terminal.say('Ctrl-C ends it');
     await new Promise<void>((resolve) => {
       if (stopping.signal.aborted) resolve();
       stopping.signal.addEventListener('abort', () => resolve(), { once: true });

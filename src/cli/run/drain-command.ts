@@ -7,8 +7,8 @@ import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import { apiVersion, drainAnnotation } from '../../model/keys.ts';
 import type { NodeReportStatus } from '../../model/node-report-status.ts';
 import { nodeReports, nodes } from '../../model/resources.ts';
-import type { Door } from '../door.ts';
 import { type Format, printAnswer } from '../output.ts';
+import type { Terminal } from '../terminal.ts';
 
 interface DrainFlags {
   kubeconfig?: string;
@@ -23,7 +23,7 @@ interface DrainFlags {
  * step is said as the node's own report shows it. Pods are not touched: that is
  * `kubectl drain`, before or after.
  */
-export function registerDrain(program: Command, door: Door): void {
+export function registerDrain(program: Command, terminal: Terminal): void {
   program
     .command('drain')
     .argument('<node>')
@@ -47,10 +47,10 @@ Examples:
   $ cadastre drain node1            # first GRACEFUL_SHUTDOWN, then withdraw
   $ cadastre drain node1 --undo`,
     )
-    .action((node: string, flags: DrainFlags) => runDrain(node, flags, door));
+    .action((node: string, flags: DrainFlags) => runDrain(node, flags, terminal));
 }
 
-async function runDrain(node: string, flags: DrainFlags, door: Door): Promise<void> {
+async function runDrain(node: string, flags: DrainFlags, terminal: Terminal): Promise<void> {
   const seconds = Number(flags.timeout);
   if (!(seconds >= 0 && seconds <= 3600)) {
     throw new CadastreError('BAD_FLAG', `--timeout=${flags.timeout} is not within 0 to 3600`);
@@ -70,14 +70,14 @@ async function runDrain(node: string, flags: DrainFlags, door: Door): Promise<vo
         remedy: 'cadastre nodes lists them.',
       });
     });
-    door.say(isUndo ? `${node} is asked to announce again` : `${node} is asked to leave`);
-    const { isDone, report } = await follow(client, node, isUndo, door, seconds * 1000);
+    terminal.say(isUndo ? `${node} is asked to announce again` : `${node} is asked to leave`);
+    const { isDone, report } = await follow(client, node, isUndo, terminal, seconds * 1000);
     if (!isDone) {
-      door.say(`the agent of ${node} has not said so within ${seconds} s; the wish stands`);
-      door.exitCode = 1;
+      terminal.say(`the agent of ${node} has not said so within ${seconds} s; the wish stands`);
+      terminal.exitCode = 1;
     }
     const { drain, sessions = [] } = report ?? {};
-    await printAnswer(door, flags.output, {
+    await printAnswer(terminal, flags.output, {
       data: {
         apiVersion,
         kind: 'Drain',
@@ -99,13 +99,13 @@ async function follow(
   client: KubeClient,
   node: string,
   isUndo: boolean,
-  door: Door,
+  terminal: Terminal,
   withinMs: number,
 ): Promise<{ isDone: boolean; report: NodeReportStatus | undefined }> {
-  const deadlineMs = door.clock.monotonicMs() + withinMs;
+  const deadlineMs = terminal.clock.monotonicMs() + withinMs;
   const told = new Set<string>();
   const tell = (line: string) => {
-    if (!told.has(line)) door.say(line);
+    if (!told.has(line)) terminal.say(line);
     told.add(line);
   };
   let report: NodeReportStatus | undefined;
@@ -131,7 +131,7 @@ async function follow(
       if (isDone) return { isDone, report };
     }
     await pause(500);
-  } while (door.clock.monotonicMs() < deadlineMs);
+  } while (terminal.clock.monotonicMs() < deadlineMs);
   return { isDone: false, report };
 }
 

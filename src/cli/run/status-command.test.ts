@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { AgentStatusJson } from '../../agent/agent-status.ts';
 import { systemClock } from '../../base/clock.ts';
 import { HttpServer } from '../../base/http-server.ts';
-import type { Door } from '../door.ts';
+import type { Terminal } from '../terminal.ts';
 import { registerStatus } from './status-command.ts';
 
 const agent: AgentStatusJson = {
@@ -49,14 +49,14 @@ let folder: string;
 let server: HttpServer;
 let status: object;
 let written: string;
-let door: Door;
+let terminal: Terminal;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'cad-status-'));
   server = new HttpServer().on('GET', '/v1/status', () => ({ body: status }));
   await server.listen({ socketPath: join(folder, 'agent.sock') });
   written = '';
-  door = {
+  terminal = {
     write: (text) => {
       written += text;
     },
@@ -75,7 +75,7 @@ afterEach(async () => {
 
 async function run(...words: string[]): Promise<void> {
   const program = new Command().exitOverride();
-  registerStatus(program, door);
+  registerStatus(program, terminal);
   await program.parseAsync(['status', ...words], { from: 'user' });
 }
 
@@ -95,7 +95,7 @@ PEER  ADDRESS      AS     STATE        ANNOUNCED      LAST ERROR
 tor1  10.4.94.248  64524  Established  10.5.113.0/24
 tor2  10.4.94.249  64524  Active                      connection refused
 `);
-  expect(door.exitCode).toBe(0);
+  expect(terminal.exitCode).toBe(0);
 });
 
 test('an agent that waits says for what, and the exit code is 1', async () => {
@@ -104,7 +104,7 @@ test('an agent that waits says for what, and the exit code is 1', async () => {
   await run('--socket', join(folder, 'agent.sock'));
   expect(written).toContain('Agent:    Not ready  WaitingForBlocks: no NodeBlock yet\n');
   expect(written).toContain('IPAM:     no block\n');
-  expect(door.exitCode).toBe(1);
+  expect(terminal.exitCode).toBe(1);
 });
 
 test('a node that leaves says how far it is', async () => {

@@ -3,21 +3,21 @@ import type { AgentStatusJson } from '../../agent/agent-status.ts';
 import { askAgent } from '../../agent/ask-agent.ts';
 import type { AddressStatusJson } from '../../model/agent-api.ts';
 import { agentSocketPath } from '../../model/keys.ts';
-import type { Door } from '../door.ts';
 import { type Format, printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 
 type Status = AddressStatusJson & { agent?: AgentStatusJson };
 
 /** `cadastre status`: what the agent of this machine says about itself. */
-export function registerStatus(program: Command, door: Door): void {
+export function registerStatus(program: Command, terminal: Terminal): void {
   program
     .command('status')
     .description("this node: its agent, blocks, routes and sessions (asks the agent's socket)")
     .option(
       '--socket <path>',
       "the agent's socket (also: CADASTRE_SOCKET)",
-      door.env.CADASTRE_SOCKET || agentSocketPath,
+      terminal.env.CADASTRE_SOCKET || agentSocketPath,
     )
     .addOption(
       new Option('-o, --output <format>').choices(['table', 'json', 'yaml']).default('table'),
@@ -34,8 +34,8 @@ Examples:
     )
     .action(async (flags: { socket: string; output: Format }) => {
       const status = (await askAgent(flags.socket, 'GET', '/v1/status')) as Status;
-      if (status.agent?.ready === false) door.exitCode = 1;
-      await printAnswer(door, flags.output, {
+      if (status.agent?.ready === false) terminal.exitCode = 1;
+      await printAnswer(terminal, flags.output, {
         data: status,
         names: [],
         table: (columns) => statusText(status, columns),

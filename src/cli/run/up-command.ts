@@ -12,9 +12,9 @@ import { startUp, type Up } from '../../demo/up.ts';
 import { pause } from '../../kube/backoff.ts';
 import { loadTopology } from '../../lab/topologies.ts';
 import { prepareDataFolder } from '../data-folder.ts';
-import type { Door } from '../door.ts';
 import { programName } from '../program-name.ts';
 import { stopOnSignals } from '../stop-signals.ts';
+import type { Terminal } from '../terminal.ts';
 import { readVersion } from '../version.ts';
 import { readConsoleToken } from './console-flags.ts';
 
@@ -32,7 +32,7 @@ const defaultNodes = 4;
 const mostNodes = 2000;
 
 /** `cadastre up`: the whole system on this machine, without a cluster and without root. */
-export function registerUp(program: Command, door: Door): void {
+export function registerUp(program: Command, terminal: Terminal): void {
   program
     .command('up')
     .description('the whole system on this machine: API server, operator, nodes, routers, console')
@@ -55,10 +55,10 @@ Examples:
   $ cadastre up --nodes 200 --data /tmp/large
   $ cadastre up --topology two-racks --port 0`,
     )
-    .action((flags: UpFlags) => runUp(flags, door));
+    .action((flags: UpFlags) => runUp(flags, terminal));
 }
 
-async function runUp(flags: UpFlags, door: Door): Promise<void> {
+async function runUp(flags: UpFlags, terminal: Terminal): Promise<void> {
   // In a calm V8 gives memory back and then collects all the time: with 500 nodes the small
   // nursery every second, and everything every minute, each time a second of a core. It may
   // grow its nursery again in one go, and to twice what lives before it looks at everything.
@@ -67,20 +67,21 @@ async function runUp(flags: UpFlags, door: Door): Promise<void> {
   const port = readWhole('--port', flags.port, 0, 65535);
   const nodes =
     flags.nodes === undefined ? undefined : readWhole('--nodes', flags.nodes, 0, mostNodes);
-  const dataDir = resolve(flags.data ?? defaultDataDir(door.env));
+  const dataDir = resolve(flags.data ?? defaultDataDir(terminal.env));
   const site = readSite(flags.topology, nodes);
   const token = readConsoleToken({ host: flags.host, port }, flags.tokenFile, '--token-file');
   prepareDataFolder('--data', dataDir);
   const program = programName();
   const logPath = join(dataDir, 'up.log');
   const log = jsonLog({ level: flags.logLevel, destination: { path: logPath } });
-  const beganMs = door.clock.monotonicMs();
-  const seconds = () => `${((door.clock.monotonicMs() - beganMs) / 1000).toFixed(1)} s`;
+  const beganMs = terminal.clock.monotonicMs();
+  const seconds = () => `${((terminal.clock.monotonicMs() - beganMs) / 1000).toFixed(1)} s`;
   const stopping = stopOnSignals();
-  door.say(`cadastre up: starting in ${dataDir}`);
+  terminal.say(`cadastre up: starting in ${dataDir}`);
   let isStarting = true;
   stopping.signal.addEventListener('abort', () => {
-    if (isStarting) door.say('cadastre up: stopping as soon as it stands; Ctrl-C again ends it');
+    if (isStarting)
+      terminal.say('cadastre up: stopping as soon as it stands; Ctrl-C again ends it');
   });
   const up = await startUp({
     dataDir,
@@ -93,24 +94,24 @@ async function runUp(flags: UpFlags, door: Door): Promise<void> {
     version: readVersion(),
     clock: systemClock,
     log,
-    onProgress: (words) => door.say(`cadastre up: ${words} (${seconds()})`),
+    onProgress: (words) => terminal.say(`cadastre up: ${words} (${seconds()})`),
   });
   isStarting = false;
   try {
     await untilReady(up, stopping.signal, (words) =>
-      door.say(`cadastre up: ${words} (${seconds()})`),
+      terminal.say(`cadastre up: ${words} (${seconds()})`),
     );
     if (!stopping.signal.aborted) {
       const path = shellWord(logPath);
-      door.write(greeting(up, program, path, seconds(), token !== undefined));
+      terminal.write(greeting(up, program, path, seconds(), token !== undefined));
     }
     await aborted(stopping.signal);
-    door.say('cadastre up: stopping');
+    terminal.say('cadastre up: stopping');
   } finally {
     await up.stop();
     stopping.done();
   }
-  door.say('cadastre up: stopped; everything is kept');
+  terminal.say('cadastre up: stopped; everything is kept');
 }
 
 /** What it waits for is said whenever it changes, at most once a second. */

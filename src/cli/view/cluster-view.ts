@@ -11,7 +11,7 @@ import type { NodeReportStatus } from '../../model/node-report-status.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { readServiceAddress, type ServiceAddress } from '../../model/service-address.ts';
 import { networksOf } from '../../operator/service-networks.ts';
-import type { NamedNetwork } from '../../plan/pool-set.ts';
+import type { NamedNetwork } from '../../plan/pools/pool-set.ts';
 import { shapeProblems } from './object-shape.ts';
 
 /**

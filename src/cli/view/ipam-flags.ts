@@ -4,11 +4,11 @@ import { defaultCooldownSeconds, type Pool } from '../../model/ip-pool.ts';
 import { type Family, families, familyBits } from '../../net/family.ts';
 import { parsePrefix, prefixProblem } from '../../net/prefix.ts';
 import { type Provider, providerOf, providers } from '../../operator/providers.ts';
-import { readClusterPool } from '../../plan/cluster-pool.ts';
-import type { Rules } from '../../plan/decide-node.ts';
-import { type HoldingSource, holdingSources } from '../../plan/holdings.ts';
-import { hostScopeSources } from '../../plan/host-scope.ts';
-import type { NamedNetwork } from '../../plan/pool-set.ts';
+import type { Rules } from '../../plan/blocks/decide-node.ts';
+import { type HoldingSource, holdingSources } from '../../plan/blocks/holdings.ts';
+import { hostScopeSources } from '../../plan/blocks/host-scope.ts';
+import { readClusterPool } from '../../plan/pools/cluster-pool.ts';
+import type { NamedNetwork } from '../../plan/pools/pool-set.ts';
 
 /**
  * How blocks are given out, as flags: the same ones, judged the same way, for

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
 import { clusterPoolName } from '../../model/keys.ts';
-import type { Register } from '../../plan/register.ts';
-import type { Door } from '../door.ts';
+import type { Register } from '../../plan/blocks/register.ts';
+import type { Terminal } from '../terminal.ts';
 import type { ClusterView } from './cluster-view.ts';
 import {
   addIpamFlags,
@@ -31,24 +31,24 @@ export function addLookFlags(command: Command): Command {
 /** Flags are judged before anything is read: a mistake in them needs no cluster. */
 export async function lookAt(
   flags: LookFlagValues,
-  door: Door,
+  terminal: Terminal,
   more: readonly Extra[] = [],
 ): Promise<Look> {
   const settings = readIpamFlags(flags);
-  const view = await readView(flags, door, more);
-  warnOf(view, flags, door);
-  return { settings, view, register: registerOf(view, settings), nowMs: door.clock.wallMs() };
+  const view = await readView(flags, terminal, more);
+  warnOf(view, flags, terminal);
+  return { settings, view, register: registerOf(view, settings), nowMs: terminal.clock.wallMs() };
 }
 
 /** What a person should know before the answer. */
-export function warnOf(view: ClusterView, flags: IpamFlagValues, door: Door): void {
+export function warnOf(view: ClusterView, flags: IpamFlagValues, terminal: Terminal): void {
   for (const { kind, name, problems } of view.malformed) {
-    door.say(`warning: ${kind} ${name}: ${problems.join('; ')}`);
+    terminal.say(`warning: ${kind} ${name}: ${problems.join('; ')}`);
   }
   // That pool is in the flags of the operator and nowhere else: without them it seems to be gone.
   const isByFlags = view.blocks.some(({ pool }) => pool === clusterPoolName);
   if (flags.ipam !== undefined || view.pools.length > 0 || !isByFlags) return;
-  door.say(
+  terminal.say(
     `note: the blocks here were cut in mode cluster-pool, whose pool is in the operator's flags; give the same ones (--ipam cluster-pool --cluster-pool-ipv4-cidr …), or that pool is not known here`,
   );
 }

@@ -6,7 +6,7 @@ import { CadastreError } from '../../base/errors.ts';
 import type { AddressStatusJson } from '../../model/agent-api.ts';
 import { agentSocketPath } from '../../model/keys.ts';
 import type { ReportedSession } from '../../model/node-report-status.ts';
-import type { Door } from '../door.ts';
+import type { Terminal } from '../terminal.ts';
 import { addViewFlags, readView, type ViewFlagValues } from './view-flags.ts';
 
 /** What agents say of their nodes: the one of this machine, or all of them by their NodeReports. */
@@ -49,14 +49,17 @@ export async function readLocal(socket: string): Promise<LocalStatus> {
   return (await askAgent(socket, 'GET', '/v1/status')) as LocalStatus;
 }
 
-export async function readNodeStates(flags: NodeStateFlags, door: Door): Promise<NodeState[]> {
-  const socket = localSocket(flags, door.env);
+export async function readNodeStates(
+  flags: NodeStateFlags,
+  terminal: Terminal,
+): Promise<NodeState[]> {
+  const socket = localSocket(flags, terminal.env);
   if (socket !== undefined) {
     const { agent } = await readLocal(socket);
     const local = { node: agent?.node ?? '', sessions: agent?.sessions ?? [] };
     return flags.node === undefined || flags.node === local.node ? [local] : noSuch(flags.node);
   }
-  const view = await readView(flags, door);
+  const view = await readView(flags, terminal);
   const states = view.reportStatuses
     .map(({ node, status }) => ({ node, sessions: status.sessions ?? [] }))
     .filter(({ node }) => flags.node === undefined || node === flags.node)

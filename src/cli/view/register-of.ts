@@ -1,9 +1,9 @@
 import type { Pool } from '../../model/ip-pool.ts';
 import { providerOf } from '../../operator/providers.ts';
-import { type AllocationPlan, planAllocation } from '../../plan/allocation-plan.ts';
-import type { Finding } from '../../plan/finding.ts';
-import { planHostScope } from '../../plan/host-scope.ts';
-import { Register } from '../../plan/register.ts';
+import { type AllocationPlan, planAllocation } from '../../plan/blocks/allocation-plan.ts';
+import type { Finding } from '../../plan/blocks/finding.ts';
+import { planHostScope } from '../../plan/blocks/host-scope.ts';
+import { Register } from '../../plan/blocks/register.ts';
 import type { ClusterView, MalformedObject } from './cluster-view.ts';
 import type { IpamSettings } from './ipam-flags.ts';
 

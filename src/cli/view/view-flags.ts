@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { Door } from '../door.ts';
 import { type Format, formats } from '../output.ts';
+import type { Terminal } from '../terminal.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { Extra } from './view-from-cluster.ts';
 
@@ -35,13 +35,13 @@ export function addViewFlags(command: Command): Command {
 
 export async function readView(
   flags: ViewFlagValues,
-  door: Door,
+  terminal: Terminal,
   more: readonly Extra[] = [],
 ): Promise<ClusterView> {
   if (flags.from !== undefined) {
     const { viewFromFiles } = await import('./view-from-files.ts');
-    return viewFromFiles(flags.from, door, flags.verbose ?? false);
+    return viewFromFiles(flags.from, terminal, flags.verbose ?? false);
   }
   const { viewFromCluster } = await import('./view-from-cluster.ts');
-  return viewFromCluster(flags, door, more);
+  return viewFromCluster(flags, terminal, more);
 }

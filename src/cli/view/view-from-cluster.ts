@@ -16,7 +16,7 @@ import {
   serviceAddresses,
   serviceCidrs,
 } from '../../model/resources.ts';
-import type { Door } from '../door.ts';
+import type { Terminal } from '../terminal.ts';
 import { readVersion } from '../version.ts';
 import {
   addView,
@@ -54,11 +54,16 @@ export type Extra = keyof typeof extras;
  */
 export async function viewFromCluster(
   flags: Pick<ViewFlagValues, 'kubeconfig' | 'context' | 'verbose'>,
-  door: Door,
+  terminal: Terminal,
   more: readonly Extra[] = [],
 ): Promise<ClusterView> {
   const { kubeconfig, context } = flags;
-  const access = await loadKubeConfig({ kubeconfig, context, env: door.env, clock: door.clock });
+  const access = await loadKubeConfig({
+    kubeconfig,
+    context,
+    env: terminal.env,
+    clock: terminal.clock,
+  });
   const client = new KubeClient(access, { userAgent: `cadastre/${readVersion()}` });
   const words: string[] = [];
   try {
@@ -68,7 +73,7 @@ export async function viewFromCluster(
       words.push(`${count ?? 'no'} ${resource.plural}`);
       if (resource === ipPools && count === undefined) await refuseOtherVersion(client);
     }
-    if (flags.verbose) door.say(`read ${access.origin}: ${words.join(', ')}`);
+    if (flags.verbose) terminal.say(`read ${access.origin}: ${words.join(', ')}`);
     return view;
   } finally {
     await client.close();

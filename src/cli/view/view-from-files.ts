@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CadastreError, describeError } from '../../base/errors.ts';
 import { blockName } from '../../model/node-block.ts';
 import type { KubeObject } from '../../model/object.ts';
-import type { Door } from '../door.ts';
+import type { Terminal } from '../terminal.ts';
 import { type ClusterView, emptyView, groupOf, putObject, viewedKind } from './cluster-view.ts';
 import { type PlacedObject, readManifest } from './manifest.ts';
 import { where } from './manifest-place.ts';
@@ -18,11 +18,11 @@ const mostProblems = 20;
  */
 export async function viewFromFiles(
   paths: readonly string[],
-  door: Door,
+  terminal: Terminal,
   isVerbose: boolean,
 ): Promise<ClusterView> {
-  const { files, objects, problems } = await readPlacedObjects(paths, door);
-  return viewOfObjects(paths, files, objects, problems, door, isVerbose);
+  const { files, objects, problems } = await readPlacedObjects(paths, terminal);
+  return viewOfObjects(paths, files, objects, problems, terminal, isVerbose);
 }
 
 export interface PlacedObjects {
@@ -34,13 +34,13 @@ export interface PlacedObjects {
 /** Every object of the files, with its place; what cannot be read is in `problems`. */
 export async function readPlacedObjects(
   paths: readonly string[],
-  door: Door,
+  terminal: Terminal,
 ): Promise<PlacedObjects> {
   const files = await findFiles(paths);
   const problems: Array<() => string> = [];
   const objects: PlacedObject[] = [];
   for (const file of files) {
-    const text = decode(file === '-' ? await door.readStdin() : await readBytes(file));
+    const text = decode(file === '-' ? await terminal.readStdin() : await readBytes(file));
     const name = file === '-' ? 'stdin' : file;
     if (text === undefined) {
       problems.push(() => `${name}: not text in UTF-8`);
@@ -58,7 +58,7 @@ export function viewOfObjects(
   files: readonly string[],
   objects: readonly PlacedObject[],
   problems: Array<() => string>,
-  door: Door,
+  terminal: Terminal,
   isVerbose: boolean,
 ): ClusterView {
   const view = emptyView(files.length === 1 ? '1 file' : `${files.length} files`);
@@ -68,7 +68,7 @@ export function viewOfObjects(
     throw badInput(`--from ${paths.join(' --from ')}: no Kubernetes object in there`);
   }
   if (isVerbose) {
-    door.say(`read ${objects.length} objects of ${view.origin}${tell(ignored)}`);
+    terminal.say(`read ${objects.length} objects of ${view.origin}${tell(ignored)}`);
   }
   return view;
 }

@@ -7,10 +7,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../../base/log.ts';
-import type { Announcement } from '../../bgp/announcement.ts';
 import { Collector } from '../../bgp/collector.ts';
-import type { PeerSettings } from '../../bgp/peer-settings.ts';
-import { Speaker } from '../../bgp/speaker.ts';
+import type { Announcement } from '../../bgp/rib/announcement.ts';
+import type { PeerSettings } from '../../bgp/speaker/peer-settings.ts';
+import { Speaker } from '../../bgp/speaker/speaker.ts';
 import { NetlinkKernel } from '../../kernel/netlink-kernel.ts';
 import type { Route } from '../../kernel/route.ts';
 import { parseAddress } from '../../net/address.ts';

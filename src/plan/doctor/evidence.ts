@@ -8,7 +8,7 @@ import type { NodeReport } from '../../model/node-report.ts';
 import type { NodeReportStatus } from '../../model/node-report-status.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import type { NamedNetwork } from '../pool-set.ts';
+import type { NamedNetwork } from '../pools/pool-set.ts';
 import type { Source } from './finding.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { parseAddress } from '../../net/address.ts';
 import { familyBits } from '../../net/family.ts';
 import { Prefix, parsePrefix } from '../../net/prefix.ts';
-import { overlapsNetwork } from '../pool-set.ts';
+import { overlapsNetwork } from '../pools/pool-set.ts';
 import { listNames, plural } from './facts.ts';
 import type { DoctorFinding, DoctorReason, Severity } from './finding.ts';
 import { type Claimants, saysAbout } from './records.ts';

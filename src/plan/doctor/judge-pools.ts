@@ -2,7 +2,7 @@ import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import type { LabelSelector, Labels } from '../../model/label-selector.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
 import type { Family } from '../../net/family.ts';
-import { compareText, PoolSet } from '../pool-set.ts';
+import { compareText, PoolSet } from '../pools/pool-set.ts';
 import { listNames, plural } from './facts.ts';
 import type { DoctorFinding } from './finding.ts';
 import type { Survey } from './survey.ts';

@@ -21,7 +21,7 @@
  */
 import { apiVersion } from '../../model/keys.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import { compareText } from '../pool-set.ts';
+import { compareText } from '../pools/pool-set.ts';
 import type { Evidence } from './evidence.ts';
 import { type DoctorFinding, type DoctorReport, doctorReasons, type Source } from './finding.ts';
 import { judgeAnnouncing } from './judge-announcing.ts';

@@ -1,5 +1,5 @@
 import { parseAddress } from '../../net/address.ts';
-import { compareText } from '../pool-set.ts';
+import { compareText } from '../pools/pool-set.ts';
 import type { Evidence, HeldRoute } from './evidence.ts';
 
 /** Where a next hop leads: to a live node, to another router, or nowhere we know. */

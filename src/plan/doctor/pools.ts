@@ -1,5 +1,5 @@
 import { defaultCooldownSeconds, type Pool } from '../../model/ip-pool.ts';
-import { readClusterPool } from '../cluster-pool.ts';
+import { readClusterPool } from '../pools/cluster-pool.ts';
 import type { Evidence } from './evidence.ts';
 import type { Truth } from './truth.ts';
 

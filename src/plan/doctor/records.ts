@@ -3,7 +3,7 @@ import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import { families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
-import { readHoldings } from '../holdings.ts';
+import { readHoldings } from '../blocks/holdings.ts';
 import type { Evidence, WitnessReport } from './evidence.ts';
 import type { Survey } from './survey.ts';
 import { readAll } from './truth.ts';

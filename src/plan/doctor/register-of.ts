@@ -1,6 +1,6 @@
-import { holdingSources } from '../holdings.ts';
-import { hostScopeSources } from '../host-scope.ts';
-import { Register } from '../register.ts';
+import { holdingSources } from '../blocks/holdings.ts';
+import { hostScopeSources } from '../blocks/host-scope.ts';
+import { Register } from '../blocks/register.ts';
 import type { Survey } from './survey.ts';
 
 /** The register that an operator would have of this cluster; what-ifs change it freely. */

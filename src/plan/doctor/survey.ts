@@ -7,7 +7,7 @@ import type { Family } from '../../net/family.ts';
 import { families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
-import { compareText } from '../pool-set.ts';
+import { compareText } from '../pools/pool-set.ts';
 import {
   type AnnouncedBy,
   type Announcement,

@@ -3,8 +3,8 @@ import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import { families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
-import { holdingSources, readHoldings, trustedHoldings } from '../holdings.ts';
-import { hostScopeSources } from '../host-scope.ts';
+import { holdingSources, readHoldings, trustedHoldings } from '../blocks/holdings.ts';
+import { hostScopeSources } from '../blocks/host-scope.ts';
 import type { Evidence, Mode } from './evidence.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Labels } from '../../model/label-selector.ts';
 import type { ClusterNode } from '../../model/node.ts';
-import { planAllocation } from '../allocation-plan.ts';
-import type { Rules } from '../decide-node.ts';
+import { planAllocation } from '../blocks/allocation-plan.ts';
+import type { Rules } from '../blocks/decide-node.ts';
 import type { Denial, Move } from './finding.ts';
 import { registerOf } from './register-of.ts';
 import type { Survey } from './survey.ts';

@@ -1,7 +1,7 @@
 import type { Pool } from '../../model/ip-pool.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
-import { planAllocation } from '../allocation-plan.ts';
+import { planAllocation } from '../blocks/allocation-plan.ts';
 import { plural } from './facts.ts';
 import type { Denial, Loss, Move } from './finding.ts';
 import { registerOf } from './register-of.ts';

@@ -1,4 +1,4 @@
-import { AdjRibIn } from '../../../src/bgp/adj-rib-in.ts';
+import { AdjRibIn } from '../../../src/bgp/rib/adj-rib-in.ts';
 import {
   decodeMessage,
   encodeAnnounce,

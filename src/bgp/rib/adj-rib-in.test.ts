@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest';
+import {
+  decodeMessage,
+  defaultContext,
+  encodeAnnounce,
+  encodeEndOfRib,
+  encodeWithdraw,
+  ipv4Unicast,
+  ipv6Unicast,
+  Nlri,
+  type PathAttributes,
+  type SessionContext,
+  type UpdateMessage,
+} from '../wire/message.ts';
+import { AdjRibIn } from './adj-rib-in.ts';
+
+const path: PathAttributes = { origin: 'igp', asPath: [{ type: 'seq', asns: [64513] }] };
+const prefix = (text: string, pathId = 0) => Nlri.parse(text, pathId)!;
+
+function update(bytes: Uint8Array, session: SessionContext = defaultContext): UpdateMessage {
+  const result = decodeMessage(bytes, session);
+  if (result.kind !== 'message' || result.message.type !== 'update') throw new Error('no UPDATE');
+  return result.message;
+}
+
+function announce(
+  texts: readonly string[],
+  nextHop = '10.4.94.32',
+  attributes: PathAttributes = path,
+): UpdateMessage {
+  const prefixes = texts.map((text) => prefix(text));
+  const [message] = encodeAnnounce({ prefixes, attributes, nextHops: [nextHop] }, defaultContext);
+  return update(message!);
+}
+
+function withdraw(...texts: readonly string[]): UpdateMessage {
+  return update(
+    encodeWithdraw(
+      texts.map((text) => prefix(text)),
+      defaultContext,
+    )[0]!,
+  );
+}
+
+const held = (rib: AdjRibIn) =>
+  rib
+    .routes()
+    .map((route) => `${route.prefix} via ${route.nextHops.join(',')}${route.stale ? ' stale' : ''}`)
+    .sort();
+
+describe('an Adj-RIB-In', () => {
+  test('holds what was announced, with its next hop, until it is withdrawn', () => {
+    const rib = new AdjRibIn();
+    expect(rib.apply(announce(['10.5.112.0/24', '10.5.113.0/24']))).toEqual({
+      announced: 2,
+      withdrawn: 0,
+    });
+    rib.apply(announce(['fd00:1::/64'], 'fd00::1'));
+    expect(held(rib)).toEqual([
+      '10.5.112.0/24 via 10.4.94.32',
+      '10.5.113.0/24 via 10.4.94.32',
+      'fd00:1::/64 via fd00::1',
+    ]);
+    expect(rib.lookup(prefix('10.5.113.0/24'))?.attributes.asPath).toEqual(path.asPath);
+    expect(rib.lookup(prefix('10.5.113.0/25'))).toBeUndefined();
+    expect(rib.apply(withdraw('10.5.112.0/24', '10.9.0.0/24')).withdrawn).toBe(1);
+    rib.apply(withdraw('fd00:1::/64'));
+    expect(held(rib)).toEqual(['10.5.113.0/24 via 10.4.94.32']);
+  });
+
+  test('keeps equal attributes once and forgets them with their last route', () => {
+    const rib = new AdjRibIn();
+    rib.apply(announce(['10.0.0.0/24', '10.0.1.0/24']));
+    rib.apply(announce(['10.0.2.0/24']));
+    expect(rib.attributeSets).toBe(1);
+    rib.apply(announce(['10.0.2.0/24'], '10.4.94.32', { ...path, med: 5 }));
+    expect(rib.attributeSets).toBe(2);
+    rib.apply(withdraw('10.0.0.0/24', '10.0.1.0/24'));
+    expect(rib.attributeSets).toBe(1);
+    rib.clear();
+    expect([rib.size, rib.attributeSets]).toEqual([0, 0]);
+  });
+
+  test('takes a prefix both withdrawn and announced in one UPDATE as announced', () => {
+    const hex =
+      'ffffffffffffffffffffffffffffffff0033020004180a057000144001010040020602010000fde94003040a000002180a0570';
+    const rib = new AdjRibIn();
+    rib.apply(update(Buffer.from(hex, 'hex')));
+    expect(held(rib)).toEqual(['10.5.112.0/24 via 10.0.0.2']);
+  });
+
+  test('removes what a faulty UPDATE announces instead of keeping the old route', () => {
+    const rib = new AdjRibIn();
+    rib.apply(announce(['10.5.112.0/24', '10.5.113.0/24']));
+    const noOrigin =
+      'ffffffffffffffffffffffffffffffff002b020000001040020602010000fde94003040a000002180a0570';
+    expect(rib.apply(update(Buffer.from(noOrigin, 'hex')))).toEqual({ announced: 0, withdrawn: 1 });
+    expect(held(rib)).toEqual(['10.5.113.0/24 via 10.4.94.32']);
+  });
+
+  test('keeps several paths to one prefix apart by their identifiers', () => {
+    const session = { ...defaultContext, addPathIpv4: true };
+    const rib = new AdjRibIn();
+    for (const [id, hop] of [
+      [1, '10.0.0.1'],
+      [2, '10.0.0.2'],
+    ] as const) {
+      const group = { prefixes: [prefix('10.0.0.0/24', id)], attributes: path, nextHops: [hop] };
+      rib.apply(update(encodeAnnounce(group, session)[0]!, session));
+    }
+    expect(rib.size).toBe(2);
+    expect(rib.lookup(prefix('10.0.0.0/24', 2))?.nextHops).toEqual(['10.0.0.2']);
+    rib.apply(update(encodeWithdraw([prefix('10.0.0.0/24', 1)], session)[0]!, session));
+    expect(held(rib)).toEqual(['10.0.0.0/24 via 10.0.0.2']);
+  });
+
+  test('carries stale routes through a restart and drops at End-of-RIB what was not repeated', () => {
+    const rib = new AdjRibIn();
+    rib.apply(announce(['10.0.0.0/24', '10.0.1.0/24', '10.0.2.0/24']));
+    rib.apply(announce(['fd00:1::/64'], 'fd00::1'));
+    rib.markStale(ipv4Unicast);
+    expect(rib.lookup(prefix('10.0.0.0/24'))?.stale).toBe(true);
+    expect(rib.lookup(prefix('fd00:1::/64'))?.stale).toBe(false);
+    rib.apply(announce(['10.0.1.0/24']));
+    expect(rib.apply(update(encodeEndOfRib(ipv6Unicast))).withdrawn).toBe(0);
+    expect(rib.apply(update(encodeEndOfRib(ipv4Unicast)))).toEqual({
+      announced: 0,
+      withdrawn: 2,
+      endOfRib: ipv4Unicast,
+    });
+    expect(held(rib)).toEqual(['10.0.1.0/24 via 10.4.94.32', 'fd00:1::/64 via fd00::1']);
+  });
+
+  test('ignores families that were not agreed on', () => {
+    const rib = new AdjRibIn([ipv4Unicast]);
+    rib.apply(announce(['fd00:1::/64'], 'fd00::1'));
+    expect(rib.size).toBe(0);
+    expect(rib.sizeOf(ipv6Unicast)).toBe(0);
+  });
+});

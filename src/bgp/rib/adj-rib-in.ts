@@ -1,0 +1,181 @@
+/**
+ * What one peer has told us: the Adj-RIB-In of RFC 4271 §3.2, unprocessed.
+ *
+ * An UPDATE goes in with `apply`; prefixes go from its octets straight into a
+ * `RouteTable` per family, their attributes once into an `AttributeStore`.
+ * A route becomes an object only when somebody asks for it. So a full table of
+ * a million routes is some tens of megabytes, and the garbage collector has
+ * nothing to walk.
+ *
+ * Treat-as-withdraw (RFC 7606 §2) is obeyed here: what a faulty UPDATE
+ * announces is removed. Where a prefix is both withdrawn and announced in one
+ * UPDATE the announcement counts (RFC 4271 §4.3), so withdrawals go first.
+ *
+ * For graceful restart (RFC 4724 §4.2) and enhanced route refresh (RFC 7313
+ * §4) the owner calls `markStale` when the peer goes down or begins a refresh;
+ * each announcement freshens its route, and End-of-RIB, or `sweepStale` when
+ * the owner's timer runs out, removes what was not repeated.
+ */
+
+import { isUnicast } from '../wire/afi-safi.ts';
+import {
+  type AfiSafi,
+  ipv4Unicast,
+  ipv6Unicast,
+  Nlri,
+  type NlriRun,
+  sameFamily,
+  type UpdateMessage,
+} from '../wire/message.ts';
+import { AttributeStore, type SharedAttributes } from './attribute-store.ts';
+import { RouteTable } from './route-table.ts';
+
+export interface ReceivedRoute extends SharedAttributes {
+  readonly prefix: Nlri;
+  /** Not heard again since the peer restarted. */
+  readonly stale: boolean;
+}
+
+export interface RibChange {
+  /** Routes new or replaced. */
+  readonly announced: number;
+  /** Routes that were here and are no longer. */
+  readonly withdrawn: number;
+  readonly endOfRib?: AfiSafi;
+}
+
+export class AdjRibIn {
+  readonly #tables: readonly RouteTable[];
+  readonly #store = new AttributeStore();
+
+  /** Routes of families not listed are ignored: the peer was never asked for them. */
+  constructor(families: readonly AfiSafi[] = [ipv4Unicast, ipv6Unicast]) {
+    this.#tables = families
+      .filter((family) => isUnicast(family.afi, family.safi))
+      .map((family) => new RouteTable(family.afi as 1 | 2));
+  }
+
+  get size(): number {
+    return this.#tables.reduce((sum, table) => sum + table.size, 0);
+  }
+
+  sizeOf(family: AfiSafi): number {
+    return this.#table(family)?.size ?? 0;
+  }
+
+  /** How many different attribute sets the routes share. */
+  get attributeSets(): number {
+    return this.#store.size;
+  }
+
+  apply(update: UpdateMessage): RibChange {
+    const { mpReach, mpUnreach, nlri, endOfRib } = update;
+    let withdrawn = this.#remove(update.withdrawn);
+    if (mpUnreach?.kind === 'unicast') withdrawn += this.#remove(mpUnreach.withdrawn);
+    if (update.treatAsWithdraw) {
+      withdrawn += this.#remove(nlri);
+      if (mpReach?.kind === 'unicast') withdrawn += this.#remove(mpReach.nlri);
+      return { announced: 0, withdrawn };
+    }
+    let announced = 0;
+    if (nlri.count > 0 && update.attributes.nextHop !== undefined) {
+      announced += this.#add(nlri, update, [update.attributes.nextHop]);
+    }
+    if (mpReach?.kind === 'unicast' && mpReach.nlri.count > 0) {
+      announced += this.#add(mpReach.nlri, update, mpReach.nextHops);
+    }
+    if (endOfRib === undefined) return { announced, withdrawn };
+    return { announced, withdrawn: withdrawn + this.sweepStale(endOfRib), endOfRib };
+  }
+
+  /** The route of a prefix (and its path identifier), undefined if there is none. */
+  lookup(prefix: Nlri): ReceivedRoute | undefined {
+    const { afi, w0, w1, w2, w3, length, pathId } = prefix;
+    const table = this.#tables.find((candidate) => candidate.afi === afi);
+    const handle = table?.get(w0, w1, w2, w3, length, pathId) ?? 0;
+    if (table === undefined || handle === 0) return undefined;
+    const stale = table.isStale(w0, w1, w2, w3, length, pathId);
+    const { attributes, nextHops } = this.#store.get(handle);
+    return { prefix, attributes, nextHops, stale };
+  }
+
+  /** Calls for each route, in no order; the rib must not change meanwhile. */
+  forEach(visit: (route: ReceivedRoute) => void): void {
+    for (const table of this.#tables) {
+      table.visit((w0, w1, w2, w3, length, pathId, handle, stale) => {
+        const { attributes, nextHops } = this.#store.get(handle);
+        const prefix = new Nlri(table.afi, length, w0, w1, w2, w3, pathId);
+        visit({ prefix, attributes, nextHops, stale });
+      });
+    }
+  }
+
+  routes(): ReceivedRoute[] {
+    const list: ReceivedRoute[] = [];
+    this.forEach((route) => {
+      list.push(route);
+    });
+    return list;
+  }
+
+  markStale(family: AfiSafi): void {
+    this.#table(family)?.markAllStale();
+  }
+
+  /** Removes what is still stale and says how many that were. */
+  sweepStale(family: AfiSafi): number {
+    let removed = 0;
+    this.#table(family)?.sweepStale((handle) => {
+      this.#store.addRoutes(handle, -1);
+      removed++;
+    });
+    return removed;
+  }
+
+  /** The session is gone for good: forget all routes. */
+  clear(): void {
+    for (const table of this.#tables) {
+      table.visit((_0, _1, _2, _3, _length, _pathId, handle) => {
+        this.#store.addRoutes(handle, -1);
+      });
+      table.clear();
+    }
+  }
+
+  #table(family: AfiSafi): RouteTable | undefined {
+    return this.#tables.find((table) => sameFamily(family, { afi: table.afi, safi: 1 }));
+  }
+
+  #add(run: NlriRun, update: UpdateMessage, nextHops: readonly string[]): number {
+    const table = this.#tables.find((candidate) => candidate.afi === run.afi);
+    if (table === undefined) return 0;
+    const { attributes } = update;
+    // The NEXT_HOP attribute is in the octets of the key, an MP next hop is not.
+    const key = `${nextHops.join(' ')}|${update.attributeKey}`;
+    const handle = this.#store.intern(key, () => ({ attributes, nextHops }));
+    const store = this.#store;
+    let gained = 0;
+    run.visit((w0, w1, w2, w3, length, pathId) => {
+      const before = table.set(w0, w1, w2, w3, length, pathId, handle);
+      if (before === handle) return;
+      gained++;
+      if (before !== 0) store.addRoutes(before, -1);
+    });
+    store.addRoutes(handle, gained);
+    return run.count;
+  }
+
+  #remove(run: NlriRun): number {
+    if (run.count === 0) return 0;
+    const table = this.#tables.find((candidate) => candidate.afi === run.afi);
+    if (table === undefined) return 0;
+    let removed = 0;
+    run.visit((w0, w1, w2, w3, length, pathId) => {
+      const handle = table.delete(w0, w1, w2, w3, length, pathId);
+      if (handle === 0) return;
+      removed++;
+      this.#store.addRoutes(handle, -1);
+    });
+    return removed;
+  }
+}

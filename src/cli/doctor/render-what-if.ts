@@ -1,0 +1,42 @@
+import { plural } from '../../plan/doctor/facts.ts';
+import type { WhatIf } from '../../plan/doctor/finding.ts';
+import { wrapped } from '../wrapped.ts';
+
+const mostShown = 20;
+
+/** The answer for people: the verdict first, then who, then every route before and after. */
+export function renderWhatIf(answer: WhatIf, columns: number, isWide: boolean): string {
+  const { action, safe, loses, moves, refused } = answer;
+  const nodes = new Set(loses.map(({ node }) => node));
+  const verdict = safe
+    ? 'safe: nobody loses anything'
+    : loses.length > 0
+      ? `NOT safe: ${plural(nodes.size, 'node')} would lose ${plural(loses.length, 'block')}`
+      : `NOT safe: refused for ${refused.length}`;
+  const lines = [`${action}: ${verdict}`];
+  const section = <T>(title: string, all: readonly T[], tell: (one: T) => string[]) => {
+    if (all.length === 0) return;
+    lines.push('', title);
+    const shown = isWide ? all : all.slice(0, mostShown);
+    for (const one of shown) lines.push(...tell(one));
+    const more = all.length - shown.length;
+    if (more > 0) lines.push(`  and ${more} more (-o wide shows all)`);
+  };
+  section('Loses the network:', loses, ({ node, prefix, why, alternatives }) => [
+    ...wrapped(`${node} loses ${prefix}: ${why}`, columns, '  '),
+    ...wrapped(
+      `left: ${alternatives.length === 0 ? 'nothing' : alternatives.join('; ')}`,
+      columns,
+      '      ',
+    ),
+  ]);
+  section('Refused:', refused, ({ node, reason, detail }) =>
+    wrapped(`${node === null ? '' : `${node}: `}${reason}: ${detail}`, columns, '  '),
+  );
+  section('Changes:', moves, ({ node, prefix, from, to, why }) => [
+    ...wrapped(`${prefix} of ${node}: ${why}`, columns, '  '),
+    ...wrapped(`before: ${from}`, columns, '      '),
+    ...wrapped(`after:  ${to}`, columns, '      '),
+  ]);
+  return `${lines.join('\n')}\n`;
+}

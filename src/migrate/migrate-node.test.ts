@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { ApiError } from '../kube/api-error.ts';
+import type { MigrationWorld } from '../plan/migration/migration-next.ts';
+import { type MigrationRun, runMigration } from './migrate-node.ts';
+import type { MigrationEyes } from './migration-view.ts';
+
+const moved = { migration: { nodeName: 'n', phase: 'Moved' } } as unknown as MigrationWorld;
+
+function runOf(looks: (() => MigrationWorld)[], timeoutMs = 60_000): MigrationRun {
+  let nowMs = 0;
+  const look = async () => {
+    nowMs += 1_000;
+    return (looks.length > 1 ? looks.shift()! : looks[0]!)();
+  };
+  return {
+    client: undefined as never,
+    eyes: { look } as unknown as MigrationEyes,
+    clock: { monotonicMs: () => nowMs, wallMs: () => 0 },
+    say: () => {},
+    timeoutMs,
+    signal: new AbortController().signal,
+  };
+}
+
+const fails = (status: number) => () => {
+  throw new ApiError({ request: 'GET /api/v1/nodes/n', status, detail: 'scripted' });
+};
+
+test('an API server that restarts in the middle of a move does not end it', async () => {
+  const looks = [fails(0), fails(503), () => moved];
+  expect(await runMigration(runOf(looks), 'n')).toBe(moved.migration);
+});
+
+test('one that stays away ends it when the time is over, and says so', async () => {
+  await expect(runMigration(runOf([fails(0)], 1_500), 'n')).rejects.toThrow(
+    /n has not arrived within 1.5 s; it waits at "GET \/api\/v1\/nodes\/n got no answer/,
+  );
+});
+
+test('what the server refuses is told at once', async () => {
+  await expect(runMigration(runOf([fails(403)]), 'n')).rejects.toThrow(/403/);
+});

@@ -1,0 +1,215 @@
+import type { Clock } from '../base/clock.ts';
+import { CadastreError } from '../base/errors.ts';
+import { ApiError } from '../kube/api-error.ts';
+import { pause } from '../kube/backoff.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { getIfThere } from '../kube/get-if-there.ts';
+import { readCiliumNode } from '../model/cilium-node.ts';
+import { drainAnnotation } from '../model/keys.ts';
+import {
+  type MigrationMethod,
+  type NodeMigration,
+  readMigration,
+  writeMigration,
+} from '../model/node-migration.ts';
+import { readNodeReport } from '../model/node-report.ts';
+import type { KubeObject } from '../model/object.ts';
+import { ciliumNodes, nodeMigrations, nodeReports, nodes } from '../model/resources.ts';
+import { type MigrationStep, nextStep } from '../plan/migration/migration-next.ts';
+import { isAnnouncing } from '../plan/migration/migration-signs.ts';
+import { changeMigration, perform, readMovingNode } from './migration-driver.ts';
+import { savedNode } from './migration-record.ts';
+import type { MigrationEyes } from './migration-view.ts';
+
+/**
+ * Moves one node: look, ask `plan` what is left, do it, look again. The process
+ * may be killed anywhere; the next run goes on from what it sees. Every change of
+ * step is said and written into the NodeMigration, so that others can follow.
+ */
+export interface MigrationRun {
+  client: KubeClient;
+  eyes: MigrationEyes;
+  clock: Clock;
+  say(step: MigrationStep, words: string): void;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+export interface NewMove {
+  node: string;
+  from: readonly string[];
+  pools: readonly string[];
+  method: MigrationMethod;
+}
+
+/** Writes down what is about to be done and what was there; an unfinished move of the node is gone on with. */
+export async function beginMove(client: KubeClient, move: NewMove): Promise<NodeMigration> {
+  const known = await getIfThere(client, nodeMigrations, move.node);
+  if (known !== undefined) {
+    const before = readMigration(known);
+    if (before.phase === 'Moving') return before;
+    if (before.phase === 'Undoing') {
+      throw new CadastreError('BAD_USAGE', `${move.node} is on its way back`, {
+        remedy: `Finish it with cadastre migrate undo ${move.node} --yes.`,
+      });
+    }
+    const { uid, resourceVersion } = before;
+    await client.delete(nodeMigrations, move.node, { uid, resourceVersion });
+  }
+  const raw = await client.get<KubeObject>(nodes, move.node);
+  const node = readMovingNode(raw);
+  const report = await getIfThere(client, nodeReports, move.node);
+  const cilium = await getIfThere(client, ciliumNodes, move.node);
+  const isTold = report !== undefined && isAnnouncing(readNodeReport(report), node);
+  const body = writeMigration({
+    nodeName: move.node,
+    nodeUid: node.uid,
+    from: move.from,
+    pools: move.pools,
+    method: move.method,
+    phase: 'Moving',
+    wasUnschedulable: node.isUnschedulable,
+    wasAnnounced: isTold && raw.metadata?.annotations?.[drainAnnotation] === undefined,
+    hasReleased: false,
+    undoUid: '',
+    saved: {
+      node: savedNode(raw),
+      ...(cilium === undefined ? {} : { ciliumPodCidrs: readCiliumNode(cilium).podCidrs }),
+    },
+  });
+  return readMigration(await client.create<KubeObject>(nodeMigrations, body));
+}
+
+/** Turns a move round, from wherever it is. */
+export async function beginUndo(
+  client: KubeClient,
+  eyes: MigrationEyes,
+  name: string,
+): Promise<NodeMigration> {
+  const world = await eyes.look(name);
+  if (world === undefined) {
+    throw new CadastreError('BAD_INPUT', `${name} has not been moved: it has no NodeMigration`, {
+      remedy: 'cadastre migrate status lists those that have one.',
+    });
+  }
+  const { migration, node, blocks } = world;
+  if (migration.phase === 'Undoing' || migration.phase === 'Undone') return migration;
+  // Marked, but nothing was let go yet: then there is nothing to get back.
+  const isUntouched =
+    node?.uid === migration.nodeUid &&
+    migration.phase === 'Moving' &&
+    (migration.method === 'recreate' ||
+      migration.from.every((cidr) =>
+        blocks.some(({ prefix, phase }) => `${prefix}` === cidr && phase === 'Active'),
+      ));
+  return changeMigration(client, migration, {
+    phase: 'Undoing',
+    hasReleased: migration.hasReleased && !isUntouched,
+    undoUID: node?.uid ?? '',
+  });
+}
+
+const lookEveryMs = 400;
+
+/** Until the node has arrived; throws when it is stuck, or when the time is over. */
+export async function runMigration(run: MigrationRun, name: string): Promise<NodeMigration> {
+  const deadlineMs = run.clock.monotonicMs() + run.timeoutMs;
+  let told = '';
+  let last = 'nothing was seen yet';
+  const tell = async (step: MigrationStep, words: string) => {
+    last = `${step}: ${words}`;
+    if (last === told) return;
+    told = last;
+    run.say(step, words);
+    await writeStep(run, name, step, words);
+  };
+  const refuseToBeLate = () => {
+    if (run.clock.monotonicMs() <= deadlineMs) return;
+    throw new CadastreError(
+      'API_TIMEOUT',
+      `${name} has not arrived within ${run.timeoutMs / 1000} s; it waits at "${last}"`,
+      { remedy: `Run the same command again to go on, or cadastre migrate undo ${name} --yes.` },
+    );
+  };
+  while (!run.signal.aborted) {
+    let world: Awaited<ReturnType<MigrationEyes['look']>>;
+    try {
+      world = await run.eyes.look(name);
+    } catch (error) {
+      // A move takes minutes; an API server that restarts meanwhile does not end it half-way.
+      if (!(error instanceof ApiError) || !isAway(error)) throw error;
+      last = error.message;
+      refuseToBeLate();
+      await pause(lookEveryMs, run.signal);
+      continue;
+    }
+    if (world === undefined) {
+      throw new CadastreError('BAD_INPUT', `the NodeMigration ${name} was deleted meanwhile`);
+    }
+    const next = nextStep(world);
+    if (next.kind === 'done') return world.migration;
+    if (next.kind === 'stuck') {
+      await tell(next.step, next.why);
+      throw new CadastreError('BAD_INPUT', `${name} is stuck at "${next.step}": ${next.why}`);
+    }
+    refuseToBeLate();
+    if (next.kind === 'wait') await tell(next.step, next.why);
+    else {
+      try {
+        const held = await perform(run.client, world, next.action);
+        await tell(next.step, held ?? wordsOf(next.action.do, world.migration));
+      } catch (error) {
+        // Somebody was quicker, or our look is old: look again. What is truly refused is told.
+        const isOld =
+          error instanceof ApiError &&
+          (error.isConflict || error.isNotFound || error.isAlreadyExists || error.isThrottled);
+        const mayPass = error instanceof ApiError && (error.outcome === 'unknown' || isAway(error));
+        if (!isOld && !mayPass) throw error;
+      }
+    }
+    await pause(lookEveryMs, run.signal);
+  }
+  throw new CadastreError('API_TIMEOUT', `stopped while ${name} waits at "${last}"`, {
+    remedy: 'Run the same command again to go on.',
+  });
+}
+
+/** No answer, or one that speaks of the server and not of the question. */
+function isAway({ status, isThrottled }: ApiError): boolean {
+  return status === 0 || status >= 500 || isThrottled;
+}
+
+function wordsOf(action: string, { nodeName, from }: NodeMigration): string {
+  const old = from.join(', ');
+  const words: Record<string, string> = {
+    cordon: `${nodeName} takes no new pods`,
+    uncordon: `${nodeName} takes pods again`,
+    evict: 'its pods are asked to go',
+    withdraw: 'its agent is asked to take its routes back',
+    announce: 'its agent is asked to announce again',
+    'mark released': `${old} is let go from here`,
+    'drain block': `${old} is given back as soon as it is empty`,
+    'delete node': `the Node ${nodeName} is deleted, to be made anew`,
+    'create node': `the Node ${nodeName} is made anew`,
+    'clear cilium': `CiliumNode ${nodeName} no longer names ${old}`,
+    'restore cilium': `CiliumNode ${nodeName} names ${old} again`,
+    finish: 'done',
+  };
+  return words[action] ?? action;
+}
+
+/** For people who follow; nothing depends on it. */
+async function writeStep(
+  run: MigrationRun,
+  name: string,
+  step: MigrationStep,
+  message: string,
+): Promise<void> {
+  const since = new Date(run.clock.wallMs()).toISOString();
+  const body = { status: { step, message: message.slice(0, 1024), since } };
+  try {
+    await run.client.patch(nodeMigrations, name, { type: 'merge', subresource: 'status', body });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+  }
+}

@@ -1,0 +1,145 @@
+import { ApiError } from '../kube/api-error.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { getIfThere } from '../kube/get-if-there.ts';
+import { readCiliumNode } from '../model/cilium-node.ts';
+import { drainAnnotation } from '../model/keys.ts';
+import { type ClusterNode, readNode } from '../model/node.ts';
+import { type NodeMigration, readMigration } from '../model/node-migration.ts';
+import type { KubeObject } from '../model/object.ts';
+import { ciliumNodes, nodeBlocks, nodeMigrations, nodes, pods } from '../model/resources.ts';
+import { parsePrefix } from '../net/prefix.ts';
+import { projectOnCiliumNode } from '../plan/blocks/projection.ts';
+import type {
+  MigrationAction,
+  MigrationWorld,
+  MovingPod,
+} from '../plan/migration/migration-next.ts';
+import { nodeWithoutRecords, nodeWithRecords } from './migration-record.ts';
+
+/**
+ * The hands of a migration: one action, one write, each fenced by the uid (and
+ * where it matters the version) of what it was decided on. A refusal is told by
+ * throwing; the runner looks again.
+ */
+export async function perform(
+  client: KubeClient,
+  world: MigrationWorld,
+  action: MigrationAction,
+): Promise<string | undefined> {
+  const { migration, node } = world;
+  const name = migration.nodeName;
+  const onNode = (body: { metadata?: object; spec?: object }) =>
+    client.patch(nodes, name, {
+      type: 'merge',
+      body: { ...body, metadata: { uid: node?.uid, ...body.metadata } },
+    });
+  switch (action.do) {
+    case 'cordon':
+      await onNode({ spec: { unschedulable: true } });
+      return undefined;
+    case 'uncordon':
+      await onNode({ spec: { unschedulable: null } });
+      return undefined;
+    case 'withdraw':
+      await onNode({ metadata: { annotations: { [drainAnnotation]: 'true' } } });
+      return undefined;
+    case 'announce':
+      await onNode({ metadata: { annotations: { [drainAnnotation]: null } } });
+      return undefined;
+    case 'evict':
+      return evict(client, action.pods);
+    case 'mark released':
+      await changeMigration(client, migration, { hasReleased: true });
+      return undefined;
+    case 'drain block': {
+      const { name: block, uid, resourceVersion } = action.block;
+      const body = { metadata: { uid, resourceVersion }, spec: { phase: 'Draining' } };
+      await client.patch(nodeBlocks, block, { type: 'merge', body });
+      return undefined;
+    }
+    case 'delete node':
+      await client.delete(nodes, name, { uid: action.uid });
+      return undefined;
+    case 'clear cilium': {
+      const path = '/spec/ipam/podCIDRs';
+      const body = [
+        { op: 'test', path, value: action.podCidrs },
+        { op: 'remove', path },
+      ];
+      await client.patch(ciliumNodes, name, { type: 'json', body });
+      return undefined;
+    }
+    case 'create node': {
+      const { saved, from } = migration;
+      const body = action.withRecords ? nodeWithRecords(saved, from) : nodeWithoutRecords(saved);
+      await client.create(nodes, body);
+      return undefined;
+    }
+    case 'restore cilium':
+      await restoreCilium(client, name, node, action.podCidrs);
+      return undefined;
+    case 'finish':
+      await changeMigration(client, migration, { phase: action.phase });
+      return undefined;
+  }
+}
+
+/** undefined, or who holds a pod back. */
+async function evict(client: KubeClient, all: readonly MovingPod[]): Promise<string | undefined> {
+  let held: string | undefined;
+  for (const { namespace, name, uid } of all) {
+    const body = {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name, namespace },
+      deleteOptions: { preconditions: { uid } },
+    };
+    try {
+      await client.create(pods, body, { name, namespace, subresource: 'eviction', retries: 0 });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.isNotFound || error.isConflict) continue;
+      if (!error.isThrottled) throw error;
+      held = `${namespace}/${name} may not go yet: ${error.detail}`;
+    }
+  }
+  return held;
+}
+
+async function restoreCilium(
+  client: KubeClient,
+  name: string,
+  node: ClusterNode | undefined,
+  podCidrs: readonly string[],
+): Promise<void> {
+  const blocks = podCidrs.flatMap((text) => parsePrefix(text) ?? []);
+  const raw = await getIfThere(client, ciliumNodes, name);
+  const known = raw === undefined ? undefined : readCiliumNode(raw);
+  const switches = { annotations: false, nodeSpec: false, ciliumNode: true };
+  // It is made anew only for a Node that is there; what is there is set right before that.
+  const owner = node ?? (known === undefined ? undefined : { ...noNode, name });
+  if (owner === undefined) return;
+  const projection = projectOnCiliumNode(owner, known, blocks, switches);
+  if (projection.kind === 'create') await client.create(ciliumNodes, projection.body);
+  if (projection.kind === 'patch') {
+    const { operations } = projection;
+    await client.patch(ciliumNodes, name, { type: 'json', body: operations });
+  }
+}
+
+const noNode = readNode({});
+
+export async function changeMigration(
+  client: KubeClient,
+  { name, uid, resourceVersion }: Pick<NodeMigration, 'name' | 'uid' | 'resourceVersion'>,
+  spec: object,
+): Promise<NodeMigration> {
+  const body = { metadata: { uid, resourceVersion }, spec };
+  const answer = await client.patch<KubeObject>(nodeMigrations, name, { type: 'merge', body });
+  return readMigration(answer);
+}
+
+export function readMovingNode(raw: KubeObject): NonNullable<MigrationWorld['node']> {
+  const { unschedulable } = (raw.spec ?? {}) as { unschedulable?: boolean };
+  return { ...readNode(raw), isUnschedulable: unschedulable === true };
+}

@@ -1,0 +1,148 @@
+import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
+import type { ClusterNode } from '../../model/node.ts';
+
+import type { Reason } from '../../model/reasons.ts';
+import type { Family } from '../../net/family.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import type { Cut } from './cut.ts';
+import type { Refusal } from './finding.ts';
+import type { Register } from './register.ts';
+
+/** What matters of a block here: where it lies and where it came from. */
+export interface Holds {
+  pool: string;
+  prefix: Prefix;
+}
+
+export interface Assignment {
+  cuts: Cut[];
+  refused: Refusal[];
+}
+
+/**
+ * Cuts new blocks for the families a node still needs. Pools are asked best
+ * first; a pool of both families serves both or nothing, so a node is never left
+ * with half of it; a full pool falls through to the next.
+ */
+export function assignBlocks(
+  register: Register,
+  node: ClusterNode,
+  held: ReadonlyArray<Holds>,
+  needed: ReadonlySet<Family>,
+  allowed: ReadonlySet<Family>,
+): Assignment {
+  const cuts: Cut[] = [];
+  const missing = new Set(needed);
+  const notes: Note[] = [];
+  const candidates = register.poolSet.selecting(node.labels);
+  for (const pool of candidates) {
+    if (missing.size === 0) break;
+    const offers = poolFamilies(pool).filter((family) => allowed.has(family));
+    const wanted = offers.filter((family) => missing.has(family));
+    if (wanted.length === 0) continue;
+    const verdict = tryPool(register, pool, offers, wanted, held);
+    if (verdict.kind === 'note') {
+      notes.push(...wanted.map((family) => ({ ...verdict.note, family })));
+      continue;
+    }
+    cuts.push(...verdict.cuts);
+    for (const family of wanted) missing.delete(family);
+  }
+  return { cuts, refused: [...missing].map((family) => refusal(node, family, candidates, notes)) };
+}
+
+/** The lowest free block of a pool, CIDR by CIDR in the order the pool lists them. */
+export function nextBlock(register: Register, pool: Pool, family: Family): Prefix | undefined {
+  const size = pool.blockSize[family];
+  if (size === undefined) return undefined;
+  for (const cidr of pool.cidrs) {
+    if (cidr.family !== family) continue;
+    const free = register.claims.nextFree(cidr, size);
+    if (free !== undefined) return free;
+  }
+  return undefined;
+}
+
+interface Note {
+  reason: Reason;
+  detail: string;
+  family?: Family;
+}
+
+/** Why a pool may not cut new blocks at all, whatever is free in it. */
+export function poolObstacle(register: Register, pool: Pool): Note | undefined {
+  const problem = register.poolSet.problem(pool.name);
+  if (problem !== undefined) return problem;
+  if (pool.deleting)
+    return { reason: 'PoolDisabled', detail: `pool ${pool.name} is being deleted` };
+  if (pool.disabled) return { reason: 'PoolDisabled', detail: `pool ${pool.name} is disabled` };
+  return undefined;
+}
+
+function tryPool(
+  register: Register,
+  pool: Pool,
+  offers: readonly Family[],
+  wanted: readonly Family[],
+  held: ReadonlyArray<Holds>,
+): { kind: 'cuts'; cuts: Cut[] } | { kind: 'note'; note: Note } {
+  const obstacle = poolObstacle(register, pool);
+  if (obstacle !== undefined) return { kind: 'note', note: obstacle };
+  const elsewhere = offers.find(
+    (family) =>
+      !wanted.includes(family) &&
+      !held.some(
+        (block) =>
+          block.prefix.family === family && register.poolSet.homeOf(block)?.name === pool.name,
+      ),
+  );
+  if (elsewhere !== undefined) {
+    const detail = `pool ${pool.name} serves both families or none, and the node has its ${elsewhere} from elsewhere`;
+    return { kind: 'note', note: { reason: 'FamilyNotServed', detail } };
+  }
+  const cuts: Cut[] = [];
+  for (const family of wanted) {
+    const prefix = nextBlock(register, pool, family);
+    if (prefix === undefined) {
+      const detail = `pool ${pool.name} has no free ${family} block`;
+      return { kind: 'note', note: { reason: 'PoolExhausted', detail } };
+    }
+    cuts.push({ prefix, pool: pool.name, guards: [] });
+  }
+  return { kind: 'cuts', cuts };
+}
+
+/** The reason that, once cured, gets the node served soonest comes first. */
+const weight: Reason[] = [
+  'PoolExhausted',
+  'OverlappingPools',
+  'OverlapsNetwork',
+  'PoolDisabled',
+  'FamilyNotServed',
+];
+
+function refusal(
+  node: ClusterNode,
+  family: Family,
+  candidates: readonly Pool[],
+  notes: readonly Note[],
+): Refusal {
+  const concerning = notes.filter((note) => note.family === family);
+  const reason = weight.find((word) => concerning.some((note) => note.reason === word));
+  if (reason !== undefined) {
+    return { family, reason, detail: concerning.map((note) => note.detail).join('; ') };
+  }
+  if (candidates.length === 0) {
+    return { family, reason: 'NoPoolSelectsNode', detail: `no pool selects ${describe(node)}` };
+  }
+  const names = candidates.map((pool) => pool.name).join(', ');
+  const detail = `the pools that select ${node.name} (${names}) have no ${family} CIDR`;
+  return { family, reason: 'FamilyNotServed', detail };
+}
+
+function describe(node: ClusterNode): string {
+  const labels = Object.entries(node.labels).map(([key, value]) => `${key}=${value}`);
+  return labels.length === 0
+    ? `${node.name}, which has no labels`
+    : `${node.name} with labels ${labels.join(',')}`;
+}

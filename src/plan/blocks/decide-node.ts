@@ -1,0 +1,142 @@
+import type { ClusterNode } from '../../model/node.ts';
+import type { Block } from '../../model/node-block.ts';
+import { type Family, families } from '../../net/family.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import { judgeAdoption } from './adopt.ts';
+import { assignBlocks } from './assign.ts';
+import type { Cut } from './cut.ts';
+import { coversDemand, type Usable, usableByDefault } from './demand.ts';
+import { disagreements } from './disagreements.ts';
+import type { Finding, Refusal } from './finding.ts';
+import { isRestOf, trustedHoldings } from './holdings.ts';
+import { misplaced, unguardedCells } from './misplaced.ts';
+import type { Register } from './register.ts';
+import { type Standing, standingOf } from './standing.ts';
+
+export interface Rules {
+  /** The families to serve; `auto`: whatever the pools that select a node offer. */
+  families: ReadonlySet<Family> | 'auto';
+  /** cluster-pool-v2: as many blocks as the node's report asks for, not exactly one. */
+  byDemand: boolean;
+  usable?: Usable;
+}
+
+/**
+ * Everything there is to do for one node, decided at once and from plain values.
+ * The actor writes it down step by step; after any crash the same question gives
+ * the steps that are left.
+ */
+export interface NodeDecision extends Standing {
+  node: ClusterNode;
+  adopt: Cut[];
+  assign: Cut[];
+  /** Kept blocks of another size than their pool's, whose cells are not all guarded. */
+  unguarded: Cut[];
+  refused: Refusal[];
+  findings: Finding[];
+}
+
+export function decideNode(register: Register, node: ClusterNode, rules: Rules): NodeDecision {
+  const managed = managedFamilies(register, node, rules);
+  const standing = standingOf(register, node, rules.byDemand);
+  const decision: NodeDecision = {
+    node,
+    ...standing,
+    adopt: [],
+    assign: [],
+    unguarded: unguardedCells(register, standing),
+    refused: [],
+    findings: [],
+  };
+  const adoptable = holdingsToAdopt(register, node, [...standing.keep, ...standing.rebind]);
+  const served = rules.families === 'auto' ? register.poolSet.families() : rules.families;
+  const adoption = judgeAdoption(register, node, adoptable, served);
+  decision.adopt = adoption.cuts;
+  decision.refused.push(...adoption.refused);
+  decision.findings.push(...adoption.findings);
+  // A node whose own blocks are in doubt gets nothing new: its pods use the old ones.
+  if (adoption.refused.length === 0) grow(register, rules, managed, decision);
+  decision.findings.push(
+    ...disagreements(register, decision),
+    ...misplaced(register, node, standing),
+  );
+  return decision;
+}
+
+function managedFamilies(register: Register, node: ClusterNode, rules: Rules): ReadonlySet<Family> {
+  if (rules.families !== 'auto') return rules.families;
+  const offered = new Set<Family>();
+  const selecting = register.poolSet.selecting(node.labels);
+  for (const pool of selecting) for (const cidr of pool.cidrs) offered.add(cidr.family);
+  // Nothing selects the node: it misses whatever the other nodes have.
+  if (offered.size === 0) return selecting.length === 0 ? wantedByNobody(register) : offered;
+  return offered;
+}
+
+function wantedByNobody(register: Register): ReadonlySet<Family> {
+  const known = register.poolSet.families();
+  return known.size > 0 ? known : new Set<Family>(['ipv4']);
+}
+
+/**
+ * What the node holds outside the register: families it has no block of, and the
+ * rest of a list of which some is registered already (a crash between two adoptions).
+ * What has the node's name on it in the register, in whatever phase, needs no adoption.
+ */
+function holdingsToAdopt(register: Register, node: ClusterNode, standing: Block[]): Prefix[] {
+  const holdings = register.holdingsOf(node.name);
+  const own = register.blocksOf(node.name);
+  return families.flatMap((family) => {
+    const trusted = trustedHoldings(holdings, family);
+    if (!isRestOf(trusted, standing)) return [];
+    return trusted.filter(
+      (held) =>
+        !own.some((block) => block.prefix.equals(held)) &&
+        ![...trusted, ...standing.map((block) => block.prefix)].some(
+          (larger) => larger.contains(held) && !larger.equals(held),
+        ),
+    );
+  });
+}
+
+/** So that one node's appetite does not hold up the others. */
+export const mostCutsAtOnce = 16;
+
+function grow(
+  register: Register,
+  rules: Rules,
+  managed: ReadonlySet<Family>,
+  decision: NodeDecision,
+): void {
+  const { node } = decision;
+  // A draining block takes no new pods, so it covers no demand.
+  const standing = [
+    ...[...decision.keep, ...decision.rebind].filter(
+      (block) => !rules.byDemand || block.phase !== 'Draining',
+    ),
+    ...decision.adopt,
+  ];
+  const report = register.reports.get(node.name);
+  const stated = report?.nodeUid === node.uid ? report.neededAddresses : {};
+  try {
+    while (decision.assign.length < mostCutsAtOnce) {
+      const held = [...standing, ...decision.assign];
+      const needed = [...managed].filter((family) =>
+        rules.byDemand
+          ? !coversDemand(held, family, stated[family] ?? 0, rules.usable ?? usableByDefault)
+          : !held.some(({ prefix }) => prefix.family === family),
+      );
+      if (needed.length === 0) return;
+      const assignment = assignBlocks(register, node, held, new Set(needed), managed);
+      decision.assign.push(...assignment.cuts);
+      for (const { prefix } of assignment.cuts) register.reserve(node.name, prefix);
+      if (assignment.refused.length > 0) {
+        decision.refused.push(...assignment.refused);
+        return;
+      }
+    }
+  } finally {
+    // Deciding leaves no trace; the actor reserves what it goes on to write.
+    for (const { prefix } of decision.assign) register.unreserve(node.name, prefix);
+  }
+}

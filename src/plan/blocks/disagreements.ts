@@ -1,0 +1,42 @@
+import { families } from '../../net/family.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import type { NodeDecision } from './decide-node.ts';
+import type { Finding } from './finding.ts';
+import { sourceNames } from './holdings.ts';
+import type { Register } from './register.ts';
+
+/**
+ * Records that say something else than the register: the incident's own fault,
+ * two writers for one fact. A record that says nothing does not disagree.
+ */
+export function disagreements(register: Register, decision: NodeDecision): Finding[] {
+  const { node, keep, rebind, adopt, refused } = decision;
+  const holdings = register.holdingsOf(node.name);
+  const found: Finding[] = holdings.malformed.map(({ source, value }) => ({
+    reason: 'MalformedHolding',
+    nodes: [node.name],
+    cidr: value,
+    detail: `${sourceNames[source]} of ${node.name} has "${value}", which is not a CIDR`,
+  }));
+  if (refused.some((refusal) => refusal.reason === 'AdoptionIncomplete')) return found;
+  const truth = [...keep, ...rebind, ...adopt].map(({ prefix }) => prefix);
+  for (const family of families) {
+    const ours = truth.filter((prefix) => prefix.family === family);
+    if (ours.length === 0) continue;
+    const others = [...holdings.bySource]
+      .filter(([, theirs]) => theirs[family].length > 0 && !sameSet(theirs[family], ours))
+      .map(([source, theirs]) => `${sourceNames[source]} says ${theirs[family].join(', ')}`);
+    if (others.length === 0) continue;
+    found.push({
+      reason: 'SourcesDisagree',
+      nodes: [node.name],
+      cidr: ours.join(', '),
+      detail: `${node.name} has ${ours.join(', ')}, but ${others.join(' and ')}`,
+    });
+  }
+  return found;
+}
+
+function sameSet(a: readonly Prefix[], b: readonly Prefix[]): boolean {
+  return a.length === b.length && a.every((p) => b.some((q) => q.equals(p)));
+}

@@ -1,0 +1,97 @@
+import type { CiliumNode } from '../../model/cilium-node.ts';
+import { podCidrAnnotations } from '../../model/keys.ts';
+import type { ClusterNode } from '../../model/node.ts';
+import { type Family, families } from '../../net/family.ts';
+import { type Prefix, parsePrefix } from '../../net/prefix.ts';
+
+/**
+ * Blocks that a node holds according to records other than the register. They
+ * are read for one purpose: to take over what is in use before anything new is
+ * cut. The order is the order of trust. Cilium's agent writes CiliumNode with
+ * what its pods really use; in its `kubernetes` mode it prefers Node.spec over
+ * the annotation.
+ */
+export type HoldingSource = 'ciliumnode' | 'spec' | 'annotation' | 'old-annotation';
+
+export const holdingSources: readonly HoldingSource[] = [
+  'ciliumnode',
+  'spec',
+  'annotation',
+  'old-annotation',
+];
+
+/** Where a person finds the record. */
+export const sourceNames: Readonly<Record<HoldingSource, string>> = {
+  ciliumnode: 'CiliumNode.spec.ipam.podCIDRs',
+  spec: 'Node.spec.podCIDRs',
+  annotation: 'the annotation network.cilium.io/…-pod-cidr',
+  'old-annotation': 'the annotation io.cilium.network.…-pod-cidr',
+};
+
+export interface Holdings {
+  /** Per source and family, in the order the record gives them. */
+  bySource: Map<HoldingSource, Record<Family, Prefix[]>>;
+  malformed: Array<{ source: HoldingSource; value: string }>;
+}
+
+export function readHoldings(
+  node: ClusterNode | undefined,
+  cilium: CiliumNode | undefined,
+  sources: readonly HoldingSource[],
+): Holdings {
+  const holdings: Holdings = { bySource: new Map(), malformed: [] };
+  for (const source of sources) {
+    for (const value of recordsOf(source, node, cilium)) {
+      const prefix = parsePrefix(value);
+      if (prefix === undefined) {
+        holdings.malformed.push({ source, value });
+        continue;
+      }
+      const found = holdings.bySource.get(source) ?? { ipv4: [], ipv6: [] };
+      holdings.bySource.set(source, found);
+      const list = found[prefix.family];
+      if (!list.some((known) => known.equals(prefix))) list.push(prefix);
+    }
+  }
+  return holdings;
+}
+
+function recordsOf(
+  source: HoldingSource,
+  node: ClusterNode | undefined,
+  cilium: CiliumNode | undefined,
+): readonly string[] {
+  if (source === 'ciliumnode') return cilium?.podCidrs ?? [];
+  if (source === 'spec') return node?.podCidrs ?? [];
+  const name = source === 'annotation' ? 0 : 1;
+  return families
+    .map((family) => node?.annotations[podCidrAnnotations[family][name]])
+    .filter((value) => value !== undefined);
+}
+
+/** What a node holds of a family: the word of the most trusted source that has one. */
+export function trustedHoldings(holdings: Holdings, family: Family): Prefix[] {
+  for (const found of holdings.bySource.values()) {
+    if (found[family].length > 0) return found[family];
+  }
+  return [];
+}
+
+/**
+ * Whether a list of holdings is the node's own word for what it is to have: it
+ * names every block of the family that is registered. Then the rest of it is yet
+ * to be adopted (nothing was so far, or a crash came between two adoptions). A
+ * list that leaves a registered block out speaks of something else.
+ */
+export function isRestOf(
+  held: readonly Prefix[],
+  registered: ReadonlyArray<{ prefix: Prefix }>,
+): boolean {
+  return registered.every(
+    ({ prefix }) => prefix.family !== held[0]?.family || held.some((other) => other.equals(prefix)),
+  );
+}
+
+export function allHoldings(holdings: Holdings): Prefix[] {
+  return [...holdings.bySource.values()].flatMap((found) => [...found.ipv4, ...found.ipv6]);
+}

@@ -1,0 +1,303 @@
+import type { CiliumNode } from '../../model/cilium-node.ts';
+import { isFromFlags, type Pool } from '../../model/ip-pool.ts';
+import { clusterPoolName } from '../../model/keys.ts';
+import type { ClusterNode } from '../../model/node.ts';
+import type { Block } from '../../model/node-block.ts';
+import type { NodeReport } from '../../model/node-report.ts';
+import { ClaimIndex } from '../../net/claim-index.ts';
+import { families } from '../../net/family.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import { parsePrefix } from '../../net/prefix.ts';
+import { type NamedNetwork, overlapsNetwork, PoolSet } from '../pools/pool-set.ts';
+import {
+  type HoldingSource,
+  type Holdings,
+  isRestOf,
+  readHoldings,
+  trustedHoldings,
+} from './holdings.ts';
+
+/**
+ * The register in memory: who holds which piece of address space, as far as this
+ * process knows. It is a pure function of the objects put into it plus the
+ * reservations of writes under way, so a restart is a replay: rebuilt from the
+ * API it equals what it was (a property test holds it to that).
+ *
+ * It may be wrong. A cache lags, another leader writes at the same time. The
+ * register decides what to *try*; the API server, which refuses a second object
+ * of one name, decides what *is*. So nothing here needs to be locked, and a
+ * conflict only means: put in what was learned, and decide again.
+ *
+ * Everything that occupies land is a claim with an owner, in one interval index
+ * over all pools, sizes and families:
+ *
+ *   node/N      blocks of node N, what N holds without being registered, and
+ *               what is being written for N
+ *   shadow/N    what less trusted records say N holds; nobody else is given it,
+ *               but its true owner may adopt it
+ *   guard/NAME  a cell that odd-sized blocks lie in
+ *   pool/P      what pool P reserves of its own land, as long as P may serve
+ *   address/N   node N's own address, where it lies in the range the flags give
+ *
+ * Claims are compared as sets per owner and brought up to date on every change;
+ * no code path adds or removes a single claim by hand.
+ */
+export type Owner = `${'node' | 'shadow' | 'guard' | 'pool' | 'address'}/${string}`;
+
+export class Register {
+  readonly claims = new ClaimIndex<string>();
+  readonly nodes = new Map<string, ClusterNode>();
+  readonly blocks = new Map<string, Block>();
+  readonly reports = new Map<string, NodeReport>();
+  readonly ciliumNodes = new Map<string, CiliumNode>();
+  poolSet = new PoolSet([]);
+
+  readonly #sources: readonly HoldingSource[];
+  readonly #networks = new Map<string, readonly NamedNetwork[]>();
+  readonly #pools = new Map<string, Pool>();
+  readonly #blocksByNode = new Map<string, Set<Block>>();
+  /** By the pool each block belongs to now; made when asked for, dropped when pools change. */
+  #blocksByPool: Map<string, Set<Block>> | undefined;
+  readonly #pending = new Map<string, Prefix[]>();
+  readonly #claimed = new Map<string, Map<string, { prefix: Prefix; owner: Owner }>>();
+  readonly #holdings = new Map<string, Holdings>();
+
+  constructor(sources: readonly HoldingSource[]) {
+    this.#sources = sources;
+  }
+
+  putPool(pool: Pool): void {
+    this.#pools.set(pool.name, pool);
+    this.#judgePools();
+  }
+
+  removePool(name: string): void {
+    this.#pools.delete(name);
+    this.#judgePools();
+    this.#setClaims(`pool/${name}`, []);
+  }
+
+  /** Networks that no pool may overlap, by who says so: `services`, or `node/NAME`. */
+  putNetworks(source: string, networks: readonly NamedNetwork[]): void {
+    const before = this.#networks.get(source);
+    if (before === undefined && networks.length === 0) return;
+    if (networks.length === 0) this.#networks.delete(source);
+    else this.#networks.set(source, networks);
+    if (sameNetworks(before ?? [], networks)) return;
+    const changed = [...(before ?? []), ...networks];
+    if (this.poolSet.pools.some((pool) => overlapsNetwork(pool, changed))) this.#judgePools();
+  }
+
+  putNode(node: ClusterNode): void {
+    this.nodes.set(node.name, node);
+    this.putNetworks(`node/${node.name}`, nodeNetworks(node));
+    this.#refresh(node.name);
+  }
+
+  removeNode(name: string): void {
+    this.nodes.delete(name);
+    this.putNetworks(`node/${name}`, []);
+    this.#refresh(name);
+  }
+
+  putCiliumNode(cilium: CiliumNode): void {
+    this.ciliumNodes.set(cilium.name, cilium);
+    this.#refresh(cilium.name);
+  }
+
+  removeCiliumNode(name: string): void {
+    this.ciliumNodes.delete(name);
+    this.#refresh(name);
+  }
+
+  putReport(report: NodeReport): void {
+    this.reports.set(report.name, report);
+  }
+
+  removeReport(name: string): void {
+    this.reports.delete(name);
+  }
+
+  putBlock(block: Block): void {
+    const before = this.blocks.get(block.name);
+    if (before !== undefined) this.#unlink(before);
+    this.blocks.set(block.name, block);
+    linkTo(this.#blocksByNode, block.nodeName, block);
+    if (this.#blocksByPool) linkTo(this.#blocksByPool, this.#homeOf(block), block);
+    this.#refreshBlockOwner(block);
+    if (before !== undefined && before.nodeName !== block.nodeName) this.#refreshBlockOwner(before);
+  }
+
+  removeBlock(name: string): void {
+    const before = this.blocks.get(name);
+    if (before === undefined) return;
+    this.blocks.delete(name);
+    this.#unlink(before);
+    this.#refreshBlockOwner(before);
+  }
+
+  /** Keeps a prefix for a node while the write that makes it true is under way. */
+  reserve(nodeName: string, prefix: Prefix): void {
+    this.#pending.set(nodeName, [...(this.#pending.get(nodeName) ?? []), prefix]);
+    this.#refresh(nodeName);
+  }
+
+  unreserve(nodeName: string, prefix: Prefix): void {
+    const left = (this.#pending.get(nodeName) ?? []).filter((other) => !other.equals(prefix));
+    if (left.length > 0) this.#pending.set(nodeName, left);
+    else this.#pending.delete(nodeName);
+    this.#refresh(nodeName);
+  }
+
+  /** A node's blocks in every phase, oldest first. */
+  blocksOf(nodeName: string): Block[] {
+    const found = this.#blocksByNode.get(nodeName);
+    if (found === undefined) return [];
+    return [...found].sort((a, b) => a.createdMs - b.createdMs || a.prefix.compare(b.prefix));
+  }
+
+  /** The blocks that belong to a pool: by where they lie, whatever they were cut from. */
+  blocksOfPool(pool: string): ReadonlySet<Block> {
+    if (this.#blocksByPool === undefined) {
+      this.#blocksByPool = new Map();
+      for (const block of this.blocks.values()) {
+        linkTo(this.#blocksByPool, this.#homeOf(block), block);
+      }
+    }
+    return this.#blocksByPool.get(pool) ?? new Set();
+  }
+
+  /** What records other than the register say the node holds. */
+  holdingsOf(nodeName: string): Holdings {
+    const known = this.#holdings.get(nodeName);
+    return known ?? { bySource: new Map(), malformed: [] };
+  }
+
+  #unlink(block: Block): void {
+    unlinkFrom(this.#blocksByNode, block.nodeName, block);
+    if (this.#blocksByPool) unlinkFrom(this.#blocksByPool, this.#homeOf(block), block);
+  }
+
+  #homeOf(block: Block): string {
+    return this.poolSet.homeOf(block)?.name ?? block.pool;
+  }
+
+  #refreshBlockOwner(block: Block): void {
+    if (block.nodeName !== '') this.#refresh(block.nodeName);
+    else {
+      // A block of a node may have taken the guard's name since.
+      const stands = this.blocks.get(block.name);
+      const owner: Owner = `guard/${block.name}`;
+      const guards = stands === undefined || stands.nodeName !== '' ? [] : [stands];
+      this.#setClaims(
+        owner,
+        guards.map(({ prefix }) => ({ prefix, owner })),
+      );
+    }
+  }
+
+  /** Brings the claims of one node's name in line with everything known about it. */
+  #refresh(nodeName: string): void {
+    const node = this.nodes.get(nodeName);
+    const holdings = readHoldings(node, this.ciliumNodes.get(nodeName), this.#sources);
+    if (holdings.bySource.size > 0 || holdings.malformed.length > 0) {
+      this.#holdings.set(nodeName, holdings);
+    } else this.#holdings.delete(nodeName);
+
+    const owner: Owner = `node/${nodeName}`;
+    const wanted = new Map<string, { prefix: Prefix; owner: Owner }>();
+    const want = (prefix: Prefix, by: Owner) => {
+      const key = prefix.toString();
+      if (!wanted.has(key)) wanted.set(key, { prefix, owner: by });
+    };
+    const blocks = this.#blocksByNode.get(nodeName) ?? [];
+    for (const block of blocks) want(block.prefix, owner);
+    for (const prefix of this.#pending.get(nodeName) ?? []) want(prefix, owner);
+    if (node !== undefined) {
+      const live = [...blocks].filter((block) => block.phase !== 'Cooling');
+      for (const family of families) {
+        const trusted = trustedHoldings(holdings, family);
+        if (isRestOf(trusted, live)) for (const prefix of trusted) want(prefix, owner);
+      }
+    }
+    for (const found of holdings.bySource.values()) {
+      for (const prefix of [...found.ipv4, ...found.ipv6]) want(prefix, `shadow/${nodeName}`);
+    }
+    if (node !== undefined)
+      for (const { prefix } of this.#avoided(node)) want(prefix, `address/${nodeName}`);
+    this.#setClaims(owner, [...wanted.values()]);
+  }
+
+  /**
+   * A pool object that overlaps the nodes' own network is refused. The range in
+   * the flags serves a whole cluster (Cilium's default is 10.0.0.0/8), so there
+   * only the blocks around the nodes' addresses are left out.
+   */
+  #avoided(node: ClusterNode): NamedNetwork[] {
+    const pool = this.#pools.get(clusterPoolName);
+    if (pool === undefined || !isFromFlags(pool)) return [];
+    return nodeNetworks(node).filter(({ prefix }) =>
+      pool.cidrs.some((cidr) => cidr.contains(prefix)),
+    );
+  }
+
+  #setClaims(key: string, claims: ReadonlyArray<{ prefix: Prefix; owner: Owner }>): void {
+    const before = this.#claimed.get(key);
+    if (before === undefined && claims.length === 0) return;
+    const after = new Map(claims.map((claim) => [`${claim.owner} ${claim.prefix}`, claim]));
+    for (const [id, { prefix, owner }] of before ?? []) {
+      if (!after.has(id)) this.claims.release(prefix, owner);
+    }
+    for (const [id, { prefix, owner }] of after) {
+      if (!before?.has(id)) this.claims.record(prefix, owner);
+    }
+    if (after.size > 0) this.#claimed.set(key, after);
+    else this.#claimed.delete(key);
+  }
+
+  /** A pool that serves nothing must not keep land from one that does. */
+  #judgePools(): void {
+    this.poolSet = new PoolSet(this.#pools.values(), [...this.#networks.values()].flat());
+    this.#blocksByPool = undefined;
+    for (const pool of this.poolSet.pools) {
+      const owner: Owner = `pool/${pool.name}`;
+      const reserved = this.poolSet.problem(pool.name) === undefined ? ownReserved(pool) : [];
+      this.#setClaims(
+        owner,
+        reserved.map((prefix) => ({ prefix, owner })),
+      );
+    }
+  }
+}
+
+/** What a pool reserves, cut down to its own land: other pools are none of its business. */
+function ownReserved({ cidrs, reserved }: Pool): Prefix[] {
+  return reserved.flatMap((range) =>
+    cidrs
+      .filter((cidr) => cidr.overlaps(range))
+      .map((cidr) => (cidr.length > range.length ? cidr : range)),
+  );
+}
+
+function linkTo(map: Map<string, Set<Block>>, key: string, block: Block): void {
+  const found = map.get(key);
+  if (found === undefined) map.set(key, new Set([block]));
+  else found.add(block);
+}
+
+function unlinkFrom(map: Map<string, Set<Block>>, key: string, block: Block): void {
+  const found = map.get(key);
+  found?.delete(block);
+  if (found?.size === 0) map.delete(key);
+}
+
+function nodeNetworks(node: ClusterNode): NamedNetwork[] {
+  return node.addresses.flatMap((address) => {
+    const prefix = parsePrefix(`${address}/${address.includes(':') ? 128 : 32}`);
+    return prefix === undefined ? [] : [{ name: `node ${node.name}`, prefix, isNode: true }];
+  });
+}
+
+function sameNetworks(a: readonly NamedNetwork[], b: readonly NamedNetwork[]): boolean {
+  return a.length === b.length && a.every(({ prefix }, at) => b[at]?.prefix.equals(prefix));
+}

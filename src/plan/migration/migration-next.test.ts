@@ -1,0 +1,414 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { block, node } from '../../../test/register/objects.ts';
+import type { Block } from '../../model/node-block.ts';
+import type { NodeMigration } from '../../model/node-migration.ts';
+import { type MigrationAction, type MigrationWorld, nextStep } from './migration-next.ts';
+
+const old = '10.1.0.0/24';
+const fresh = '10.2.0.0/24';
+
+type Node = NonNullable<MigrationWorld['node']>;
+
+function nodeOf(uid: string, more: Partial<Node> = {}): Node {
+  return { ...node('n', { uid, addresses: ['192.168.0.7'] }), isUnschedulable: false, ...more };
+}
+
+function blockOf(cidr: string, uid: string, phase: Block['phase'] = 'Active'): Block {
+  return { ...block(cidr, 'n', { nodeUid: uid, pool: 'p' }), phase };
+}
+
+interface Start {
+  method: NodeMigration['method'];
+  hasAgent: boolean;
+  pods: number;
+  daemons: number;
+  isRegistered: boolean;
+  hasCilium: boolean;
+}
+
+/** A node about to move, with everything around it that answers. */
+class Site {
+  world: MigrationWorld;
+  readonly start: Start;
+  #born = 1;
+
+  constructor(start: Start) {
+    this.start = start;
+    const pod = (name: string, isOfDaemonSet: boolean) => ({
+      namespace: 'x',
+      name,
+      uid: name,
+      isOfDaemonSet,
+      isGoing: false,
+    });
+    this.world = {
+      node: nodeOf('u1', start.isRegistered ? {} : { podCidrs: [old] }),
+      blocks: start.isRegistered ? [blockOf(old, 'u1')] : [],
+      report: undefined,
+      ciliumPodCidrs: start.hasCilium ? [old] : [],
+      pods: [
+        ...Array.from({ length: start.pods }, (_, at) => pod(`p${at}`, false)),
+        ...Array.from({ length: start.daemons }, (_, at) => pod(`d${at}`, true)),
+      ],
+      migration: {
+        name: 'n',
+        uid: 'm',
+        resourceVersion: '1',
+        nodeName: 'n',
+        nodeUid: 'u1',
+        from: [old],
+        pools: ['p'],
+        method: start.method,
+        phase: 'Moving',
+        wasUnschedulable: false,
+        // An agent announces what is registered, and nothing else.
+        wasAnnounced: start.hasAgent && start.isRegistered,
+        hasReleased: false,
+        undoUid: '',
+        saved: { node: {}, ...(start.hasCilium ? { ciliumPodCidrs: [old] } : {}) },
+        step: '',
+        message: '',
+      },
+    };
+    this.agentTurn();
+  }
+
+  #set(more: Partial<MigrationWorld>): void {
+    this.world = { ...this.world, ...more };
+  }
+
+  #node(more: Partial<Node>): void {
+    if (this.world.node !== undefined) this.#set({ node: { ...this.world.node, ...more } });
+  }
+
+  act(action: MigrationAction): void {
+    const { world } = this;
+    const { migration, node: there } = world;
+    switch (action.do) {
+      case 'cordon':
+        this.#node({ isUnschedulable: true });
+        return;
+      case 'uncordon':
+        this.#node({ isUnschedulable: false });
+        return;
+      case 'withdraw':
+        this.#node({ isLeaving: true });
+        return;
+      case 'announce': {
+        const { isLeaving: _, ...rest } = there!;
+        this.#set({ node: rest });
+        return;
+      }
+      case 'evict':
+        this.#set({
+          pods: world.pods.map((pod) =>
+            action.pods.some(({ uid }) => uid === pod.uid) ? { ...pod, isGoing: true } : pod,
+          ),
+        });
+        return;
+      case 'mark released':
+        // Nothing that pods use may be let go while pods use it, or routers send traffic there.
+        expect(world.pods.filter((pod) => !pod.isOfDaemonSet)).toEqual([]);
+        expect(world.report?.announced?.size ?? 0).toBe(0);
+        this.#set({ migration: { ...migration, hasReleased: true } });
+        return;
+      case 'drain block':
+        expect(migration.hasReleased).toBe(true);
+        this.#set({
+          blocks: world.blocks.map((one) =>
+            one.name === action.block.name ? { ...one, phase: 'Draining' } : one,
+          ),
+        });
+        return;
+      case 'delete node':
+        expect(migration.hasReleased).toBe(true);
+        expect(there?.uid).toBe(action.uid);
+        expect(world.pods.filter((pod) => !pod.isOfDaemonSet)).toEqual([]);
+        this.#set({ node: undefined, pods: [], report: undefined });
+        return;
+      case 'create node':
+        expect(there).toBeUndefined();
+        this.#born += 1;
+        this.#set({
+          node: nodeOf(`u${this.#born}`, {
+            isUnschedulable: true,
+            podCidrs: action.withRecords ? [old] : [],
+          }),
+        });
+        return;
+      case 'clear cilium':
+        this.#set({ ciliumPodCidrs: [] });
+        return;
+      case 'restore cilium':
+        this.#set({ ciliumPodCidrs: action.podCidrs });
+        return;
+      case 'finish':
+        this.#set({ migration: { ...migration, phase: action.phase } });
+        return;
+    }
+  }
+
+  undo(): void {
+    const { migration, node: there, blocks } = this.world;
+    const isUntouched =
+      there?.uid === migration.nodeUid &&
+      migration.phase === 'Moving' &&
+      (migration.method === 'recreate' || blocks.some((one) => one.phase === 'Active'));
+    this.#set({
+      migration: {
+        ...migration,
+        phase: 'Undoing',
+        hasReleased: migration.hasReleased && !isUntouched,
+        undoUid: there?.uid ?? '',
+      },
+    });
+  }
+
+  /** The API server and the kubelet: pods on their way out are gone. */
+  podsTurn(): void {
+    this.#set({ pods: this.world.pods.filter((pod) => !pod.isGoing) });
+  }
+
+  agentTurn(): void {
+    const { node: there, blocks } = this.world;
+    if (!this.start.hasAgent || there === undefined) return;
+    const own = blocks.filter(({ nodeUid, phase }) => nodeUid === there.uid && phase !== 'Cooling');
+    const told = there.isLeaving ? [] : own.filter(({ phase }) => phase === 'Active');
+    const isEmpty = this.world.pods.length === 0;
+    this.#set({
+      report: {
+        name: 'n',
+        uid: 'r',
+        resourceVersion: '1',
+        nodeUid: there.uid,
+        neededAddresses: {},
+        releases: isEmpty
+          ? own
+              .filter(({ phase }) => phase === 'Draining')
+              .map(({ prefix, uid }) => ({ cidr: prefix.toString(), uid }))
+          : [],
+        announced: new Map(told.map(({ prefix }) => [prefix.toString(), ['tor']])),
+      },
+    });
+  }
+
+  /** What the operator does by its own rules, as far as this node is concerned. */
+  operatorTurn(): void {
+    const { node: there, blocks, report } = this.world;
+    if (there === undefined) {
+      this.#set({ blocks: blocks.map((one) => ({ ...one, phase: 'Cooling' })) });
+      return;
+    }
+    const given = report?.nodeUid === there.uid ? report.releases.map(({ uid }) => uid) : [];
+    let next = blocks.map((one) =>
+      one.phase === 'Draining' && given.includes(one.uid)
+        ? { ...one, phase: 'Cooling' as const }
+        : one,
+    );
+    const live = next.filter(({ nodeUid, phase }) => nodeUid === there.uid && phase !== 'Cooling');
+    if (live.length === 0) {
+      const wasGivenBack = (cidr: string) =>
+        next.some((one) => `${one.prefix}` === cidr && given.includes(one.uid));
+      const named = [...this.world.ciliumPodCidrs, ...there.podCidrs].filter(
+        (cidr) => !wasGivenBack(cidr),
+      );
+      if (named.length > 0) {
+        // Records are believed: the block is the node's own again, or refused as before.
+        if (this.start.isRegistered) {
+          next = [
+            ...next.filter((one) => `${one.prefix}` !== named[0]),
+            blockOf(named[0]!, there.uid),
+          ];
+        } else {
+          const condition = {
+            type: '',
+            status: 'False' as const,
+            reason: 'OutsidePools',
+            message: '',
+          };
+          this.#node({ condition });
+        }
+      } else {
+        next = [...next.filter((one) => `${one.prefix}` !== fresh), blockOf(fresh, there.uid)];
+      }
+    }
+    this.#set({ blocks: next });
+    const active = next.find(({ nodeUid, phase }) => nodeUid === there.uid && phase === 'Active');
+    if (active !== undefined && this.start.hasCilium) {
+      this.#set({ ciliumPodCidrs: [active.prefix.toString()] });
+    }
+  }
+}
+
+const anyStart = fc
+  .record({
+    method: fc.constantFrom<NodeMigration['method']>('release', 'recreate'),
+    hasAgent: fc.boolean(),
+    pods: fc.nat(2),
+    daemons: fc.nat(1),
+    isRegistered: fc.boolean(),
+    hasCilium: fc.boolean(),
+  })
+  // Only a registered node with an agent can give a block back.
+  .map((start) =>
+    start.method === 'release' ? { ...start, hasAgent: true, isRegistered: true } : start,
+  );
+
+type Turn = 'us' | 'pods' | 'agent' | 'operator';
+const anyTurns = fc.array(fc.constantFrom<Turn>('us', 'pods', 'agent', 'operator'), {
+  maxLength: 60,
+});
+
+/** One turn of whoever's it is; ours may also be a process that dies right after its write. */
+function turn(site: Site, who: Turn): void {
+  if (who === 'pods') site.podsTurn();
+  else if (who === 'agent') site.agentTurn();
+  else if (who === 'operator') site.operatorTurn();
+  else {
+    const next = nextStep(site.world);
+    expect(next.kind, JSON.stringify(next)).not.toBe('stuck');
+    if (next.kind === 'do') site.act(next.action);
+  }
+}
+
+function settle(site: Site): void {
+  for (let round = 0; round < 60; round++) {
+    for (const who of ['us', 'pods', 'agent', 'operator'] as const) turn(site, who);
+    if (nextStep(site.world).kind === 'done') return;
+  }
+  expect.fail(`it does not arrive: ${JSON.stringify(nextStep(site.world))}`);
+}
+
+const held = ({ world }: Site) =>
+  world.blocks
+    .filter(({ phase, nodeUid }) => phase === 'Active' && nodeUid === world.node?.uid)
+    .map(({ prefix }) => prefix.toString());
+
+describe('in whatever order the others act', () => {
+  test('a node arrives with its new block, schedulable and announced, and nothing is let go too early', () => {
+    fc.assert(
+      fc.property(anyStart, anyTurns, (start, turns) => {
+        const site = new Site(start);
+        for (const who of turns) turn(site, who);
+        settle(site);
+        expect(site.world.migration.phase).toBe('Moved');
+        expect(held(site)).toEqual([fresh]);
+        expect(site.world.node).toMatchObject({ isUnschedulable: false });
+        expect(site.world.node?.isLeaving).toBeUndefined();
+        if (start.hasAgent) expect([...site.world.report!.announced!.keys()]).toEqual([fresh]);
+        // Nothing is left to do, and nothing is done twice.
+        const before = site.world;
+        turn(site, 'us');
+        expect(site.world).toBe(before);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('a move that is turned round anywhere ends with the old block, schedulable', () => {
+    fc.assert(
+      fc.property(anyStart, anyTurns, anyTurns, (start, turns, later) => {
+        const site = new Site(start);
+        for (const who of turns) turn(site, who);
+        site.undo();
+        for (const who of later) turn(site, who);
+        settle(site);
+        expect(site.world.migration.phase).toBe('Undone');
+        expect(held(site)).toEqual(start.isRegistered ? [old] : []);
+        expect(site.world.node).toMatchObject({ isUnschedulable: false });
+        if (start.hasCilium) expect(site.world.ciliumPodCidrs).toEqual([old]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('what cannot go on says so', () => {
+  const start: Start = {
+    method: 'recreate',
+    hasAgent: false,
+    pods: 0,
+    daemons: 0,
+    isRegistered: false,
+    hasCilium: false,
+  };
+
+  test('another allocator fills in the new Node', () => {
+    const site = new Site(start);
+    for (let round = 0; round < 3; round++) turn(site, 'us');
+    turn(site, 'us');
+    site.world = { ...site.world, node: { ...site.world.node!, podCidrs: ['10.244.0.0/24'] } };
+    const next = nextStep(site.world);
+    expect(next).toMatchObject({ kind: 'stuck', step: 'assign' });
+    expect(next.kind === 'stuck' && next.why).toContain('--allocate-node-cidrs=false');
+  });
+
+  test('somebody else deletes the Node before anything was let go', () => {
+    const site = new Site(start);
+    turn(site, 'us');
+    site.world = { ...site.world, node: undefined };
+    expect(nextStep(site.world)).toMatchObject({ kind: 'stuck' });
+    site.undo();
+    settle(site);
+    expect(site.world.migration.phase).toBe('Undone');
+  });
+
+  test('routers that are watched must hold the route first', () => {
+    const site = new Site(start);
+    site.world = { ...site.world, unseen: [fresh] };
+    for (let round = 0; round < 20; round++) {
+      for (const who of ['us', 'operator'] as const) turn(site, who);
+    }
+    expect(nextStep(site.world)).toMatchObject({
+      kind: 'wait',
+      step: 'announce',
+      why: `the routers have yet to hold ${fresh}`,
+    });
+  });
+});
+
+test('a pod that nobody would start again is not evicted: the move stops and names it', () => {
+  const site = new Site({
+    method: 'release',
+    hasAgent: false,
+    pods: 1,
+    daemons: 0,
+    isRegistered: true,
+    hasCilium: false,
+  });
+  const [pod] = site.world.pods;
+  const world = (isBare: boolean): MigrationWorld => ({
+    ...site.world,
+    node: nodeOf('u1', { isUnschedulable: true }),
+    pods: [{ ...pod!, isBare }],
+  });
+  expect(nextStep(world(false))).toMatchObject({ kind: 'do', action: { do: 'evict' } });
+  const stuck = nextStep(world(true));
+  expect(stuck).toMatchObject({ kind: 'stuck', step: 'evict' });
+  expect(JSON.stringify(stuck)).toContain('no controller would start x/p0 again elsewhere');
+});
+
+test('a Node that its kubelet made anew lacks its labels: that is said, not waited for', () => {
+  const site = new Site({
+    method: 'recreate',
+    hasAgent: false,
+    pods: 0,
+    daemons: 0,
+    isRegistered: false,
+    hasCilium: false,
+  });
+  const labels = { rack: '83' };
+  const saved = { ...site.world.migration.saved };
+  saved.node = { ...saved.node, metadata: { name: 'n', labels } };
+  const world = (own: Record<string, string>): MigrationWorld => ({
+    ...site.world,
+    migration: { ...site.world.migration, hasReleased: true, saved },
+    node: nodeOf('u2', { isUnschedulable: true, labels: own }),
+    blocks: [],
+  });
+  expect(nextStep(world(labels))).toMatchObject({ kind: 'wait', step: 'assign' });
+  const stuck = nextStep(world({}));
+  expect(stuck).toMatchObject({ kind: 'stuck', step: 'assign' });
+  expect(JSON.stringify(stuck)).toContain('kubectl label node n rack=83');
+});

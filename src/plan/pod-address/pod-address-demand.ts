@@ -1,0 +1,81 @@
+/** What a node's use of its blocks means for asking, giving back, and for saying "not ready". */
+import { type Family, families } from '../../net/family.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import { neededAddresses } from '../blocks/demand.ts';
+import { familyName, type PodBlockUse } from './pod-address.ts';
+
+export type PodDemand = Partial<Record<Family, number>>;
+
+/** How many addresses of each family the node should hold; what rests is not in use. */
+export function podDemand(use: readonly PodBlockUse[], preAllocate: number): PodDemand {
+  const demand: PodDemand = {};
+  for (const family of families) {
+    const own = use.filter((block) => block.prefix.family === family);
+    if (own.length === 0) continue;
+    const pods = own.reduce((sum, block) => sum + block.pods, 0);
+    demand[family] = neededAddresses(pods, preAllocate);
+  }
+  return demand;
+}
+
+/**
+ * Blocks to give back: empty, nothing resting in them, and not needed for the
+ * demand. Draining ones go as soon as they are empty. The last ones first,
+ * because round robin starts at the front; the node keeps at least one block
+ * of each family that is not draining.
+ */
+export function blocksToGiveBack(use: readonly PodBlockUse[], demand: PodDemand): Prefix[] {
+  const back: Prefix[] = [];
+  for (const family of families) {
+    const own = use.filter((block) => block.prefix.family === family);
+    const isEmpty = (block: PodBlockUse) => block.pods === 0 && block.resting === 0;
+    const open = own.filter((block) => !block.isDraining);
+    back.push(...own.filter((block) => block.isDraining && isEmpty(block)).map((b) => b.prefix));
+    let left = open.length;
+    let room = open.reduce((sum, block) => sum + block.total, 0n);
+    for (const block of open.toReversed()) {
+      if (left === 1 || !isEmpty(block)) continue;
+      if (room - block.total < BigInt(demand[family] ?? 0)) continue;
+      back.push(block.prefix);
+      room -= block.total;
+      left--;
+    }
+  }
+  return back;
+}
+
+/** As Cilium says it, one line a block. */
+export function useLines(use: readonly PodBlockUse[]): string[] {
+  return use.map(
+    ({ prefix, allocated, total, isDraining }) =>
+      `${familyName(prefix.family)}: ${allocated}/${total} allocated from ${prefix}${isDraining ? ' (draining)' : ''}`,
+  );
+}
+
+/** Enough for the ADDs that are on their way while the runtime hears about it. */
+const keptInReserve = 4n;
+
+/**
+ * Why new pods should go elsewhere, or undefined. Said before the last address
+ * is gone: a sixteenth of the node's addresses, at most four.
+ */
+export function shortage(use: readonly PodBlockUse[]): string | undefined {
+  if (use.length === 0) return 'this node has no block yet';
+  for (const family of families) {
+    const own = use.filter((block) => block.prefix.family === family);
+    if (own.length === 0) continue;
+    let free = 0n;
+    let total = 0n;
+    for (const block of own) {
+      free += block.free;
+      if (!block.isDraining) total += block.total;
+    }
+    const sixteenth = total / 16n;
+    const reserve = sixteenth < keptInReserve ? sixteenth : keptInReserve;
+    if (free <= reserve) {
+      const names = own.map((block) => block.prefix.toString()).join(', ');
+      return `only ${free} ${familyName(family)} addresses are left in ${names}`;
+    }
+  }
+  return undefined;
+}

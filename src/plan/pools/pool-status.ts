@@ -1,0 +1,128 @@
+import { type CidrUsage, type Pool, type PoolStatus, poolFamilies } from '../../model/ip-pool.ts';
+import type { Condition } from '../../model/object.ts';
+import type { Family } from '../../net/family.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import type { Register } from '../blocks/register.ts';
+
+/** How full each CIDR of a pool is. The same arithmetic serves allocator, status and doctor. */
+export function poolUsage(register: Register, pool: Pool): CidrUsage[] {
+  const blocks = [...register.blocksOfPool(pool.name)].filter((block) => block.phase !== 'Guard');
+  return pool.cidrs.map((cidr) => cidrUsage(register, pool, cidr, blocks));
+}
+
+function cidrUsage(
+  register: Register,
+  pool: Pool,
+  cidr: Prefix,
+  blocks: ReadonlyArray<{ prefix: Prefix; phase: string }>,
+): CidrUsage {
+  const size = pool.blockSize[cidr.family] ?? cidr.length;
+  let assigned = 0;
+  let cooling = 0;
+  for (const block of blocks) {
+    if (!cidr.contains(block.prefix)) continue;
+    if (block.phase === 'Cooling') cooling++;
+    else assigned++;
+  }
+  return {
+    cidr: cidr.toString(),
+    capacity: cidr.countOf(size),
+    assigned,
+    free: register.claims.countFree(cidr, size),
+    cooling,
+  };
+}
+
+const saturate = (count: number) => Math.min(count, Number.MAX_SAFE_INTEGER);
+
+/**
+ * One line for a whole pool: the figures of the family that runs out first. In a
+ * pool of both families a node takes one block of each, so a sum would speak of
+ * thousands of free blocks where not one more node can be served.
+ */
+export function totalUsage(pool: Pool, usage: readonly CidrUsage[]): Omit<CidrUsage, 'cidr'> {
+  const totals = poolFamilies(pool).map((family) => familyUsage(pool, usage, family));
+  const [first = none, ...others] = totals;
+  return others.reduce((scarcest, other) => (other.free < scarcest.free ? other : scarcest), first);
+}
+
+const none = { capacity: 0, assigned: 0, free: 0, cooling: 0 };
+
+export function familyUsage(pool: Pool, usage: readonly CidrUsage[], family: Family) {
+  const total = { ...none };
+  pool.cidrs.forEach((cidr, at) => {
+    const one = usage[at];
+    if (cidr.family !== family || one === undefined) return;
+    total.capacity = saturate(total.capacity + one.capacity);
+    total.assigned += one.assigned;
+    total.free = saturate(total.free + one.free);
+    total.cooling += one.cooling;
+  });
+  return total;
+}
+
+/** The status a pool should show. `nowText` dates the conditions that changed. */
+export function desiredPoolStatus(register: Register, pool: Pool, nowText: string): PoolStatus {
+  const usage = poolUsage(register, pool);
+  const total = totalUsage(pool, usage);
+  const problem = register.poolSet.problem(pool.name);
+  const full = fullFamilies(pool, usage);
+  const conditions: Array<Omit<Condition, 'lastTransitionTime'>> = [
+    problem !== undefined
+      ? { type: 'Ready', status: 'False', reason: problem.reason, message: problem.detail }
+      : pool.deleting
+        ? {
+            type: 'Ready',
+            status: 'False',
+            reason: 'PoolInUse',
+            message: `being deleted; ${register.blocksOfPool(pool.name).size} blocks are still held`,
+          }
+        : pool.disabled
+          ? {
+              type: 'Ready',
+              status: 'False',
+              reason: 'PoolDisabled',
+              message: 'serves no new node',
+            }
+          : { type: 'Ready', status: 'True', reason: 'PoolReady', message: 'serves nodes' },
+    full.length > 0
+      ? {
+          type: 'Exhausted',
+          status: 'True',
+          reason: 'Exhausted',
+          message: `no free ${full.join(' and ')} block left`,
+        }
+      : { type: 'Exhausted', status: 'False', reason: 'HasFreeBlocks', message: 'has free blocks' },
+    problem !== undefined
+      ? { type: 'Conflict', status: 'True', reason: problem.reason, message: problem.detail }
+      : { type: 'Conflict', status: 'False', reason: 'NoConflict', message: 'overlaps nothing' },
+  ];
+  return {
+    observedGeneration: pool.generation,
+    ...total,
+    cidrs: usage,
+    conditions: conditions.map((c) =>
+      dated({ ...c, observedGeneration: pool.generation }, pool.status?.conditions, nowText),
+    ),
+  };
+}
+
+/** Families of the pool in which no CIDR has a free block. */
+function fullFamilies(pool: Pool, usage: readonly CidrUsage[]): string[] {
+  const found = new Map<string, number>();
+  pool.cidrs.forEach((cidr, at) => {
+    found.set(cidr.family, (found.get(cidr.family) ?? 0) + (usage[at]?.free ?? 0));
+  });
+  return [...found].filter(([, free]) => free === 0).map(([family]) => family);
+}
+
+/** A condition's time is when its status last changed, not when it was last looked at. */
+export function dated(
+  condition: Omit<Condition, 'lastTransitionTime'>,
+  before: readonly Condition[] | undefined,
+  nowText: string,
+): Condition {
+  const last = before?.find((other) => other.type === condition.type);
+  const since = last?.status === condition.status ? last.lastTransitionTime : undefined;
+  return { ...condition, lastTransitionTime: since ?? nowText };
+}

@@ -1,0 +1,157 @@
+import type { AddressRange } from '../../model/bgp-config-map.ts';
+import type { LoadBalancerPool } from '../../model/load-balancer-pool.ts';
+import { Address, parseAddress } from '../../net/address.ts';
+import type { Family } from '../../net/family.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import { compareText, type NamedNetwork, type PoolProblem } from '../pools/pool-set.ts';
+
+/** A range with its ends as numbers, which is what searching in it takes. */
+export interface Span {
+  family: Family;
+  first: bigint;
+  last: bigint;
+  text: string;
+}
+
+export function spanOf({ family, first, last, text }: AddressRange): Span {
+  return {
+    family,
+    first: parseAddress(first)!.toBigInt(),
+    last: parseAddress(last)!.toBigInt(),
+    text,
+  };
+}
+
+function spanOfPrefix(prefix: Prefix): Span {
+  const [first, last] = [prefix.first().toBigInt(), prefix.last().toBigInt()];
+  return { family: prefix.family, first, last, text: prefix.toString() };
+}
+
+const overlap = (a: Span, b: Span) =>
+  a.family === b.family && a.first <= b.last && b.first <= a.last;
+
+/** Land that belongs to somebody else, but for what they leave out themselves. */
+export interface ForeignLand extends NamedNetwork {
+  reserved?: readonly Prefix[];
+}
+
+export interface ServicePool extends LoadBalancerPool {
+  spans: readonly Span[];
+}
+
+/**
+ * The pools of Service addresses together, and which of them may serve. Of two
+ * that overlap the older one is right, as with pools of blocks. Land that belongs
+ * to nodes, pods or cluster-internal Services is never given.
+ */
+export class ServicePoolSet {
+  /** Best first: priority, then age, then name. */
+  readonly pools: readonly ServicePool[];
+  readonly #problems = new Map<string, PoolProblem>();
+
+  constructor(pools: Iterable<LoadBalancerPool>, lands: readonly ForeignLand[] = []) {
+    const all = [...pools]
+      .map((pool): ServicePool => ({ ...pool, spans: pool.ranges.map(spanOf) }))
+      .sort((a, b) => a.createdMs - b.createdMs || compareText(a.name, b.name));
+    const foreign = lands.map(({ name, prefix, reserved = [] }) => ({
+      name,
+      span: spanOfPrefix(prefix),
+      reserved: reserved.map(spanOfPrefix),
+    }));
+    const senior: ServicePool[] = [];
+    for (const pool of all) {
+      const problem = overlapsNetwork(pool, foreign) ?? overlapsPool(pool, senior);
+      if (problem === undefined) senior.push(pool);
+      else this.#problems.set(pool.name, problem);
+    }
+    this.pools = all.sort(
+      (a, b) => b.priority - a.priority || a.createdMs - b.createdMs || compareText(a.name, b.name),
+    );
+  }
+
+  problem(name: string): PoolProblem | undefined {
+    return this.#problems.get(name);
+  }
+
+  get sound(): ServicePool[] {
+    return this.pools.filter(({ name }) => !this.#problems.has(name));
+  }
+
+  containing(address: Address): ServicePool | undefined {
+    return this.sound.find((pool) => holds(pool, address));
+  }
+}
+
+export function holds(pool: ServicePool, address: Address): boolean {
+  const value = address.toBigInt();
+  return pool.spans.some(
+    ({ family, first, last }) => family === address.family && first <= value && value <= last,
+  );
+}
+
+/** The lowest address of the pool, in the order of its ranges, that is not taken. */
+export function firstFree(
+  pool: ServicePool,
+  family: Family,
+  isTaken: (address: string) => boolean,
+): Address | undefined {
+  for (const span of pool.spans) {
+    if (span.family !== family) continue;
+    for (let value = span.first; value <= span.last; value++) {
+      const address = Address.fromBigInt(family, value);
+      if (pool.avoidBuggyIps && isBuggy(address)) continue;
+      if (!isTaken(address.toString())) return address;
+    }
+  }
+  return undefined;
+}
+
+/** Some old equipment takes .0 and .255 for a network or a broadcast, whatever the mask. */
+export function isBuggy(address: Address): boolean {
+  const low = address.w0 & 0xff;
+  return address.family === 'ipv4' && (low === 0 || low === 255);
+}
+
+/** How many addresses the pool can give in all; saturates. */
+export function capacityOf(pool: ServicePool): number {
+  let sum = 0n;
+  for (const { family, first, last } of pool.spans) {
+    sum += last - first + 1n;
+    if (pool.avoidBuggyIps && family === 'ipv4') sum -= buggyIn(first, last);
+  }
+  return sum > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(sum);
+}
+
+function buggyIn(first: bigint, last: bigint): bigint {
+  // Those that end in `low` up to and including `value`.
+  const upTo = (value: bigint, low: bigint) => (value - low + 256n) / 256n;
+  const count = (low: bigint) => upTo(last, low) - upTo(first - 1n, low);
+  return count(0n) + count(255n);
+}
+
+function overlapsPool(pool: ServicePool, senior: readonly ServicePool[]): PoolProblem | undefined {
+  for (const other of senior) {
+    for (const span of pool.spans) {
+      const hit = other.spans.find((theirs) => overlap(theirs, span));
+      if (hit === undefined) continue;
+      const detail = `${span.text} of pool ${pool.name} overlaps ${hit.text} of pool ${other.name}`;
+      return { reason: 'OverlappingPools', detail };
+    }
+  }
+  return undefined;
+}
+
+function overlapsNetwork(
+  pool: ServicePool,
+  foreign: ReadonlyArray<{ name: string; span: Span; reserved: readonly Span[] }>,
+): PoolProblem | undefined {
+  for (const { name, span, reserved } of foreign) {
+    const isLeftOut = (one: Span) =>
+      reserved.some((left) => left.first <= one.first && one.last <= left.last);
+    const ours = pool.spans.find((one) => overlap(one, span) && !isLeftOut(one));
+    if (ours === undefined) continue;
+    const detail = `${ours.text} of pool ${pool.name} overlaps ${span.text} of ${name}`;
+    return { reason: 'OverlapsNetwork', detail };
+  }
+  return undefined;
+}
