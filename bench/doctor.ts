@@ -17,7 +17,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { gather } from '../src/cli/doctor/doctor-flags.ts';
+import { gatherEvidence } from '../src/cli/doctor/doctor-flags.ts';
 import type { Evidence } from '../src/plan/doctor/evidence.ts';
 import { judge, judgeSurvey } from '../src/plan/doctor/judge.ts';
 import { survey } from '../src/plan/doctor/survey.ts';
@@ -47,7 +47,7 @@ async function evidenceOf(files: SiteFiles): Promise<Evidence> {
     exitCode: 0,
   };
   const rib = files.ribs.map(([router, path]) => ({ router, path }));
-  return gather(
+  return gatherEvidence(
     {
       from: files.objects,
       rib,

@@ -7,14 +7,12 @@
  * ratio pass-5000: milliseconds of a pass over 5,000 nodes, to 250.
  * ratio growth: a pass over 10,000 nodes to one over 1,000.
  */
-import { readPool } from '../src/model/ip-pool.ts';
-import { readNode } from '../src/model/node.ts';
-import { blockName, readBlock } from '../src/model/node-block.ts';
-import { readNodeReport } from '../src/model/node-report.ts';
-import type { NodeReportStatus } from '../src/model/node-report-status.ts';
+import { stateOfObjects } from '../src/model/cluster-state.ts';
+import { apiVersion } from '../src/model/keys.ts';
+import { blockName } from '../src/model/node-block.ts';
 import type { KubeObject } from '../src/model/object.ts';
 import { parsePrefix } from '../src/net/prefix.ts';
-import type { Evidence } from '../src/plan/doctor/evidence.ts';
+import { type Evidence, evidenceOf } from '../src/plan/doctor/evidence.ts';
 import { judge, judgeInSteps } from '../src/plan/doctor/judge.ts';
 import { survey } from '../src/plan/doctor/survey.ts';
 
@@ -26,39 +24,23 @@ function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-const land = parsePrefix('10.0.0.0/8')!;
+const range = parsePrefix('10.0.0.0/8')!;
 
-function evidenceOf(count: number): Evidence {
-  const objects = Array.from({ length: count }, (_, at) => siteOf(at));
-  const pool = readPool({
+function siteEvidence(count: number): Evidence {
+  const pool: KubeObject = {
+    apiVersion,
+    kind: 'IPPool',
     metadata: { name: 'all', uid: 'p' },
     spec: { cidrs: ['10.0.0.0/8'], blockSize: { ipv4: 24 } },
-  });
-  return {
-    nowMs: 0,
-    mode: 'ip-pool',
-    sources: [],
-    nodes: objects.map(({ node }) => readNode(node)),
-    ciliumNodes: [],
-    pools: pool.kind === 'pool' ? [pool.pool] : [],
-    blocks: objects.flatMap(({ block }) => {
-      const read = readBlock(block);
-      return read.kind === 'block' ? [read.block] : [];
-    }),
-    reports: objects.map(({ report }) => ({
-      ...readNodeReport(report),
-      status: report.status as NodeReportStatus,
-    })),
-    serviceNetworks: [],
-    loadBalancerRanges: [],
-    routers: [],
   };
+  const objects = Array.from({ length: count }, (_, at) => siteOf(at)).flat();
+  return evidenceOf(stateOfObjects([pool, ...objects], { mode: 'ip-pool' }), { nowMs: 0 });
 }
 
-function siteOf(at: number): Record<'node' | 'block' | 'report', KubeObject> {
+function siteOf(at: number): KubeObject[] {
   const name = `node-${at}`;
   const uid = `uid-${at}`;
-  const prefix = land.subPrefix(24, at);
+  const prefix = range.subPrefix(24, at);
   const cidr = prefix.toString();
   const address = `172.16.${at >> 8}.${at & 255}`;
   const session = (peer: string) => ({
@@ -68,8 +50,10 @@ function siteOf(at: number): Record<'node' | 'block' | 'report', KubeObject> {
     state: 'Established',
     announced: [{ prefix: cidr, nextHop: address }],
   });
-  return {
-    node: {
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Node',
       metadata: {
         name,
         uid,
@@ -78,11 +62,15 @@ function siteOf(at: number): Record<'node' | 'block' | 'report', KubeObject> {
       },
       status: { addresses: [{ type: 'InternalIP', address }] },
     },
-    block: {
+    {
+      apiVersion,
+      kind: 'NodeBlock',
       metadata: { name: blockName(prefix), uid: `b-${at}` },
       spec: { cidr, pool: 'all', node: { name, uid } },
     },
-    report: {
+    {
+      apiVersion,
+      kind: 'NodeReport',
       metadata: { name },
       spec: { nodeUID: uid },
       status: {
@@ -91,12 +79,12 @@ function siteOf(at: number): Record<'node' | 'block' | 'report', KubeObject> {
         sessions: [session('tor1'), session('tor2')],
       },
     },
-  };
+  ];
 }
 
 /** The longest time without a pause, in a pass as the operator makes it. */
 function longestHoldMs(count: number): number {
-  const evidence = evidenceOf(count);
+  const evidence = siteEvidence(count);
   let longest = 0;
   const holds: number[] = [];
   for (let round = 0; round < ROUNDS + 2; round++) {
@@ -115,7 +103,7 @@ function longestHoldMs(count: number): number {
 }
 
 function medianPassMs(count: number): number {
-  const evidence = evidenceOf(count);
+  const evidence = siteEvidence(count);
   const times: number[] = [];
   for (let round = 0; round < ROUNDS + 2; round++) {
     const startMs = cpuMs();

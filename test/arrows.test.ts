@@ -22,7 +22,7 @@ interface Room {
 
 const nouns = ['base', 'net', 'model'];
 const hands = ['kube', 'kernel', 'bgp'];
-const below = [...nouns, 'plan', ...hands];
+const below = [...nouns, 'plan', ...hands, 'cluster'];
 const actors = ['operator', 'agent', 'doctor', 'migrate'];
 
 const rooms: Record<string, Room> = {
@@ -33,6 +33,7 @@ const rooms: Record<string, Room> = {
   kube: { rooms: nouns, packages: ['undici', 'yaml'] },
   kernel: { rooms: nouns, packages: ['koffi'] },
   bgp: { rooms: nouns, packages: ['koffi'] },
+  cluster: { rooms: [...nouns, 'kube'], packages: ['yaml'] },
   apiserver: { rooms: ['base'], packages: ['@marcbachmann/cel-js', 'yaml'] },
   operator: { rooms: below, packages: [] },
   agent: { rooms: below, packages: [] },

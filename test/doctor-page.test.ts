@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { modeNames } from '../src/model/modes.ts';
 import { reasons } from '../src/model/reasons.ts';
-import { modes } from '../src/plan/doctor/evidence.ts';
 import { doctorReasons } from '../src/plan/doctor/finding.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../docs/doctor.md'), 'utf8');
@@ -25,5 +25,5 @@ test('docs/doctor.md explains every reason, in the order and words of the source
 
 test('docs/doctor.md says for every mode which record is the truth', () => {
   const [, after = ''] = page.split(/^## Which record counts$/m);
-  for (const mode of modes) expect(after).toContain(`\`${mode}\``);
+  for (const mode of modeNames) expect(after).toContain(`\`${mode}\``);
 });

@@ -1,33 +1,42 @@
 /**
- * From the API server to rows. Copies change, names become dirty, and a moment
+ * From the API server to rows. Caches change, names become dirty, and a moment
  * later the rows of what is dirty are made anew: a mass join costs as much as
  * its nodes, not their square. The feed only reads.
  */
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { pause } from '../kube/backoff.ts';
+import { cachedItems } from '../cluster/cluster-caches.ts';
+import { Surroundings } from '../cluster/surroundings.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { CiliumSettings } from '../model/cilium-config.ts';
+import type { ListWatch } from '../kube/list-watch.ts';
+import type { Kept } from '../kube/object-cache.ts';
+import { type ClusterState, clusterState, type StatedSettings } from '../model/cluster-state.ts';
 import { defaultCooldownSeconds } from '../model/ip-pool.ts';
 import { formatSelector } from '../model/label-selector.ts';
-import { Register } from '../plan/blocks/register.ts';
-import type { Evidence, Mode } from '../plan/doctor/evidence.ts';
+import type { Block } from '../model/node-block.ts';
+import type { NodeReportStatus } from '../model/node-report-status.ts';
+import { registerOf } from '../plan/blocks/register-of.ts';
 import { isNodeNews, isReportNews } from '../plan/doctor/news.ts';
 import { poolCandidates } from '../plan/pools/pool-candidates.ts';
 import { whyPool } from '../plan/pools/why-pool.ts';
-import { lookAtCilium } from './cilium-look.ts';
-import { type Copies, type CopyListener, makeCopies } from './cluster-copies.ts';
-import { evidenceOf } from './evidence.ts';
+import {
+  type CachedItems,
+  type CachedKind,
+  type CacheListener,
+  type ConsoleCaches,
+  makeCaches,
+} from './console-caches.ts';
 import { blockRow, nodeRow, poolRow } from './make-rows.ts';
 import type { NodeDetail } from './node-detail.ts';
-import type { RouterView } from './router-view.ts';
 import type { ConsoleState } from './state.ts';
 import { TimeLine } from './time-line.ts';
 
 export interface ClusterFeedOptions {
   client: KubeClient;
   state: ConsoleState;
+  /** What flags say beside the objects. */
+  stated: StatedSettings;
   clock: Clock;
   log: Log;
 }
@@ -36,14 +45,13 @@ export interface ClusterFeedOptions {
 const coalesceMs = 100;
 /** How long a watch may be silent before its source counts as not seen. */
 const silentMs = 120_000;
-const ciliumEveryMs = 60_000;
 
 export class ClusterFeed {
-  /** What an operator would know; for explanations. */
-  readonly register = new Register(['ciliumnode', 'spec', 'annotation']);
-  readonly copies: Copies;
   readonly #o: ClusterFeedOptions;
+  readonly #caches: ConsoleCaches;
+  readonly #surroundings: Surroundings;
   readonly #time: TimeLine;
+  readonly #blocksOf = new Map<string, Map<string, Block>>();
   readonly #dirtyNodes = new Set<string>();
   readonly #dirtyBlocks = new Set<string>();
   readonly #dirtyPools = new Set<string>();
@@ -52,7 +60,7 @@ export class ClusterFeed {
   /** Since the listeners were told last, something came that the judgement would see. */
   #isNews = false;
   #timer: NodeJS.Timeout | undefined;
-  #cilium: CiliumSettings | undefined;
+  #hasLookedAround = false;
 
   constructor(options: ClusterFeedOptions) {
     this.#o = options;
@@ -60,54 +68,56 @@ export class ClusterFeed {
     this.#time = new TimeLine({
       state,
       clock,
-      hasHistory: () => this.copies.histories.hasSynced,
+      hasHistory: () => this.#caches.cluster.histories.hasSynced,
     });
-    this.copies = makeCopies({ client, clock, log }, this.#listener());
+    this.#surroundings = new Surroundings({
+      client,
+      log,
+      bgpConfigMap: options.stated.bgpConfigMap,
+      onChange: () => this.#touch(true),
+    });
+    this.#caches = makeCaches({ client, clock, log }, this.#listener());
   }
 
   start(signal: AbortSignal): void {
-    for (const copy of Object.values(this.copies)) copy.start(signal);
-    void this.#followCilium(signal);
+    const { cluster, events } = this.#caches;
+    for (const cache of [...Object.values(cluster), events]) cache.start(signal);
+    void this.#lookAround(signal);
   }
 
-  /** Why it does not know everything yet, if so. */
+  /** Why it does not know everything yet, if so. What the cluster does not have is known not to be. */
   notReady(): string | undefined {
-    const { nodes, pools, blocks } = this.copies;
-    const missing = Object.entries({ nodes, pools, blocks }).filter(([, copy]) => !copy.hasSynced);
-    if (missing.length === 0) return undefined;
-    return `${missing.map(([name]) => name).join(', ')} are not known yet`;
+    const { nodes, ...others } = this.#caches.cluster;
+    const missing = Object.entries(others).filter(
+      ([, cache]) => !cache.hasSynced && cache.refusal === undefined,
+    );
+    const names = missing.map(([name]) => name);
+    if (!nodes.hasSynced) names.unshift('nodes');
+    if (!this.#hasLookedAround) names.push('settings of other components');
+    return names.length === 0 ? undefined : `${names.join(', ')} are not known yet`;
   }
 
   /** Sources that could be looked at, for the page that compares them. */
   sources(): Array<{ name: string; detail: string; isSeen: boolean }> {
-    const about = (name: string, copy: Copies[keyof Copies]) => {
-      const isSeen = copy.hasSynced && copy.silentMs() < silentMs;
-      const detail = isSeen ? `${copy.size} seen` : copy.hasSynced ? 'silent' : 'not there';
+    const about = (name: string, cache: ListWatch<Kept>) => {
+      const isSeen = cache.hasSynced && cache.silentMs() < silentMs;
+      const absent = cache.refusal ?? 'not listed yet';
+      const detail = isSeen ? `${cache.size} seen` : cache.hasSynced ? 'silent' : absent;
       return { name, detail, isSeen };
     };
-    const { nodes, blocks, reports, ciliumNodes } = this.copies;
+    const { nodes, blocks, reports, ciliumNodes } = this.#caches.cluster;
     return [
-      about('NodeBlock', blocks),
-      about('Node', nodes),
-      about('NodeReport', reports),
-      about('CiliumNode', ciliumNodes),
+      about('NodeBlock', blocks as unknown as ListWatch<Kept>),
+      about('Node', nodes as unknown as ListWatch<Kept>),
+      about('NodeReport', reports as unknown as ListWatch<Kept>),
+      about('CiliumNode', ciliumNodes as unknown as ListWatch<Kept>),
     ];
   }
 
-  /** Everything seen, as the doctor's judgement takes it. */
-  evidence(routers: readonly RouterView[], mode: Mode | undefined): Evidence {
-    const { reports, peers } = this.copies;
-    const known = [...peers.values()].flatMap((read) => (read.kind === 'peer' ? [read.peer] : []));
-    return evidenceOf({
-      nowMs: this.#o.clock.wallMs(),
-      mode,
-      register: this.register,
-      reports: [...reports.values()],
-      peers: peers.hasSynced ? known : undefined,
-      cilium: this.#cilium,
-      routers,
-      sources: this.sources(),
-    });
+  /** The cluster as it is now. */
+  clusterState(): ClusterState {
+    const items = { ...this.#surroundings.items, ...cachedItems(this.#caches.cluster) };
+    return clusterState(items, this.#o.stated);
   }
 
   /** After rows were made; `isNews`: the findings may be others now. */
@@ -117,10 +127,11 @@ export class ClusterFeed {
 
   /** Why a node has the pool it has: made when somebody asks. */
   detail(name: string): NodeDetail | undefined {
-    const node = this.register.nodes.get(name);
+    const node = this.#caches.cluster.nodes.get(name);
     if (node === undefined) return undefined;
-    const candidates = poolCandidates(this.register)(node);
-    const held = [...this.register.blocksOf(name)][0]?.pool ?? '';
+    const register = registerOf(this.clusterState());
+    const candidates = poolCandidates(register)(node);
+    const held = [...register.blocksOf(name)][0]?.pool ?? '';
     return {
       node: name,
       why: held === '' ? '' : whyPool(candidates, held),
@@ -140,29 +151,23 @@ export class ClusterFeed {
     clearTimeout(this.#timer);
   }
 
-  #listener(): CopyListener {
-    const { register } = this;
+  #listener(): CacheListener {
     const time = this.#time;
-    const puts: { [K in keyof Copies]: (next: KeptIn<K>, prev: KeptIn<K> | undefined) => void } = {
+    const puts: { [K in CachedKind]?: (next: CachedItems[K], prev?: CachedItems[K]) => void } = {
       nodes: (next, prev) => {
-        register.putNode(next);
         this.#dirtyNodes.add(next.name);
         time.node(next, prev);
       },
-      pools: (next) => {
-        if (next.read.kind === 'pool') register.putPool(next.read.pool);
-        else register.removePool(next.name);
-        this.#dirtyPools.add(next.name);
-      },
+      pools: (next) => this.#dirtyPools.add(next.name),
       blocks: (next, prev) => {
-        register.putBlock(next);
+        if (prev !== undefined) this.#forgetBlock(prev);
+        const held = this.#blocksOf.get(next.nodeName) ?? new Map<string, Block>();
+        this.#blocksOf.set(next.nodeName, held.set(next.name, next));
         this.#dirtyBlocks.add(next.name);
         this.#dirtyNodes.add(next.nodeName);
-        if (prev !== undefined) this.#dirtyNodes.add(prev.nodeName);
         time.block(next, prev);
       },
       reports: (next, prev) => {
-        register.putReport(next);
         this.#dirtyNodes.add(next.name);
         time.report(next, prev);
       },
@@ -176,66 +181,55 @@ export class ClusterFeed {
       histories: (next) => {
         for (const log of next.logs) time.history(log);
       },
-      ciliumNodes: (next) => {
-        register.putCiliumNode(next);
-        this.#dirtyNodes.add(next.name);
-      },
+      ciliumNodes: (next) => this.#dirtyNodes.add(next.name),
     };
-    const ends: { [K in keyof Copies]: (last: KeptIn<K>) => void } = {
+    const ends: { [K in CachedKind]?: (last: CachedItems[K]) => void } = {
       nodes: (last) => {
-        register.removeNode(last.name);
         this.#dirtyNodes.add(last.name);
         time.nodeGone(last);
       },
-      pools: (last) => {
-        register.removePool(last.name);
-        this.#dirtyPools.add(last.name);
-      },
+      pools: (last) => this.#dirtyPools.add(last.name),
       blocks: (last) => {
-        register.removeBlock(last.name);
+        this.#forgetBlock(last);
         this.#dirtyBlocks.add(last.name);
-        this.#dirtyNodes.add(last.nodeName);
         this.#o.state.remove('block', last.prefix.toString());
         time.blockGone(last);
       },
-      reports: (last) => {
-        register.removeReport(last.name);
-        this.#dirtyNodes.add(last.name);
-      },
+      reports: (last) => this.#dirtyNodes.add(last.name),
       peers: (last) => this.#o.state.remove('peer', last.name),
-      // Events expire after an hour; what they told stays told.
-      events: () => {},
-      histories: () => {},
-      ciliumNodes: (last) => {
-        register.removeCiliumNode(last.name);
-        this.#dirtyNodes.add(last.name);
-      },
+      ciliumNodes: (last) => this.#dirtyNodes.add(last.name),
     };
     return {
       put: (kind, next, prev) => {
-        (puts[kind] as (next: unknown, prev: unknown) => void)(next, prev);
-        this.#touch((news[kind] as (next: unknown, prev: unknown) => boolean)(next, prev));
+        (puts[kind] as ((next: unknown, prev: unknown) => void) | undefined)?.(next, prev);
+        const isNews = news[kind] as ((next: unknown, prev: unknown) => boolean) | undefined;
+        this.#touch(isNews?.(next, prev) ?? true);
       },
       gone: (kind, last) => {
-        (ends[kind] as (last: unknown) => void)(last);
-        this.#touch(!isOfTheTimeOnly(kind));
+        (ends[kind] as ((last: unknown) => void) | undefined)?.(last);
+        this.#touch(kind !== 'events' && kind !== 'histories');
       },
     };
   }
 
-  async #followCilium(signal: AbortSignal): Promise<void> {
-    const { client, log } = this.#o;
-    while (!signal.aborted) {
-      try {
-        const cilium = await lookAtCilium(client);
-        const isNews = JSON.stringify(cilium) !== JSON.stringify(this.#cilium);
-        this.#cilium = cilium;
-        if (isNews) this.#touch(true);
-      } catch (error) {
-        if (!signal.aborted) log.debug({ error: describeError(error) }, 'could not look at Cilium');
-      }
-      await pause(ciliumEveryMs, signal);
+  #forgetBlock({ name, nodeName }: Block): void {
+    const held = this.#blocksOf.get(nodeName);
+    held?.delete(name);
+    if (held?.size === 0) this.#blocksOf.delete(nodeName);
+    this.#dirtyNodes.add(nodeName);
+  }
+
+  async #lookAround(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#surroundings.look();
+    } catch (error) {
+      if (signal.aborted) return;
+      const words = 'could not read Service networks and settings of other components; retrying';
+      this.#o.log.warn({ error: describeError(error) }, words);
     }
+    this.#hasLookedAround = true;
+    this.#touch(true);
+    await this.#surroundings.follow(signal);
   }
 
   #touch(isNews: boolean): void {
@@ -252,14 +246,14 @@ export class ClusterFeed {
 
   #makeRows(): void {
     const { state } = this.#o;
-    const { pools } = this.copies;
+    const { pools, blocks } = this.#caches.cluster;
     for (const name of this.#dirtyPools) {
       const kept = pools.get(name);
       if (kept === undefined) state.remove('pool', name);
       else state.put('pool', name, poolRow(kept.read));
     }
     for (const name of this.#dirtyBlocks) {
-      const block = this.register.blocks.get(name);
+      const block = blocks.get(name);
       if (block === undefined) continue;
       const read = pools.get(block.pool)?.read;
       const cooldown = read?.kind === 'pool' ? read.pool.cooldownSeconds : defaultCooldownSeconds;
@@ -273,16 +267,17 @@ export class ClusterFeed {
 
   #makeNodeRow(name: string): void {
     const { state, clock } = this.#o;
-    const node = this.register.nodes.get(name);
+    const { nodes, reports, ciliumNodes } = this.#caches.cluster;
+    const node = nodes.get(name);
     if (node === undefined) {
       state.remove('node', name);
       return;
     }
     const row = nodeRow({
       node,
-      blocks: this.register.blocksOf(name),
-      report: this.copies.reports.get(name)?.status,
-      cilium: this.register.ciliumNodes.get(name)?.podCidrs,
+      blocks: this.#blocksOf.get(name)?.values() ?? [],
+      report: reports.get(name)?.status as NodeReportStatus | undefined,
+      cilium: ciliumNodes.get(name)?.podCidrs,
       sinceMs: (peer, sessionState) => {
         const key = `${name} ${peer}`;
         const before = this.#sessionSince.get(key);
@@ -296,20 +291,12 @@ export class ClusterFeed {
   }
 }
 
-/** Whether what came can change a finding. Pods that come and go change rows only. */
+/** Whether what came can change a finding; a kind that is not named always can. */
 const news: {
-  [K in keyof Copies]: (next: KeptIn<K>, prev: KeptIn<K> | undefined) => boolean;
+  [K in CachedKind]?: (next: CachedItems[K], prev: CachedItems[K] | undefined) => boolean;
 } = {
   nodes: isNodeNews,
-  pools: () => true,
-  blocks: () => true,
   reports: isReportNews,
-  peers: () => true,
   events: () => false,
   histories: () => false,
-  ciliumNodes: () => true,
 };
-
-const isOfTheTimeOnly = (kind: keyof Copies) => kind === 'events' || kind === 'histories';
-
-type KeptIn<K extends keyof Copies> = NonNullable<ReturnType<Copies[K]['get']>>;

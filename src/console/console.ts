@@ -3,7 +3,7 @@
  * address space, and whether everybody says the same. It decides nothing and, in
  * a cluster, changes nothing.
  *
- *   API server ─▶ copies ─▶ cluster-feed ─▶ state (rows) ─▶ event-stream ─▶ web/
+ *   API server ─▶ caches ─▶ cluster-feed ─▶ state (rows) ─▶ event-stream ─▶ web/
  *   routers (where they can be asked) ──────┘                ▲
  *   plan: findings, what-if ─────────────────────────────────┘
  *
@@ -25,14 +25,15 @@ import { HttpServer } from '../base/http-server.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { modes } from '../plan/doctor/evidence.ts';
+import type { StatedSettings } from '../model/cluster-state.ts';
+import { evidenceOf } from '../plan/doctor/evidence.ts';
 import { Assets } from './assets.ts';
 import { ClusterFeed } from './cluster-feed.ts';
 import { addConsoleRoutes, pageHeaders } from './console-routes.ts';
 import { EventStream } from './event-stream.ts';
 import { Examiner } from './examiner.ts';
 import { consoleGuard, isLoopbackHost } from './guard.ts';
-import type { RouterView } from './router-view.ts';
+import { type RouterView, tablesOf } from './router-view.ts';
 import type { MetaRow } from './rows.ts';
 import { ConsoleState } from './state.ts';
 import type { TryIt } from './try-it.ts';
@@ -43,6 +44,8 @@ export interface ConsoleOptions {
   /** Demanded from everybody; without one only loopback is served. */
   token?: string | undefined;
   about: Pick<MetaRow, 'title' | 'version' | 'cluster' | 'mode' | 'program' | 'commandFlags'>;
+  /** What flags say of the cluster: the mode, its pool, the Service networks. */
+  stated?: StatedSettings | undefined;
   /** Routers that can be asked what they hold. */
   routers?: { views(): RouterView[]; onChange(listener: () => void): void } | undefined;
   tryIt?: TryIt | undefined;
@@ -77,17 +80,22 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   }
   const stopping = new AbortController();
   const state = new ConsoleState({ epoch: clock.wallMs().toString(36) });
-  const feed = new ClusterFeed({ client, state, clock, log });
+  const feed = new ClusterFeed({ client, state, stated: options.stated ?? {}, clock, log });
   const stream = new EventStream(state);
+  const notReady = () => feed.notReady() ?? options.notReady?.();
   // Asking a router with hundreds of sessions costs more than all the rest of a look.
   let seen: RouterView[] | undefined;
   const routerViews = () => {
     seen ??= routers?.views() ?? [];
     return seen;
   };
-  const mode = modes.find((one) => one === about.mode);
   const examiner = new Examiner({
-    evidence: () => feed.evidence(routerViews(), mode),
+    evidence: () =>
+      evidenceOf(feed.clusterState(), {
+        nowMs: clock.wallMs(),
+        routers: tablesOf(routerViews()),
+      }),
+    notReady,
     state,
     clock,
     log,
@@ -113,7 +121,6 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     guard: consoleGuard({ isLoopback, token }),
     headers: pageHeaders,
   });
-  const notReady = () => feed.notReady() ?? options.notReady?.();
   addHealthRoutes(server, {
     metrics: options.metrics ?? new Metrics(),
     ready: new Map([['console', notReady]]),

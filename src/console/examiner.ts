@@ -1,46 +1,66 @@
 /**
  * Asks the doctor's judgement again whenever something changed that it would see,
  * but never so often that judging is what the process does: a round that took long
- * is followed by a long rest. Some faults come by waiting (a block that cools for
+ * is followed by a long pause. Some faults come by waiting (a block that cools for
  * too long); for them it looks now and then without being told.
+ *
+ * A finding counts when two rounds in a row have made it: between a block and its
+ * route there is always a moment in which they differ. After a start nothing is
+ * concluded before all caches have synced, and for some seconds more a missing
+ * route is no news: sessions are only being set up.
  */
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import { DriftRecord } from '../plan/doctor/drift.ts';
 import type { Evidence } from '../plan/doctor/evidence.ts';
-import { judge } from '../plan/doctor/judge.ts';
+import type { DoctorFinding } from '../plan/doctor/finding.ts';
+import { judgeSurvey } from '../plan/doctor/judge.ts';
+import { survey } from '../plan/doctor/survey.ts';
+import { truthTable } from '../plan/doctor/truth-table.ts';
 import { type Action, whatIf } from '../plan/doctor/what-if.ts';
-import { findingRow } from './evidence.ts';
+import { findingRow } from './make-rows.ts';
 import type { ConsoleState } from './state.ts';
 import type { WhatIfReply } from './what-if-answer.ts';
 
 export interface ExaminerOptions {
   evidence: () => Evidence;
+  /** Why not everything is known yet; undefined: it is. */
+  notReady: () => string | undefined;
   state: ConsoleState;
   clock: Clock;
   log: Log;
 }
 
-const leastRestMs = 500;
+const leastPauseMs = 500;
 /** Judging takes at most this part of the time. */
 const share = 1 / 60;
+/** The first rounds are slow because the program is still being compiled, and must not delay others. */
+const warmUpRounds = 5;
 const lookAgainMs = 300_000;
+/** Sessions come up within this time of a start. */
+const settleMs = 10_000;
 
 export class Examiner {
   readonly #o: ExaminerOptions;
+  readonly #record = new DriftRecord();
+  readonly #startedMs: number;
   #timer: NodeJS.Timeout | undefined;
   #isTouched = false;
-  #restUntilMs = 0;
+  #pauseUntilMs = 0;
+  #rounds = 0;
 
   constructor(options: ExaminerOptions) {
     this.#o = options;
+    this.#startedMs = options.clock.monotonicMs();
+    options.state.put('judgement', '', { isSettled: false, why: options.notReady() ?? '' });
   }
 
   touch(): void {
     if (this.#isTouched) return;
     this.#isTouched = true;
     const { clock } = this.#o;
-    this.#after(Math.max(leastRestMs, this.#restUntilMs - clock.monotonicMs()));
+    this.#after(Math.max(leastPauseMs, this.#pauseUntilMs - clock.monotonicMs()));
   }
 
   ask(action: Action): WhatIfReply {
@@ -58,17 +78,51 @@ export class Examiner {
   }
 
   #examine(): void {
+    const { notReady, state, clock, log } = this.#o;
     this.#isTouched = false;
-    const { evidence, state, clock, log } = this.#o;
+    const why = notReady();
+    if (why !== undefined) {
+      state.put('judgement', '', { isSettled: false, why });
+      this.touch();
+      return;
+    }
     const beganMs = clock.monotonicMs();
     try {
-      const rows = judge(evidence()).map(findingRow);
-      state.putAll('finding', new Map(rows.map((row) => [row.id, row])));
+      this.#judge();
     } catch (error) {
-      log.error({ error: describeError(error) }, 'the findings could not be worked out');
+      log.error({ error: describeError(error) }, 'comparing the sources failed; trying again');
     }
     const endedMs = clock.monotonicMs();
-    this.#restUntilMs = endedMs + (endedMs - beganMs) / share;
-    this.#after(lookAgainMs);
+    this.#rounds += 1;
+    const isWarm = this.#rounds > warmUpRounds;
+    this.#pauseUntilMs = endedMs + (isWarm ? (endedMs - beganMs) / share : 0);
+    if (this.#record.hasUnconfirmed || this.#isSettling) this.touch();
+    else this.#after(lookAgainMs);
   }
+
+  get #isSettling(): boolean {
+    return this.#o.clock.monotonicMs() - this.#startedMs < settleMs;
+  }
+
+  #judge(): void {
+    const { evidence, state } = this.#o;
+    const surveyed = survey(evidence());
+    const found = judgeSurvey(surveyed);
+    this.#record.take(found);
+    const waits = this.#isSettling && found.some(isAboutMissingRoute);
+    const standing = this.#record
+      .standing()
+      .filter((finding) => !waits || !isAboutMissingRoute(finding));
+    const rows = standing.map(findingRow);
+    state.putAll('finding', new Map(rows.map((row) => [row.id, row])));
+    const { columns, rows: nodes } = truthTable(surveyed, standing);
+    state.putAll('column', new Map(columns.map((column, at) => [column.id, { ...column, at }])));
+    state.putAll('truth', new Map(nodes.map((row) => [row.node, row])));
+    const why = waits ? 'sessions are being set up' : '';
+    state.put('judgement', '', { isSettled: !waits, why });
+  }
+}
+
+function isAboutMissingRoute({ reason }: DoctorFinding): boolean {
+  return reason === 'Blackhole' || reason === 'NotHeld' || reason === 'NotAnnounced';
 }

@@ -6,7 +6,8 @@ import type { ClusterNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
 import type { NodeReportStatus } from '../model/node-report-status.ts';
 import { families } from '../net/family.ts';
-import type { BlockRow, NodeRow, PoolCidr, PoolRow, SessionRow } from './rows.ts';
+import type { DoctorFinding } from '../plan/doctor/finding.ts';
+import type { BlockRow, FindingRow, NodeRow, PoolCidr, PoolRow, SessionRow } from './rows.ts';
 
 export function poolRow(read: ReadPool): PoolRow {
   if (read.kind === 'malformed') {
@@ -109,7 +110,7 @@ export function nodeRow({ node, blocks, report, cilium, sinceMs }: NodeRowInput)
         }
       : null,
     register: [...blocks]
-      .filter(({ phase }) => phase !== 'Guard')
+      .filter(({ phase }) => phase === 'Active' || phase === 'Draining')
       .sort((a, b) => a.prefix.compare(b.prefix))
       .map(({ prefix }) => prefix.toString()),
     spec: [...node.podCidrs],
@@ -142,6 +143,22 @@ export function nodeRow({ node, blocks, report, cilium, sinceMs }: NodeRowInput)
         announced,
       }),
     ),
+  };
+}
+
+export function findingRow(finding: DoctorFinding): FindingRow {
+  const { reason, severity, node, prefix, owner, says, hurts, fix } = finding;
+  return {
+    id: [reason, prefix, node, owner].join(' '),
+    reason,
+    severity,
+    node: node ?? '',
+    prefix: prefix ?? '',
+    owner: owner ?? '',
+    says,
+    hurtsNow: hurts.now,
+    hurtsIf: hurts.if,
+    fix,
   };
 }
 

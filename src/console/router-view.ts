@@ -1,3 +1,7 @@
+import { families } from '../net/family.ts';
+import { parsePrefix } from '../net/prefix.ts';
+import type { RouterTable } from '../plan/doctor/evidence.ts';
+
 /** What a router says of itself, wherever it was asked. */
 export interface RouterView {
   name: string;
@@ -6,7 +10,7 @@ export interface RouterView {
   asn: number;
   isUp: boolean;
   sessions: RouterSession[];
-  held: HeldRoute[];
+  held: HeldRouteRow[];
 }
 
 export interface RouterSession {
@@ -19,11 +23,26 @@ export interface RouterSession {
   isRestarting: boolean;
 }
 
-export interface HeldRoute {
+export interface HeldRouteRow {
   prefix: string;
   nextHop: string;
   /** The node whose session brought it. */
   from: string;
   sinceMs: number;
   isStale: boolean;
+}
+
+/** The same for the comparison; a router that is down has said nothing, which is not to hold nothing. */
+export function tablesOf(views: readonly RouterView[]): RouterTable[] {
+  return views
+    .filter(({ isUp }) => isUp)
+    .map(({ name, address, held }) => ({
+      router: name,
+      families: new Set(families),
+      addresses: [address],
+      routes: held.flatMap(({ prefix, nextHop, from }) => {
+        const parsed = parsePrefix(prefix);
+        return parsed === undefined ? [] : [{ prefix: parsed, nextHop, isUsed: true, from }];
+      }),
+    }));
 }

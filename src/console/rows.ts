@@ -2,6 +2,7 @@
  * What travels to the browser: rows, each with a kind and a key. A snapshot is
  * all of them, a delta those that changed. Shared by the server and the page.
  */
+import type { TruthColumn, TruthRow } from '../plan/doctor/truth-table.ts';
 import type { RouterView } from './router-view.ts';
 
 export interface PoolRow {
@@ -48,7 +49,7 @@ export interface NodeRow {
   /** The operator's word: whether it has its blocks. */
   blocksState: { ok: boolean; reason: string; message: string } | null;
   agent: { isReady: boolean; reason: string; message: string; version: string } | null;
-  /** What the register gives it. */
+  /** Its NodeBlocks, without those that cool down. */
   register: string[];
   /** Records beside the register. */
   spec: string[];
@@ -100,6 +101,18 @@ export interface FindingRow {
   fix: string;
 }
 
+/** A column of the Truth table, in its place. */
+export interface ColumnRow extends TruthColumn {
+  at: number;
+}
+
+/** How far the comparison is. */
+export interface JudgementRow {
+  /** False: the console has just started, and missing routes are no findings yet. */
+  isSettled: boolean;
+  why: string;
+}
+
 export interface EntryRow {
   id: string;
   atMs: number;
@@ -133,6 +146,9 @@ export interface Rows {
   peer: PeerRow;
   router: RouterView;
   finding: FindingRow;
+  column: ColumnRow;
+  truth: TruthRow;
+  judgement: JudgementRow;
   entry: EntryRow;
 }
 

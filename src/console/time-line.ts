@@ -5,11 +5,12 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { BlockLog, HistoryEntry } from '../model/block-history.ts';
+import type { WitnessReport } from '../model/cluster-kinds.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
 import type { NodeReportStatus } from '../model/node-report-status.ts';
 import { timestampMs } from '../model/object.ts';
-import type { KeptEvent, KeptReport } from './cluster-copies.ts';
+import type { KeptEvent } from './console-caches.ts';
 import type { ConsoleState } from './state.ts';
 
 /** Entries that are kept; the oldest go first. */
@@ -97,7 +98,7 @@ export class TimeLine {
     this.#add({ reason: 'Released', node: last.nodeName, cidr, text: `${cidr} is free again` });
   }
 
-  report(next: KeptReport, prev: KeptReport | undefined): void {
+  report(next: WitnessReport, prev: WitnessReport | undefined): void {
     if (prev === undefined || next.status === undefined) return;
     const before = new Map(prev.status?.sessions?.map((session) => [session.peer, session]));
     for (const session of next.status.sessions ?? []) {

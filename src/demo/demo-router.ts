@@ -5,7 +5,7 @@
  */
 import type { Log } from '../base/log.ts';
 import { type CollectedPeer, Collector } from '../bgp/collector.ts';
-import type { HeldRoute, RouterView } from '../console/router-view.ts';
+import type { HeldRouteRow, RouterView } from '../console/router-view.ts';
 import type { Cabling, Socket } from './cabling.ts';
 import { calmHoldSeconds, type SitedRouter } from './site-plan.ts';
 
@@ -101,8 +101,8 @@ export class DemoRouter {
     return { node: nodeName(name), state, sinceMs, routes, isRestarting };
   }
 
-  #held(collector: Collector): HeldRoute[] {
-    const held: HeldRoute[] = [];
+  #held(collector: Collector): HeldRouteRow[] {
+    const held: HeldRouteRow[] = [];
     const seen = new Set<string>();
     collector.forEachRoute((peer, route) => {
       const prefix = route.prefix.toString();

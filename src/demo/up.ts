@@ -80,6 +80,7 @@ export async function startUp(options: UpOptions): Promise<Up> {
         program: options.program,
         commandFlags: `--kubeconfig ${shellWord(api.kubeconfigPath)}`,
       },
+      stated: { mode: 'ip-pool' },
       routers: { views: () => demo.routers(), onChange: (listener) => demo.onChange(listener) },
       tryIt: tryItOf(demo),
       notReady: notStarted,

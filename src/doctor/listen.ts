@@ -16,7 +16,7 @@ import { isUnicast } from '../bgp/wire/afi-safi.ts';
 import type { AfiSafi, Nlri } from '../bgp/wire/message.ts';
 import { type Family, families } from '../net/family.ts';
 import { Prefix } from '../net/prefix.ts';
-import type { HeldRoute, RouterTable } from '../plan/doctor/evidence.ts';
+import type { RouterRoute, RouterTable } from '../plan/doctor/evidence.ts';
 import { plural } from '../plan/doctor/facts.ts';
 import type { Source } from '../plan/doctor/finding.ts';
 
@@ -158,7 +158,7 @@ async function opened(where: string, listen: () => Promise<void>): Promise<void>
 
 function bmpTable(router: MonitoredRouter): HeardRouter {
   const view = router.nearestView;
-  const routes: HeldRoute[] = [];
+  const routes: RouterRoute[] = [];
   const complete = new Set<Family>();
   const unfinished = new Set<Family>();
   for (const peer of router.peers) {
@@ -201,7 +201,7 @@ function bmpTable(router: MonitoredRouter): HeardRouter {
 function heardRouter(
   kind: 'bmp' | 'bgp',
   name: string,
-  routes: HeldRoute[],
+  routes: RouterRoute[],
   complete: ReadonlySet<Family>,
   addresses: string[],
 ): HeardRouter {

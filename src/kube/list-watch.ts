@@ -99,6 +99,7 @@ export class ListWatch<T extends Kept> {
   readonly #backoff: Backoff;
   readonly #syncedWaiter: Waiter;
   #hasSynced = false;
+  #refusal: 'not registered' | 'forbidden' | undefined;
   #waiters: Waiter[] = [];
   #interrupt = new AbortController();
   #heardMs: number;
@@ -152,6 +153,11 @@ export class ListWatch<T extends Kept> {
 
   get hasSynced(): boolean {
     return this.#hasSynced;
+  }
+
+  /** Why there is nothing to follow, as long as the server says so: no such resource, or not for us. */
+  get refusal(): 'not registered' | 'forbidden' | undefined {
+    return this.#refusal;
   }
 
   get size(): number {
@@ -219,6 +225,7 @@ export class ListWatch<T extends Kept> {
       } catch (error) {
         if (signal.aborted || interrupt.aborted) continue;
         mustList ||= this.#mustListAfter(error);
+        if (error instanceof ApiError) this.#refusal = refusalOf(error);
         this.#complain(error);
         await pause(this.#pauseAfter(error), interrupt);
       }
@@ -249,6 +256,7 @@ export class ListWatch<T extends Kept> {
     this.#staleSinceMs = undefined;
     this.#lists.inc({ resource: this.#name, result: 'applied' });
     this.#hasSynced = true;
+    this.#refusal = undefined;
     for (const waiter of [this.#syncedWaiter, ...waiters]) waiter.resolve();
   }
 
@@ -366,4 +374,9 @@ export class ListWatch<T extends Kept> {
       this.#log.warn(fields, `cannot follow ${this.#name}, trying again`);
     }
   }
+}
+
+function refusalOf(error: ApiError): 'not registered' | 'forbidden' | undefined {
+  if (error.isNotFound) return 'not registered';
+  return error.isForbidden ? 'forbidden' : undefined;
 }

@@ -78,3 +78,19 @@ export const daemonSets = {
   kind: 'DaemonSet',
   namespaced: true,
 } as const;
+
+export const ciliumLoadBalancerPools = {
+  group: 'cilium.io',
+  version: 'v2alpha1',
+  plural: 'ciliumloadbalancerippools',
+  kind: 'CiliumLoadBalancerIPPool',
+  namespaced: false,
+} as const;
+
+export const metallbAddressPools = {
+  group: 'metallb.io',
+  version: 'v1beta1',
+  plural: 'ipaddresspools',
+  kind: 'IPAddressPool',
+  namespaced: true,
+} as const;

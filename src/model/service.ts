@@ -12,6 +12,7 @@ import {
   type Identity,
   identityOf,
   type KubeObject,
+  textList,
   timestampMs,
 } from './object.ts';
 
@@ -31,6 +32,8 @@ export interface ClusterService extends Identity {
   requestedPool: string | undefined;
   /** What status.loadBalancer shows. */
   ingress: readonly string[];
+  /** Where it is reached from outside, whoever gave it the address. */
+  externalAddresses: readonly string[];
   isLocal: boolean;
   createdMs: number;
   condition: Condition | undefined;
@@ -42,14 +45,16 @@ export function readService(object: KubeObject): ClusterService {
   const namespace = object.metadata?.namespace ?? '';
   const spec = (object.spec ?? {}) as Record<string, unknown>;
   const status = (object.status ?? {}) as {
-    loadBalancer?: { ingress?: Array<{ ip?: string }> };
-    conditions?: Condition[];
+    loadBalancer?: { ingress?: Array<{ ip?: string }> | null } | null;
+    conditions?: Condition[] | null;
   };
   const isForUs =
     spec.type === 'LoadBalancer' &&
     (spec.loadBalancerClass === undefined || spec.loadBalancerClass === loadBalancerClass);
   const condition = status.conditions?.find(({ type }) => type === serviceConditionType);
-  if (!isForUs) return { ...nothing, ...identity, namespace, condition };
+  const ingress = (status.loadBalancer?.ingress ?? []).flatMap(({ ip }) => (ip ? [ip] : []));
+  const externalAddresses = [...ingress, ...textList(spec.externalIPs)];
+  if (!isForUs) return { ...nothing, ...identity, namespace, condition, externalAddresses };
   const annotations = object.metadata?.annotations ?? {};
   const first = (keys: readonly string[]) =>
     keys.map((key) => annotations[key]).find((text) => text !== undefined && text.trim() !== '');
@@ -73,7 +78,8 @@ export function readService(object: KubeObject): ClusterService {
     requested: requested.filter((address) => address !== undefined),
     requestProblem: bad === undefined ? undefined : `"${bad}" is not an IP address`,
     requestedPool: first(poolAnnotations)?.trim(),
-    ingress: (status.loadBalancer?.ingress ?? []).flatMap(({ ip }) => (ip ? [ip] : [])),
+    ingress,
+    externalAddresses,
     isLocal: spec.externalTrafficPolicy === 'Local',
     createdMs: timestampMs(object.metadata?.creationTimestamp),
     condition,

@@ -1,12 +1,13 @@
-import type { KubeClient } from '../kube/client.ts';
+import type { Surroundings } from '../cluster/surroundings.ts';
+import { clusterState } from '../model/cluster-state.ts';
 import type { Pool } from '../model/ip-pool.ts';
+import type { NamedNetwork } from '../model/network.ts';
 import type { Register } from '../plan/blocks/register.ts';
-import type { NamedNetwork } from '../plan/pools/pool-set.ts';
+import { withReserved } from '../plan/pools/serving-pools.ts';
 import type { ForeignLand as Land } from '../plan/services/service-pools.ts';
-import { readServiceNetworks } from './service-networks.ts';
 
 interface ForeignLandOptions {
-  client: KubeClient;
+  surroundings: Surroundings;
   register: Register;
   /** As told by flags, beside those that the cluster names. */
   told: readonly NamedNetwork[];
@@ -32,15 +33,10 @@ export class ForeignLand {
 
   /** Reads the Service networks; the register has to be told by whoever watches its pools. */
   async read(): Promise<void> {
-    const { client, register, told, clusterPool } = this.#o;
-    const networks = [...told, ...(await readServiceNetworks(client))];
-    this.#networks = networks;
-    if (clusterPool === undefined) return;
-    // As kube-controller-manager does: the Service network is left out of the cluster's own range.
-    const reserved = networks
-      .map(({ prefix }) => prefix)
-      .filter((prefix) => clusterPool.cidrs.some((cidr) => cidr.overlaps(prefix)));
-    register.putPool({ ...clusterPool, reserved: [...clusterPool.reserved, ...reserved] });
+    const { surroundings, register, told, clusterPool } = this.#o;
+    await surroundings.look();
+    this.#networks = clusterState(surroundings.items, { serviceNetworks: told }).serviceNetworks;
+    if (clusterPool !== undefined) register.putPool(withReserved(clusterPool, this.#networks));
   }
 
   /** What no LoadBalancerPool may reach into. */

@@ -9,6 +9,7 @@ import { ListWatch } from '../kube/list-watch.ts';
 import type { CacheHandler, Kept } from '../kube/object-cache.ts';
 import type { Resource } from '../kube/resource.ts';
 import { loadConfigMapObject } from '../model/bgp-config-map.ts';
+import type { ItemLists } from '../model/cluster-state.ts';
 import {
   type LoadBalancerPool,
   loadBalancerPoolOfConfig,
@@ -148,6 +149,16 @@ export class LoadBalancer {
       },
       () => undefined,
     );
+  }
+
+  /** What it knows of the cluster, for the comparison. */
+  get items(): ItemLists {
+    if (!this.#isSynced) return {};
+    return {
+      services: this.#services.values(),
+      serviceAddresses: this.#addresses.values(),
+      servicePools: this.#pools.values(),
+    };
   }
 
   get isSynced(): boolean {

@@ -2,21 +2,25 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
+import { cachedItems } from '../cluster/cluster-caches.ts';
+import { Surroundings } from '../cluster/surroundings.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { ensureCrds } from '../kube/crds.ts';
 import { EventRecorder } from '../kube/events.ts';
 import { KeyedQueue } from '../kube/keyed-queue.ts';
 import { Leadership } from '../kube/lease.ts';
 import type { LeaseTimings } from '../kube/lease-timings.ts';
+import type { ItemLists } from '../model/cluster-state.ts';
 import { revisionAnnotation } from '../model/crd.ts';
 import { crds } from '../model/crds.ts';
 import type { Pool } from '../model/ip-pool.ts';
+import type { NamedNetwork } from '../model/network.ts';
 import type { ClusterNode } from '../model/node.ts';
 import { decideNode, type Rules } from '../plan/blocks/decide-node.ts';
 import type { HoldingSource } from '../plan/blocks/holdings.ts';
 import type { ProjectionSwitches } from '../plan/blocks/projection.ts';
 import { Register } from '../plan/blocks/register.ts';
-import { compareText, type NamedNetwork } from '../plan/pools/pool-set.ts';
+import { compareText } from '../plan/pools/pool-set.ts';
 import { BlockWorker } from './block-worker.ts';
 import { BlockWriter } from './block-writer.ts';
 import { Chronicler } from './chronicler.ts';
@@ -99,6 +103,7 @@ export class Operator {
   readonly #poolQueue: KeyedQueue;
   readonly #loadBalancer: LoadBalancer;
   readonly #land: ForeignLand;
+  readonly #surroundings: Surroundings;
   #usesCiliumNodes = false;
   /** What was switched off because the cluster had no such resource when we came. */
   #ciliumLater: { isProjected: boolean } | undefined;
@@ -115,8 +120,9 @@ export class Operator {
     const clock = options.clock ?? systemClock;
     this.#clock = clock;
     this.register = new Register(settings.sources);
+    this.#surroundings = new Surroundings({ client, log, bgpConfigMap: settings.configMap });
     this.#land = new ForeignLand({
-      client,
+      surroundings: this.#surroundings,
       register: this.register,
       told: settings.serviceNetworks,
       clusterPool: settings.clusterPool,
@@ -171,7 +177,7 @@ export class Operator {
     this.#drift = new DriftWatch({
       ...base,
       everyMs: settings.driftEveryMs ?? usualDriftEveryMs,
-      evidence: () => driftEvidence(settings, this.#copies, this.#land.networks, clock.wallMs()),
+      evidence: () => driftEvidence(settings, this.#items(), clock.wallMs()),
       nodeOf: (name) => this.register.nodes.get(name),
       nodeStore,
       isLeading: () => this.#nodeWorker.mayAssign && this.#leadership.isLeader(),
@@ -332,6 +338,15 @@ export class Operator {
     settings.switches.ciliumNode = later.isProjected;
     log.info({ nodes: copy.size }, 'the cluster has CiliumNodes now');
     for (const name of this.register.nodes.keys()) this.#nodeQueue.add(name);
+  }
+
+  /** Everything that this process knows of the cluster. */
+  #items(): ItemLists {
+    return {
+      ...this.#surroundings.items,
+      ...cachedItems(this.#copies),
+      ...this.#loadBalancer.items,
+    };
   }
 
   #startCopies(signal: AbortSignal): void {

@@ -2,19 +2,20 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
+import { cachedItems } from '../cluster/cluster-caches.ts';
+import { Surroundings } from '../cluster/surroundings.ts';
 import { ApiError } from '../kube/api-error.ts';
 import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { CacheHandler, Kept } from '../kube/object-cache.ts';
+import { type ClusterState, clusterState } from '../model/cluster-state.ts';
 import { apiVersion, group, version } from '../model/keys.ts';
 import type { Finding } from '../plan/blocks/finding.ts';
 import { type Intention, intendedActions, planIntentions } from '../plan/blocks/intentions.ts';
-import { Register } from '../plan/blocks/register.ts';
-import type { NamedNetwork } from '../plan/pools/pool-set.ts';
+import { registerOf } from '../plan/blocks/register-of.ts';
 import { hasCiliumNodes } from './cilium-presence.ts';
 import { type Copies, type CopyHandlers, makeCopies } from './copies.ts';
 import type { OperatorSettings } from './operator.ts';
-import { readServiceNetworks } from './service-networks.ts';
 
 /**
  * The operator's shadow: it sees what an operator sees and says what one would
@@ -53,9 +54,9 @@ export class Shadow {
   readonly #o: ShadowOptions;
   readonly #clock: Clock;
   readonly #copies: Copies;
+  readonly #surroundings: Surroundings;
   readonly #gauge: Gauge;
   readonly #said = new Set<string>();
-  #networks: NamedNetwork[] = [];
   #hasOurs = false;
   #hasCilium = false;
   #isChanged = true;
@@ -69,6 +70,7 @@ export class Shadow {
     );
     const base = { ...options, clock: this.#clock };
     this.#copies = makeCopies(base, this.#handlers());
+    this.#surroundings = new Surroundings(options);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -99,7 +101,7 @@ export class Shadow {
   async #lookAround(signal: AbortSignal): Promise<void> {
     const { client, settings } = this.#o;
     const { pools, blocks, reports, ciliumNodes } = this.#copies;
-    this.#networks = [...settings.serviceNetworks, ...(await readServiceNetworks(client))];
+    await this.#surroundings.look();
     if (!this.#hasOurs && (await this.#isServed(`/apis/${group}/${version}`))) {
       this.#hasOurs = true;
       const ours =
@@ -129,7 +131,7 @@ export class Shadow {
     this.#isChanged = false;
     const { settings, log } = this.#o;
     const { provider, rules } = settings;
-    const register = this.#registerNow();
+    const register = registerOf(this.#state(), settings.sources);
     const nodes = register.nodes.size;
     const switches = {
       ...settings.switches,
@@ -176,24 +178,12 @@ export class Shadow {
     for (const key of now.keys()) this.#said.add(key);
   }
 
-  #registerNow(): Register {
-    const { settings } = this.#o;
-    const { pools, nodes, blocks, reports, ciliumNodes } = this.#copies;
-    const register = new Register(settings.sources);
-    const { clusterPool } = settings;
-    if (clusterPool !== undefined) {
-      const inside = this.#networks
-        .map(({ prefix }) => prefix)
-        .filter((prefix) => clusterPool.cidrs.some((cidr) => cidr.overlaps(prefix)));
-      register.putPool({ ...clusterPool, reserved: [...clusterPool.reserved, ...inside] });
-    }
-    for (const { read } of pools.values()) if (read.kind === 'pool') register.putPool(read.pool);
-    register.putNetworks('services', this.#networks);
-    for (const node of nodes.values()) register.putNode(node);
-    for (const cilium of ciliumNodes.values()) register.putCiliumNode(cilium);
-    for (const report of reports.values()) register.putReport(report);
-    for (const block of blocks.values()) register.putBlock(block);
-    return register;
+  #state(): ClusterState {
+    const { provider, clusterPool, serviceNetworks } = this.#o.settings;
+    return clusterState(
+      { ...this.#surroundings.items, ...cachedItems(this.#copies) },
+      { mode: provider.name, clusterPool, serviceNetworks },
+    );
   }
 
   #handlers(): CopyHandlers {

@@ -1,17 +1,19 @@
 /** Small clusters as evidence: each mode in order, and pieces to put them out of order. */
 import { type CiliumSettings, readCiliumConfig } from '../../src/model/cilium-config.ts';
 import type { CiliumNode } from '../../src/model/cilium-node.ts';
+import type { WitnessReport } from '../../src/model/cluster-kinds.ts';
+import { emptyState } from '../../src/model/cluster-state.ts';
 import { type Pool, readPool } from '../../src/model/ip-pool.ts';
 import { apiVersion } from '../../src/model/keys.ts';
 import type { ClusterNode } from '../../src/model/node.ts';
 import { type Block, blockName } from '../../src/model/node-block.ts';
 import type { NodeReportStatus } from '../../src/model/node-report-status.ts';
 import { type Prefix, parsePrefix } from '../../src/net/prefix.ts';
-import type {
-  Evidence,
-  HeldRoute,
-  RouterTable,
-  WitnessReport,
+import {
+  type Evidence,
+  evidenceOf,
+  type RouterRoute,
+  type RouterTable,
 } from '../../src/plan/doctor/evidence.ts';
 
 export const nowMs = Date.parse('2026-02-01T12:00:00Z');
@@ -80,13 +82,13 @@ export function block(cidr: string, nodeName: string, more: Partial<Block> = {})
   };
 }
 
-export function route(text: string, nextHop: string, more: Partial<HeldRoute> = {}): HeldRoute {
+export function route(text: string, nextHop: string, more: Partial<RouterRoute> = {}): RouterRoute {
   return { prefix: prefix(text), nextHop, isUsed: true, ...more };
 }
 
 export function router(
   name: string,
-  routes: HeldRoute[],
+  routes: RouterRoute[],
   more: Partial<RouterTable> = {},
 ): RouterTable {
   return { router: name, families: new Set(['ipv4', 'ipv6']), routes, addresses: [], ...more };
@@ -118,18 +120,7 @@ export const session = (peer: string, nextHop: string, ...prefixes: string[]) =>
   announced: prefixes.map((one) => ({ prefix: one, nextHop })),
 });
 
-const empty = {
-  nowMs,
-  sources: [],
-  nodes: [],
-  ciliumNodes: [],
-  pools: [],
-  blocks: [],
-  reports: [],
-  serviceNetworks: [],
-  loadBalancerRanges: [],
-  routers: [],
-} satisfies Evidence;
+const empty: Evidence = evidenceOf(emptyState, { nowMs });
 
 export const bothRoutes = [route('10.1.0.0/24', '10.0.0.1'), route('10.1.1.0/24', '10.0.0.2')];
 const poolSettings = {
@@ -204,7 +195,16 @@ export const cleanWorlds = {
         sessions: [session('tor1', '10.0.0.2', '10.1.1.0/24')],
       }),
     ],
-    pods: [{ name: 'default/p', node: 'a', addresses: ['10.1.0.7'] }],
+    pods: [
+      {
+        name: 'p',
+        namespace: 'default',
+        uid: 'pod-p',
+        resourceVersion: '1',
+        node: 'a',
+        addresses: ['10.1.0.7'],
+      },
+    ],
     routers: [router('tor1', bothRoutes, { addresses: ['10.0.0.250'] })],
   }),
   'cluster-pool-v2 of Cadastre': (): Evidence => ({

@@ -5,7 +5,7 @@ import { survey } from '../../plan/doctor/survey.ts';
 import { printAnswer } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
 import { addFixFlags, checkFixFlags, type FixFlagValues, fixFindings } from './doctor-fix.ts';
-import { addDoctorFlags, type DoctorFlagValues, gather } from './doctor-flags.ts';
+import { addDoctorFlags, type DoctorFlagValues, gatherEvidence } from './doctor-flags.ts';
 import { renderReport } from './render-report.ts';
 
 const examples = `
@@ -45,7 +45,7 @@ export function registerDoctor(program: Command, terminal: Terminal): void {
     .action(async (flags: DoctorFlagValues & FixFlagValues) => {
       terminal.failureCode = couldNotTell;
       checkFixFlags(flags);
-      const seen = survey(await gather(flags, terminal));
+      const seen = survey(await gatherEvidence(flags, terminal));
       const findings = judgeSurvey(seen);
       const report = reportOf(seen, findings);
       const plan = flags.fix === true ? planRepair(seen, findings) : undefined;

@@ -1,22 +1,23 @@
 import { type Command, Option } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
-import { assemble } from '../../doctor/assemble.ts';
+import type { ReadCluster } from '../../cluster/read-cluster.ts';
+import { gather, type SeenRouter } from '../../doctor/gather.ts';
 import type { ListenPlan } from '../../doctor/listen.ts';
+import { type RibDumpFile, readDumps } from '../../doctor/rib/read-dumps.ts';
 import { parseCiliumVersion } from '../../model/cilium-config.ts';
-import type { Pool } from '../../model/ip-pool.ts';
+import type { StatedSettings } from '../../model/cluster-state.ts';
+import { findMode, modeNames, modes } from '../../model/modes.ts';
 import type { ClusterNode } from '../../model/node.ts';
-import { type Evidence, type Mode, modes } from '../../plan/doctor/evidence.ts';
+import type { Evidence } from '../../plan/doctor/evidence.ts';
 import { readListenFlag } from '../run/routers-listen-flag.ts';
 import type { Terminal } from '../terminal.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-flags.ts';
-import { addViewFlags, type ViewFlagValues } from '../view/view-flags.ts';
-import { readObjects, requireNodes } from './doctor-objects.ts';
-import { type RibFlag, readRibFlag, readRibs, type SeenRouter } from './rib-flags.ts';
+import { addViewFlags, readFilesOf, type ViewFlagValues, withClient } from '../view/view-flags.ts';
 
 /** What doctor and whatif look at; the two take the same flags. */
 export type DoctorFlagValues = ViewFlagValues &
   IpamFlagValues & {
-    rib?: RibFlag[];
+    rib?: RibDumpFile[];
     listen?: ListenPlan[];
     listenSeconds: string;
     listenRouters?: string;
@@ -25,12 +26,24 @@ export type DoctorFlagValues = ViewFlagValues &
     ciliumNamespace: string;
   };
 
+/** `tor1=FILE`: what the router is called, and its dump; `-` is stdin. */
+function readRibFlag(text: string, before: readonly RibDumpFile[] = []): RibDumpFile[] {
+  const at = text.indexOf('=');
+  const [router, path] = [text.slice(0, at).trim(), text.slice(at + 1)];
+  if (at <= 0 || router === '' || path === '') {
+    throw new CadastreError('BAD_FLAG', `--rib=${text} is not of the form ROUTER=FILE`, {
+      remedy: 'Write it like --rib tor1=tor1.json; the name is yours to choose.',
+    });
+  }
+  return [...before, { router, path }];
+}
+
 export function addDoctorFlags(command: Command): Command {
   const group = 'What to look at:';
   addIpamFlags(addViewFlags(command));
   const ipam = command.options.find(({ long }) => long === '--ipam');
   if (ipam !== undefined) {
-    ipam.description = `${modes.join(', ')} (default: read off the cluster)`;
+    ipam.description = `${modeNames.join(', ')} (default: read off the cluster)`;
   }
   return command
     .addOption(
@@ -77,24 +90,58 @@ export function addDoctorFlags(command: Command): Command {
 }
 
 /** Flags are judged before anything is read. */
-export async function gather(flags: DoctorFlagValues, terminal: Terminal): Promise<Evidence> {
-  const { mode, clusterPool, serviceNetworks } = readMode(flags);
-  const ciliumVersion = readVersion(flags.ciliumVersion);
+export async function gatherEvidence(
+  flags: DoctorFlagValues,
+  terminal: Terminal,
+): Promise<Evidence> {
+  const stated = {
+    ...statedByFlags(flags),
+    ciliumVersion: readCiliumVersion(flags.ciliumVersion),
+  };
   const listening = readListening(flags);
-  const objects = await readObjects(flags, terminal);
-  requireNodes(objects);
-  const ribs = await readRibs(flags.rib ?? [], terminal);
-  const live = listening === undefined ? [] : await hear(listening, terminal);
-  return assemble({
+  const cluster = await readEvidence(flags, terminal);
+  const nodes = [...(cluster.items.nodes ?? [])];
+  requireNodes(nodes);
+  const dumps = await readDumps(flags.rib ?? [], terminal);
+  const live = listening === undefined ? [] : await listen(listening, terminal);
+  return gather({
     nowMs: terminal.clock.wallMs(),
-    mode,
-    objects,
-    ciliumVersion,
-    clusterPool,
-    serviceNetworks,
-    routers: [...ribs, ...live],
-    kernel: await kernelOf(flags.kernel, objects.nodes),
+    cluster,
+    stated,
+    routers: [...dumps, ...live],
+    kernel: await kernelOf(flags.kernel, nodes),
   });
+}
+
+async function readEvidence(flags: DoctorFlagValues, terminal: Terminal): Promise<ReadCluster> {
+  if (flags.from !== undefined) return readFilesOf(flags.from, flags, terminal);
+  return withClient(flags, terminal, async (client, origin) => {
+    const { listEvidence } = await import('../../doctor/list-evidence.ts');
+    const read = await listEvidence({
+      client,
+      origin,
+      ciliumNamespace: flags.ciliumNamespace,
+      say: (line) => terminal.say(line),
+      pause,
+    });
+    if (flags.verbose) {
+      const others = Object.values(read.items).flatMap((items) => [...(items ?? [])]).length;
+      terminal.say(`read ${origin}: ${others} objects`);
+    }
+    return read;
+  });
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Nothing to judge: then there is no answer, and it must not look like one. */
+function requireNodes(nodes: readonly ClusterNode[]): void {
+  if (nodes.length > 0) return;
+  throw new CadastreError(
+    'BAD_INPUT',
+    'there is no Node in what was given: nothing can be compared',
+    { remedy: 'Give the Nodes too: kubectl get nodes,ciliumnodes -o json > cluster.json' },
+  );
 }
 
 async function kernelOf(flag: string | boolean | undefined, nodes: readonly ClusterNode[]) {
@@ -133,7 +180,7 @@ function readWhole(flag: string, text: string, least: number, most: number): num
   );
 }
 
-async function hear(
+async function listen(
   { plans, seconds, routers }: Listening,
   terminal: Terminal,
 ): Promise<SeenRouter[]> {
@@ -148,42 +195,33 @@ async function hear(
       signal,
       say: (line) => terminal.say(line),
       now: () => terminal.clock.monotonicMs(),
-      pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      pause,
     });
   } finally {
     done();
   }
 }
 
-function readMode(flags: DoctorFlagValues): {
-  mode: Mode | undefined;
-  clusterPool: Pool | undefined;
-  serviceNetworks: Evidence['serviceNetworks'];
-} {
-  const { ipam } = flags;
-  if (ipam !== undefined && !modes.includes(ipam as Mode)) {
-    throw new CadastreError('BAD_FLAG', `--ipam=${ipam} is not a mode Cadastre knows`, {
-      remedy: `Use one of: ${modes.join(', ')}; left out, it is read off the cluster.`,
+/** The same flags as the operator's, but none of them is needed: the rest is read off the cluster. */
+function statedByFlags(flags: DoctorFlagValues): StatedSettings {
+  const stated = findMode(flags.ipam);
+  if (flags.ipam !== undefined && stated === undefined) {
+    throw new CadastreError('BAD_FLAG', `--ipam=${flags.ipam} is not a mode Cadastre knows`, {
+      remedy: `Use one of: ${modeNames.join(', ')}; left out, it is read off the cluster.`,
     });
   }
   const hasRange =
     flags.clusterPoolIpv4Cidr !== undefined || flags.clusterPoolIpv6Cidr !== undefined;
   // A range in flags means that mode; without one the range is cilium-config's.
-  const isRanged = ipam === 'cluster-pool' || ipam === 'cluster-pool-v2' || ipam === undefined;
-  const asked = hasRange && isRanged ? { ...flags, ipam: ipam ?? 'cluster-pool' } : flags;
-  const isPlain = !hasRange && (ipam?.startsWith('cluster-pool') === true || ipam === 'multi-pool');
-  const settings =
-    isPlain || asked.ipam === undefined
-      ? readIpamFlags({ serviceCidr: flags.serviceCidr ?? [] })
-      : readIpamFlags(asked);
-  return {
-    mode: asked.ipam as Mode | undefined,
-    clusterPool: settings.clusterPool,
-    serviceNetworks: settings.serviceNetworks,
-  };
+  const mode = stated ?? (hasRange ? modes['cluster-pool'] : undefined);
+  const isPlain = mode === undefined || !mode.isOurs || (mode.pools === 'flags' && !hasRange);
+  const { clusterPool, serviceNetworks } = readIpamFlags(
+    isPlain ? { serviceCidr: flags.serviceCidr ?? [] } : { ...flags, ipam: mode.name },
+  );
+  return { mode: mode?.name, clusterPool, serviceNetworks };
 }
 
-function readVersion(text: string | undefined) {
+function readCiliumVersion(text: string | undefined) {
   if (text === undefined) return undefined;
   const version = parseCiliumVersion(text);
   if (version !== undefined) return { ...version, from: '--cilium-version' };

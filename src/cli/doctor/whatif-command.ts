@@ -5,7 +5,7 @@ import { type Action, whatIf } from '../../plan/doctor/what-if.ts';
 import { printAnswer } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
 import { couldNotTell } from './doctor-command.ts';
-import { addDoctorFlags, type DoctorFlagValues, gather } from './doctor-flags.ts';
+import { addDoctorFlags, type DoctorFlagValues, gatherEvidence } from './doctor-flags.ts';
 import { renderWhatIf } from './render-what-if.ts';
 
 const examples = `
@@ -93,7 +93,7 @@ Exit codes: 0 safe, 1 not, above 1 could not tell.`;
 type WhatIfFlags = DoctorFlagValues & { labels?: string };
 
 async function answer(action: Action, flags: WhatIfFlags, terminal: Terminal): Promise<void> {
-  const evidence = await gather(flags, terminal);
+  const evidence = await gatherEvidence(flags, terminal);
   for (const { name, kind, state, note } of evidence.sources) {
     const isWay = kind === 'rib' || kind === 'bgp' || kind === 'bmp';
     if (state === 'partly' || (state === 'unseen' && isWay))

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { apiVersion } from '../../model/keys.ts';
+import { planOf } from '../../plan/blocks/plan-of.ts';
+import { registerOf } from '../../plan/blocks/register-of.ts';
 import { printAnswer } from '../output.ts';
 import { renderSections, type Section } from '../sections.ts';
 import type { Terminal } from '../terminal.ts';
 import { addLookFlags, type Look, type LookFlagValues, lookAt } from '../view/look.ts';
-import { planOf, registerOf } from '../view/register-of.ts';
 import { explainLand } from './explain-land.ts';
 import { explainNode } from './explain-node.ts';
 import { explainPool } from './explain-pool.ts';
@@ -42,7 +43,7 @@ export function registerExplain(program: Command, terminal: Terminal): void {
   addLookFlags(command)
     .addHelpText('after', examples)
     .action(async (what: string, flags: LookFlagValues) => {
-      const look = await lookAt(flags, terminal, ['history']);
+      const look = await lookAt(flags, terminal, ['histories']);
       const { subject, facts, heading, sections, names } = explain(look, what);
       await printAnswer(terminal, flags.output, {
         data: { apiVersion, kind: 'Explanation', subject, ...facts },
@@ -56,8 +57,8 @@ function explain(look: Look, what: string): Explanation {
   const target = findTarget(look.register, what);
   if (target.kind === 'pool') return explainPool(look, target.pool);
   // What comes next depends on who is served before: so the whole plan is made.
-  const planned = registerOf(look.view, look.settings);
-  const plan = planOf(planned, look.view, look.settings);
+  const planned = registerOf(look.state, look.settings.sources);
+  const plan = planOf(planned, look.state, look.settings.rules);
   if (target.kind === 'node') return explainNode(look, target.node, plan, planned);
   return explainLand(look, target.prefix, target.address, plan);
 }

@@ -45,7 +45,7 @@ export function explainLand(
       nodes.some((name) => concerned.has(name)) ||
       cidr.split(', ').some((one) => parsePrefix(one)?.overlaps(prefix)),
   );
-  const history = historyAt(look.view.history, prefix);
+  const history = historyAt(look.state.history, prefix);
   const why = whyHeld(look, land.blocks);
   const sections: Section[] = [
     { title: 'Holder', lines: shortened(holderLines(blocks, kept)) },
@@ -134,14 +134,14 @@ function freeWords(pools: readonly unknown[], networks: readonly unknown[]): str
 }
 
 /** Node addresses and Service networks in it or around it: none of them may be cut into. */
-function networksAt({ view, settings }: Look, prefix: Prefix) {
-  const nodes = view.nodes.flatMap((node) =>
+function networksAt({ state }: Look, prefix: Prefix) {
+  const nodes = state.nodes.flatMap((node) =>
     node.addresses.flatMap((text) => {
       const host = parsePrefix(`${text}/${familyBits(text.includes(':') ? 'ipv6' : 'ipv4')}`);
       return host === undefined ? [] : [{ name: `address of node ${node.name}`, prefix: host }];
     }),
   );
-  return [...settings.serviceNetworks, ...view.serviceNetworks, ...nodes]
+  return [...state.serviceNetworks, ...nodes]
     .filter((network) => network.prefix.overlaps(prefix))
     .map(({ name, prefix: cidr }) => ({ name, cidr: cidr.toString() }));
 }

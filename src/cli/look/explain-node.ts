@@ -1,5 +1,4 @@
 import type { ClusterNode } from '../../model/node.ts';
-import { providerOf } from '../../operator/providers.ts';
 import type { AllocationPlan } from '../../plan/blocks/allocation-plan.ts';
 import type { Register } from '../../plan/blocks/register.ts';
 import { type PoolCandidate, poolCandidates } from '../../plan/pools/pool-candidates.ts';
@@ -27,7 +26,7 @@ export function explainNode(
   const labels = Object.entries(node.labels).map(([key, value]) => [`${key}=${value}`]);
   const why = whyBlock(planned);
   const registered = blocks.length > 0 ? blocks.map(blockLine) : [['no block']];
-  const isRegistering = providerOf(look.settings.mode).allocates;
+  const isRegistering = look.settings.mode.allocates;
   const sections: Section[] = [
     { title: 'Labels', lines: labels.length > 0 ? labels : [['none']] },
     { title: 'Address', lines: node.addresses.map((address) => [address]) },

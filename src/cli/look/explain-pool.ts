@@ -9,9 +9,9 @@ import { describePool } from './pools-command.ts';
 
 /** Whom a pool serves, from what land, what is left of it, and what stands in its way. */
 export function explainPool(look: Look, pool: Pool): Explanation {
-  const { register, view } = look;
+  const { register, state } = look;
   const described = describePool(look, pool);
-  const selected = view.nodes.filter((node) => selects(pool.selector, node.labels));
+  const selected = state.nodes.filter((node) => selects(pool.selector, node.labels));
   // A node that this pool selects may still take its blocks from a better one.
   const firstChoice = selected.filter(
     (node) => register.poolSet.selecting(node.labels)[0]?.name === pool.name,

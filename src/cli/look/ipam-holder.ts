@@ -12,9 +12,9 @@ export interface HolderDescription {
 }
 
 /** What the register says; which pod of a node has the address its agent knows. */
-export function describeHolder(address: Address, { register, view }: Look): HolderDescription {
+export function describeHolder(address: Address, { register, state }: Look): HolderDescription {
   const text = address.toString();
-  const held = view.serviceAddresses.find((one) => one.address.equals(address));
+  const held = state.serviceAddresses.find((one) => one.address.equals(address));
   if (held !== undefined) {
     return {
       address: text,
@@ -35,14 +35,14 @@ export function describeHolder(address: Address, { register, view }: Look): Hold
       attributes: { block: prefix.toString(), node: nodeName, pool, phase },
     };
   }
-  const node = view.nodes.find(({ addresses }) => addresses.includes(text));
+  const node = state.nodes.find(({ addresses }) => addresses.includes(text));
   if (node !== undefined) {
     const sentence = `IP ${text} is in use`;
     return { address: text, isHeld: true, sentence, attributes: { node: node.name } };
   }
   const pool =
     register.poolSet.pools.find(({ cidrs }) => cidrs.some((cidr) => cidr.contains(address))) ??
-    new ServicePoolSet(view.servicePools).pools.find((one) => holds(one, address));
+    new ServicePoolSet(state.servicePools).pools.find((one) => holds(one, address));
   const where = pool === undefined ? 'in no pool' : `in pool ${pool.name}`;
   const sentence = `IP ${text} is not assigned; it lies ${where}`;
   return { address: text, isHeld: false, sentence, attributes: {} };

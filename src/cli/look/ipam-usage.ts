@@ -56,12 +56,12 @@ export function localUsage({ blocks, agent }: LocalStatus): UsageLine[] {
 
 /** The pools of the cluster, with what the agents report to be in use inside them. */
 export function clusterUsage(
-  { register, view }: Look,
+  { register, state }: Look,
   flags: { showBlocks?: boolean; node?: string },
 ): UsageLine[] {
   const pods = new Map<string, bigint>();
-  for (const { status } of view.reportStatuses) {
-    for (const { cidr, pods: count } of status.blocks ?? []) {
+  for (const { status } of state.reports) {
+    for (const { cidr, pods: count } of status?.blocks ?? []) {
       pods.set(cidr, (pods.get(cidr) ?? 0n) + BigInt(count ?? 0));
     }
   }
@@ -88,10 +88,10 @@ export function clusterUsage(
         return [line(where, addressCount(cidr), sum), ...shown];
       }),
     );
-  return [...lines, ...serviceUsage(view)];
+  return [...lines, ...serviceUsage(state)];
 }
 
-function serviceUsage({ servicePools, serviceAddresses }: Look['view']): UsageLine[] {
+function serviceUsage({ servicePools, serviceAddresses }: Look['state']): UsageLine[] {
   return new ServicePoolSet(servicePools).pools.flatMap((pool) =>
     pool.ranges.map((range, at) => {
       const one = { ...pool, spans: [pool.spans[at]!] };

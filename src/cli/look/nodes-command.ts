@@ -5,6 +5,8 @@ import type { ClusterNode } from '../../model/node.ts';
 import type { AllocationPlan, PlannedBlock } from '../../plan/blocks/allocation-plan.ts';
 import type { Finding, Refusal } from '../../plan/blocks/finding.ts';
 import { sourceNames } from '../../plan/blocks/holdings.ts';
+import { planOf } from '../../plan/blocks/plan-of.ts';
+import { registerOf } from '../../plan/blocks/register-of.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
@@ -17,7 +19,6 @@ import {
   lookAt,
   pickNamed,
 } from '../view/look.ts';
-import { planOf, registerOf } from '../view/register-of.ts';
 
 const examples = `
 Examples:
@@ -51,8 +52,12 @@ export function registerNodes(program: Command, terminal: Terminal): void {
       const query = flags.selector === undefined ? undefined : readLabelQuery(flags.selector);
       const look = await lookAt(flags, terminal);
       checkPool(look, flags.pool);
-      const plan = planOf(registerOf(look.view, look.settings), look.view, look.settings);
-      const all = pickNamed(look.view.nodes, names, 'node', (node, name) => node.name === name);
+      const plan = planOf(
+        registerOf(look.state, look.settings.sources),
+        look.state,
+        look.settings.rules,
+      );
+      const all = pickNamed(look.state.nodes, names, 'node', (node, name) => node.name === name);
       const nodes = all
         .filter((node) => selects(query, node.labels))
         .map(describerOf(look, plan))

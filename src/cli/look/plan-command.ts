@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
 import type { AllocationPlan } from '../../plan/blocks/allocation-plan.ts';
+import { planOf } from '../../plan/blocks/plan-of.ts';
 import type { Register } from '../../plan/blocks/register.ts';
+import { registerOf } from '../../plan/blocks/register-of.ts';
 import { countText, plural } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-flags.ts';
-import { planOf, registerOf } from '../view/register-of.ts';
-import { addViewFlags, readView, type ViewFlagValues } from '../view/view-flags.ts';
+import { readState } from '../view/look.ts';
+import { addViewFlags, type ViewFlagValues } from '../view/view-flags.ts';
 import { whyBlock } from './why.ts';
 
 const examples = `
@@ -35,16 +37,17 @@ export function registerPlan(program: Command, terminal: Terminal): void {
     .addHelpText('after', examples)
     .action(async (flags: ViewFlagValues & IpamFlagValues) => {
       const settings = readIpamFlags(flags);
-      const view = await readView(flags, terminal);
-      const register = registerOf(view, settings);
-      const plan = planOf(register, view, settings);
+      const state = await readState(flags, settings, terminal);
+      const register = registerOf(state, settings.sources);
+      const plan = planOf(register, state, settings.rules);
       await printAnswer(terminal, flags.output, {
         data: asPublished(plan),
         names: plan.nodes.map((node) => `node/${node.name}`),
         table: (columns) => planTable(plan, register, columns),
       });
-      if (settings.mode === 'kubernetes') {
-        terminal.say('Mode kubernetes allocates nothing: these are the blocks that records name.');
+      const { allocates, name } = settings.mode;
+      if (!allocates) {
+        terminal.say(`Mode ${name} allocates nothing: these are the blocks that records name.`);
       }
       terminal.say(closingWords(plan));
       if (plan.nodes.some((node) => node.refused.length > 0)) terminal.exitCode = 1;

@@ -65,7 +65,7 @@ export interface PoolDescription {
   detail: string;
 }
 
-export function describePool({ register, view, nowMs }: Look, pool: Pool): PoolDescription {
+export function describePool({ register, state, nowMs }: Look, pool: Pool): PoolDescription {
   const status = desiredPoolStatus(register, pool, timeText(nowMs));
   const ready = status.conditions?.find(({ type }) => type === 'Ready') as Condition;
   return {
@@ -81,7 +81,7 @@ export function describePool({ register, view, nowMs }: Look, pool: Pool): PoolD
     assigned: status.assigned ?? 0,
     free: status.free ?? 0,
     cooling: status.cooling ?? 0,
-    selectedNodes: view.nodes.filter((node) => selects(pool.selector, node.labels)).length,
+    selectedNodes: state.nodes.filter((node) => selects(pool.selector, node.labels)).length,
     ready: ready.status === 'True',
     reason: ready.reason,
     detail: ready.message,

@@ -93,8 +93,8 @@ async function applyMoves(
   }
   const limit = readLimit(flags);
   const timeoutMs = readSeconds('--timeout', flags.timeout, 1, 86_400) * 1000;
-  const { plan, view } = await makePlan(flags, terminal);
-  const unfinished = view.migrations.filter(({ phase }) => phase === 'Moving');
+  const { plan, state } = await makePlan(flags, terminal);
+  const unfinished = state.migrations.filter(({ phase }) => phase === 'Moving');
   const moves = plan.moves.filter(({ node }) => name === undefined || node === name);
   const goOn = unfinished.filter(({ nodeName }) => name === undefined || nodeName === name);
   const begun = new Set(goOn.map(({ nodeName }) => nodeName));
@@ -105,7 +105,7 @@ async function applyMoves(
     if (refused !== undefined) {
       throw new CadastreError('BAD_INPUT', `${name} cannot move: ${refused.detail}`);
     }
-    if (name !== undefined && !view.nodes.some((node) => node.name === name)) {
+    if (name !== undefined && !state.nodes.some((node) => node.name === name)) {
       throw new CadastreError('BAD_INPUT', `there is no node "${name}"`, {
         remedy: 'cadastre nodes -o name lists them.',
       });

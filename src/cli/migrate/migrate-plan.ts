@@ -1,5 +1,7 @@
+import { type ClusterState, clusterState } from '../../model/cluster-state.ts';
 import { apiVersion } from '../../model/keys.ts';
 import { sourceNames } from '../../plan/blocks/holdings.ts';
+import { registerOf } from '../../plan/blocks/register-of.ts';
 import {
   type MigrationPlan,
   type NodeBlocks,
@@ -12,44 +14,49 @@ import { printAnswer } from '../output.ts';
 import { renderSections } from '../sections.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
-import type { ClusterView } from '../view/cluster-view.ts';
 import { type IpamSettings, readIpamFlags } from '../view/ipam-flags.ts';
-import { warnOf } from '../view/look.ts';
-import { registerOf } from '../view/register-of.ts';
-import { readView } from '../view/view-flags.ts';
-import { viewFromFiles } from '../view/view-from-files.ts';
+import { readState, warnOf } from '../view/look.ts';
+import { readFilesOf } from '../view/view-flags.ts';
 import type { MigrateFlags } from './migrate-command.ts';
 
 /** The plan, and what it was made from. */
 export interface Planned {
   plan: MigrationPlan;
   settings: IpamSettings;
-  view: ClusterView;
+  state: ClusterState;
 }
 
 export async function makePlan(flags: MigrateFlags, terminal: Terminal): Promise<Planned> {
   const settings = readIpamFlags(flags);
-  const view = await readView(flags, terminal, ['migrations']);
-  if (flags.pools !== undefined) {
-    const { pools } = await viewFromFiles(flags.pools, terminal, flags.verbose ?? false);
-    const isNew = new Set(pools.map(({ name }) => name));
-    view.pools = [...view.pools.filter(({ name }) => !isNew.has(name)), ...pools];
-  }
-  warnOf(view, flags, terminal);
-  const register = registerOf(view, settings);
-  const order = view.nodes.map(({ name }) => name).sort(compareText);
-  return { plan: planMigration(register, order, settings.rules), settings, view };
+  const found = await readState(flags, settings, terminal, ['migrations']);
+  const state = flags.pools === undefined ? found : await withPools(found, flags, terminal);
+  warnOf(state, flags, terminal);
+  const register = registerOf(state, settings.sources);
+  const order = state.nodes.map(({ name }) => name).sort(compareText);
+  return { plan: planMigration(register, order, settings.rules), settings, state };
+}
+
+/** The cluster as if the pools of those files were in it. */
+async function withPools(
+  state: ClusterState,
+  flags: MigrateFlags,
+  terminal: Terminal,
+): Promise<ClusterState> {
+  const { items } = await readFilesOf(flags.pools ?? [], flags, terminal);
+  const { pools } = clusterState({ pools: items.pools });
+  const isNew = new Set(pools.map(({ name }) => name));
+  return { ...state, pools: [...state.pools.filter(({ name }) => !isNew.has(name)), ...pools] };
 }
 
 export async function printPlan(flags: MigrateFlags, terminal: Terminal): Promise<void> {
   const { plan, settings } = await makePlan(flags, terminal);
-  const steps = preparation(plan, settings.mode);
+  const steps = preparation(plan, settings.mode.name);
   await printAnswer(terminal, flags.output, {
     data: {
       apiVersion,
       kind: 'MigrationPlan',
       from: plan.from.map((source) => sourceNames[source]),
-      to: settings.mode,
+      to: settings.mode.name,
       prepare: steps,
       stay: plan.stay,
       adopt: plan.adopt,
@@ -59,7 +66,7 @@ export async function printPlan(flags: MigrateFlags, terminal: Terminal): Promis
       findings: plan.findings,
     },
     names: plan.moves.map(({ node }) => `node/${node}`),
-    table: (columns) => planText(plan, settings.mode, columns),
+    table: (columns) => planText(plan, settings.mode.name, columns),
   });
   terminal.say(closingWords(plan));
   if (plan.refused.length > 0) terminal.exitCode = 1;

@@ -11,15 +11,15 @@ export async function printStatus(
   flags: MigrateFlags,
   terminal: Terminal,
 ): Promise<void> {
-  const { plan, view } = await makePlan(flags, terminal);
+  const { plan, state } = await makePlan(flags, terminal);
   // A node in the middle of its move may be away: then its NodeMigration vouches for it.
   const known = [
-    ...view.nodes.map(({ name }) => name),
-    ...view.migrations.map(({ nodeName }) => nodeName),
+    ...state.nodes.map(({ name }) => name),
+    ...state.migrations.map(({ nodeName }) => nodeName),
   ];
   pickNamed(known, names, 'node', (one, name) => one === name);
   const isAsked = (node: string) => names.length === 0 || names.includes(node);
-  const migrations = view.migrations
+  const migrations = state.migrations
     .filter(({ nodeName }) => isAsked(nodeName))
     .map((migration) => ({
       node: migration.nodeName,
@@ -28,7 +28,7 @@ export async function printStatus(
       message: migration.message,
       method: migration.method,
       from: migration.from,
-      now: view.blocks
+      now: state.blocks
         .filter(({ nodeName, phase }) => nodeName === migration.nodeName && phase === 'Active')
         .map(({ prefix }) => prefix.toString()),
     }));

@@ -14,13 +14,8 @@ import type { KubeAccess } from '../../kube/access.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import { checkTimings, defaultTimings } from '../../kube/lease-timings.ts';
+import { type Mode, type ProjectionName, projectionNames } from '../../model/modes.ts';
 import { Operator, type OperatorSettings } from '../../operator/operator.ts';
-import {
-  type ProjectionName,
-  type Provider,
-  projectionNames,
-  providerOf,
-} from '../../operator/providers.ts';
 import { Shadow } from '../../operator/shadow.ts';
 import { readSeconds as readWithin } from '../numbers.ts';
 import { stopOnSignals } from '../stop-signals.ts';
@@ -164,15 +159,21 @@ async function serveConsole(
     mode: settings.provider.name,
     commandFlags: '',
   };
-  const running = await startConsole({ client, listen, token, about, clock: systemClock, log });
+  const stated = {
+    mode: settings.provider.name,
+    clusterPool: settings.clusterPool,
+    serviceNetworks: settings.serviceNetworks,
+    bgpConfigMap: settings.configMap,
+  };
+  const clock = systemClock;
+  const running = await startConsole({ client, listen, token, about, stated, clock, log });
   log.info({ url: running.url }, 'the console is served');
   return running;
 }
 
 function readSettings(flags: OperatorFlags): OperatorSettings {
   const { mode, rules, sources, clusterPool, serviceNetworks } = readIpamFlags(flags);
-  const provider = providerOf(mode);
-  const targets = readProjections(flags.project, provider);
+  const targets = readProjections(flags.project, mode);
   const timings = {
     leaseDurationSeconds:
       readSeconds('--lease-duration', flags.leaseDuration) ?? defaultTimings.leaseDurationSeconds,
@@ -190,7 +191,7 @@ function readSettings(flags: OperatorFlags): OperatorSettings {
     );
   }
   return {
-    provider,
+    provider: mode,
     rules,
     sources,
     clusterPool,
@@ -212,8 +213,8 @@ function readSettings(flags: OperatorFlags): OperatorSettings {
   };
 }
 
-function readProjections(given: string[] | undefined, provider: Provider): ProjectionName[] {
-  if (given === undefined) return [...provider.projections];
+function readProjections(given: string[] | undefined, mode: Mode): ProjectionName[] {
+  if (given === undefined) return [...mode.projections];
   if (given.length === 1 && given[0] === 'none') return [];
   return given.map((word) => {
     const known = projectionNames.find((name) => name === word);

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { CadastreError } from '../../base/errors.ts';
+import { modes } from '../../model/modes.ts';
 import { addIpamFlags, type IpamSettings, readIpamFlags } from './ipam-flags.ts';
 
 function read(line: string): IpamSettings {
@@ -22,7 +23,7 @@ function refusal(line: string): string {
 describe('the flags that say how blocks are given out', () => {
   test('nothing said means pools, both families as the pools offer them, every record', () => {
     expect(read('')).toEqual({
-      mode: 'ip-pool',
+      mode: modes['ip-pool'],
       rules: { families: 'auto', byDemand: false },
       sources: ['ciliumnode', 'spec', 'annotation', 'old-annotation'],
       serviceNetworks: [],

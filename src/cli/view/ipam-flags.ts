@@ -1,14 +1,16 @@
 import { type Command, Option } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
+import type { StatedSettings } from '../../model/cluster-state.ts';
 import { defaultCooldownSeconds, type Pool } from '../../model/ip-pool.ts';
+import { defaultMode, type Mode, ourModes } from '../../model/modes.ts';
+import type { NamedNetwork } from '../../model/network.ts';
 import { type Family, families, familyBits } from '../../net/family.ts';
 import { parsePrefix, prefixProblem } from '../../net/prefix.ts';
-import { type Provider, providerOf, providers } from '../../operator/providers.ts';
+import { providerOf } from '../../operator/providers.ts';
 import type { Rules } from '../../plan/blocks/decide-node.ts';
 import { type HoldingSource, holdingSources } from '../../plan/blocks/holdings.ts';
 import { hostScopeSources } from '../../plan/blocks/host-scope.ts';
 import { readClusterPool } from '../../plan/pools/cluster-pool.ts';
-import type { NamedNetwork } from '../../plan/pools/pool-set.ts';
 
 /**
  * How blocks are given out, as flags: the same ones, judged the same way, for
@@ -16,8 +18,7 @@ import type { NamedNetwork } from '../../plan/pools/pool-set.ts';
  * combination that cannot work is refused here, before anything is looked at.
  */
 export interface IpamSettings {
-  /** The name of a provider in operator/providers.ts. */
-  mode: string;
+  mode: Mode;
   rules: Rules;
   /** Which records are believed when blocks are taken over, best first. */
   sources: HoldingSource[];
@@ -45,7 +46,7 @@ export interface IpamFlagValues {
 const defaultMaskSize: Record<Family, number> = { ipv4: 24, ipv6: 112 };
 
 export function addIpamFlags(command: Command): Command {
-  const known = Object.values(providers).map(({ name, description }) => `${name}: ${description}`);
+  const known = ourModes.map(({ name, description }) => `${name}: ${description}`);
   const flag = (flags: string, description: string) =>
     command.addOption(new Option(flags, description).helpGroup('How blocks are given out:'));
   const list = (flags: string, description: string) =>
@@ -57,7 +58,7 @@ export function addIpamFlags(command: Command): Command {
           ...text.split(',').map((part) => part.trim()),
         ]),
     );
-  flag('--ipam <mode>', `${known.join('; ')} (default: ip-pool)`);
+  flag('--ipam <mode>', `${known.join('; ')} (default: ${defaultMode.name})`);
   flag('--enable-ipv4 [boolean]', 'serve IPv4 (default: true)');
   flag(
     '--enable-ipv6 [boolean]',
@@ -80,9 +81,9 @@ export function addIpamFlags(command: Command): Command {
 }
 
 export function readIpamFlags(values: IpamFlagValues): IpamSettings {
-  const provider = providerOf(values.ipam ?? 'ip-pool');
+  const mode = providerOf(values.ipam ?? defaultMode.name);
   const serviceNetworks = readServiceNetworks(values.serviceCidr ?? []);
-  refuseIdleFlags(provider, values);
+  refuseIdleFlags(mode, values);
   const enabled = {
     ipv4: readSwitch('--enable-ipv4', values.enableIpv4),
     ipv6: readSwitch('--enable-ipv6', values.enableIpv6),
@@ -93,9 +94,9 @@ export function readIpamFlags(values: IpamFlagValues): IpamSettings {
       'Leave --enable-ipv4 out, or set one of them to true.',
     );
   }
-  const { name: mode, byDemand } = provider;
-  const settings = { mode, sources: readSources(provider, values.adoptFrom), serviceNetworks };
-  if (provider.pools !== 'flags') {
+  const { byDemand } = mode;
+  const settings = { mode, sources: readSources(mode, values.adoptFrom), serviceNetworks };
+  if (mode.pools !== 'flags') {
     return { ...settings, rules: { families: servedFamilies(enabled), byDemand } };
   }
   const isOn = { ipv4: enabled.ipv4 ?? true, ipv6: enabled.ipv6 ?? false };
@@ -164,9 +165,9 @@ function readServiceNetworks(texts: readonly string[]): NamedNetwork[] {
 }
 
 /** `annotation` means both names of it: the new one is believed before the old one. */
-function readSources(provider: Provider, given: readonly string[] | undefined): HoldingSource[] {
+function readSources(mode: Mode, given: readonly string[] | undefined): HoldingSource[] {
   // There the truth is Node.spec, then the annotation; CiliumNode is only compared with them.
-  if (!provider.allocates) return [...hostScopeSources, 'ciliumnode'];
+  if (!mode.allocates) return [...hostScopeSources, 'ciliumnode'];
   if (given === undefined) return [...holdingSources];
   const found: HoldingSource[] = [];
   for (const word of given) {
@@ -189,7 +190,7 @@ function readSources(provider: Provider, given: readonly string[] | undefined): 
  * A flag that the mode never reads is a mistake in the mode or in the flag:
  * somebody who forgot `--ipam cluster-pool` must hear of it.
  */
-function refuseIdleFlags(provider: Provider, values: IpamFlagValues): void {
+function refuseIdleFlags(mode: Mode, values: IpamFlagValues): void {
   const onlyForClusterPool = {
     '--cluster-pool-ipv4-cidr': values.clusterPoolIpv4Cidr?.join(','),
     '--cluster-pool-ipv4-mask-size': values.clusterPoolIpv4MaskSize,
@@ -198,20 +199,29 @@ function refuseIdleFlags(provider: Provider, values: IpamFlagValues): void {
     '--cooldown-seconds': values.cooldownSeconds,
   };
   for (const [flag, value] of Object.entries(onlyForClusterPool)) {
-    if (provider.pools === 'flags' || value === undefined) continue;
+    if (mode.pools === 'flags' || value === undefined) continue;
     throw badFlag(
-      `${flag}=${value} means nothing with --ipam ${provider.name}`,
-      flag === '--cooldown-seconds' && provider.pools === 'objects'
+      `${flag}=${value} means nothing with --ipam ${mode.name}`,
+      flag === '--cooldown-seconds' && mode.pools === 'objects'
         ? 'Set spec.cooldownSeconds of the IPPool.'
         : 'Add --ipam cluster-pool, or leave the flag out.',
     );
   }
-  if (!provider.allocates && values.adoptFrom !== undefined) {
+  if (!mode.allocates && values.adoptFrom !== undefined) {
     throw badFlag(
-      `--adopt-from=${values.adoptFrom.join(',')} means nothing with --ipam ${provider.name}`,
+      `--adopt-from=${values.adoptFrom.join(',')} means nothing with --ipam ${mode.name}`,
       'Leave the flag out: this mode takes over and gives out nothing.',
     );
   }
+}
+
+/** What the flags state about the cluster, beside its objects. */
+export function statedSettings({
+  mode,
+  clusterPool,
+  serviceNetworks,
+}: IpamSettings): StatedSettings {
+  return { mode: mode.name, clusterPool, serviceNetworks };
 }
 
 function badFlag(message: string, remedy?: string): CadastreError {

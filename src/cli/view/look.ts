@@ -1,25 +1,26 @@
 import type { Command } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
+import type { ClusterKind } from '../../model/cluster-kinds.ts';
+import { type ClusterState, clusterState } from '../../model/cluster-state.ts';
 import { clusterPoolName } from '../../model/keys.ts';
 import type { Register } from '../../plan/blocks/register.ts';
+import { registerOf } from '../../plan/blocks/register-of.ts';
 import type { Terminal } from '../terminal.ts';
-import type { ClusterView } from './cluster-view.ts';
 import {
   addIpamFlags,
   type IpamFlagValues,
   type IpamSettings,
   readIpamFlags,
+  statedSettings,
 } from './ipam-flags.ts';
-import { registerOf } from './register-of.ts';
-import { addViewFlags, readView, type ViewFlagValues } from './view-flags.ts';
-import type { Extra } from './view-from-cluster.ts';
+import { addViewFlags, readCluster, type ViewFlagValues } from './view-flags.ts';
 
 export type LookFlagValues = ViewFlagValues & IpamFlagValues;
 
 /** What every looking command begins with: the cluster, and the register one would have of it. */
 export interface Look {
   settings: IpamSettings;
-  view: ClusterView;
+  state: ClusterState;
   register: Register;
   nowMs: number;
 }
@@ -32,22 +33,38 @@ export function addLookFlags(command: Command): Command {
 export async function lookAt(
   flags: LookFlagValues,
   terminal: Terminal,
-  more: readonly Extra[] = [],
+  more: readonly ClusterKind[] = [],
 ): Promise<Look> {
   const settings = readIpamFlags(flags);
-  const view = await readView(flags, terminal, more);
-  warnOf(view, flags, terminal);
-  return { settings, view, register: registerOf(view, settings), nowMs: terminal.clock.wallMs() };
+  const state = await readState(flags, settings, terminal, more);
+  warnOf(state, flags, terminal);
+  return {
+    settings,
+    state,
+    register: registerOf(state, settings.sources),
+    nowMs: terminal.clock.wallMs(),
+  };
+}
+
+/** The cluster or the files, with what the flags state. */
+export async function readState(
+  flags: ViewFlagValues,
+  settings: IpamSettings,
+  terminal: Terminal,
+  more: readonly ClusterKind[] = [],
+): Promise<ClusterState> {
+  const { items, malformed } = await readCluster(flags, terminal, more);
+  return clusterState(items, statedSettings(settings), malformed);
 }
 
 /** What a person should know before the answer. */
-export function warnOf(view: ClusterView, flags: IpamFlagValues, terminal: Terminal): void {
-  for (const { kind, name, problems } of view.malformed) {
+export function warnOf(state: ClusterState, flags: IpamFlagValues, terminal: Terminal): void {
+  for (const { kind, name, problems } of state.malformed) {
     terminal.say(`warning: ${kind} ${name}: ${problems.join('; ')}`);
   }
   // That pool is in the flags of the operator and nowhere else: without them it seems to be gone.
-  const isByFlags = view.blocks.some(({ pool }) => pool === clusterPoolName);
-  if (flags.ipam !== undefined || view.pools.length > 0 || !isByFlags) return;
+  const isByFlags = state.blocks.some(({ pool }) => pool === clusterPoolName);
+  if (flags.ipam !== undefined || state.pools.length > 0 || !isByFlags) return;
   terminal.say(
     `note: the blocks here were cut in mode cluster-pool, whose pool is in the operator's flags; give the same ones (--ipam cluster-pool --cluster-pool-ipv4-cidr …), or that pool is not known here`,
   );

@@ -7,7 +7,7 @@ import type { AddressStatusJson } from '../../model/agent-api.ts';
 import { agentSocketPath } from '../../model/keys.ts';
 import type { ReportedSession } from '../../model/node-report-status.ts';
 import type { Terminal } from '../terminal.ts';
-import { addViewFlags, readView, type ViewFlagValues } from './view-flags.ts';
+import { addViewFlags, readCluster, type ViewFlagValues } from './view-flags.ts';
 
 /** What agents say of their nodes: the one of this machine, or all of them by their NodeReports. */
 export interface NodeState {
@@ -59,9 +59,9 @@ export async function readNodeStates(
     const local = { node: agent?.node ?? '', sessions: agent?.sessions ?? [] };
     return flags.node === undefined || flags.node === local.node ? [local] : noSuch(flags.node);
   }
-  const view = await readView(flags, terminal);
-  const states = view.reportStatuses
-    .map(({ node, status }) => ({ node, sessions: status.sessions ?? [] }))
+  const { items } = await readCluster(flags, terminal);
+  const states = [...(items.reports ?? [])]
+    .map(({ name, status }) => ({ node: name, sessions: status?.sessions ?? [] }))
     .filter(({ node }) => flags.node === undefined || node === flags.node)
     .sort((a, b) => (a.node < b.node ? -1 : 1));
   return flags.node === undefined || states.length > 0 ? states : noSuch(flags.node);

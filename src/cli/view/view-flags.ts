@@ -1,8 +1,10 @@
 import { type Command, Option } from 'commander';
+import type { ReadCluster } from '../../cluster/read-cluster.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import type { ClusterKind } from '../../model/cluster-kinds.ts';
 import { type Format, formats } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
-import type { ClusterView } from './cluster-view.ts';
-import type { Extra } from './view-from-cluster.ts';
+import { readVersion } from '../version.ts';
 
 /** Which cluster to look at, or which files in place of one, and how to print it. */
 export interface ViewFlagValues {
@@ -12,6 +14,8 @@ export interface ViewFlagValues {
   verbose?: boolean;
   output: Format;
 }
+
+export type ClusterFlags = Pick<ViewFlagValues, 'from' | 'kubeconfig' | 'context' | 'verbose'>;
 
 export function addViewFlags(command: Command): Command {
   const group = 'What to look at:';
@@ -33,15 +37,59 @@ export function addViewFlags(command: Command): Command {
     .option('-v, --verbose', 'say on stderr what was read and what was ignored');
 }
 
-export async function readView(
-  flags: ViewFlagValues,
+/** What every command looks at; nodes come last, see list-cluster.ts. */
+const usualKinds = [
+  'pools',
+  'blocks',
+  'reports',
+  'ciliumNodes',
+  'serviceCidrs',
+  'nodes',
+] as const satisfies readonly ClusterKind[];
+
+/** The cluster or the files; `more` are kinds that only few commands ask for. */
+export async function readCluster(
+  flags: ClusterFlags,
   terminal: Terminal,
-  more: readonly Extra[] = [],
-): Promise<ClusterView> {
-  if (flags.from !== undefined) {
-    const { viewFromFiles } = await import('./view-from-files.ts');
-    return viewFromFiles(flags.from, terminal, flags.verbose ?? false);
+  more: readonly ClusterKind[] = [],
+): Promise<ReadCluster> {
+  if (flags.from !== undefined) return readFilesOf(flags.from, flags, terminal);
+  return withClient(flags, terminal, async (client, origin) => {
+    const { ClusterList } = await import('../../cluster/list-cluster.ts');
+    const list = new ClusterList(client, { origin, isLenient: false });
+    await list.readAll([...more, ...usualKinds]);
+    if (flags.verbose) terminal.say(`read ${origin}: ${list.summary}`);
+    return list.result();
+  });
+}
+
+export async function readFilesOf(
+  paths: readonly string[],
+  { verbose }: ClusterFlags,
+  terminal: Terminal,
+): Promise<ReadCluster> {
+  const { readFiles } = await import('../../cluster/read-files.ts');
+  return readFiles(paths, {
+    readStdin: () => terminal.readStdin(),
+    nowMs: terminal.clock.wallMs(),
+    say: verbose ? (line) => terminal.say(line) : undefined,
+  });
+}
+
+/** With a client of the cluster that the flags name, and where that is, for messages. */
+export async function withClient<T>(
+  { kubeconfig, context }: ClusterFlags,
+  terminal: Terminal,
+  use: (client: KubeClient, origin: string) => Promise<T>,
+): Promise<T> {
+  const { loadKubeConfig } = await import('../../kube/kubeconfig.ts');
+  const { KubeClient } = await import('../../kube/client.ts');
+  const { env, clock } = terminal;
+  const access = await loadKubeConfig({ kubeconfig, context, env, clock });
+  const client = new KubeClient(access, { userAgent: `cadastre/${readVersion()}` });
+  try {
+    return await use(client, access.origin);
+  } finally {
+    await client.close();
   }
-  const { viewFromCluster } = await import('./view-from-cluster.ts');
-  return viewFromCluster(flags, terminal, more);
 }

@@ -136,7 +136,7 @@ function Figures({ store }: { store: Store }) {
   const sessions = nodes.flatMap((node) => node.sessions);
   const up = sessions.filter(({ state }) => state === 'Established').length;
   const pods = nodes.reduce((sum, n) => sum + (n.used ?? []).reduce((s, b) => s + b.pods, 0), 0);
-  const disagreeing = truth.rows.filter(({ disagrees }) => disagrees).length;
+  const disagreeing = truth.rows.filter(({ reasons }) => reasons.length > 0).length;
   const findings = store.all('finding');
   const critical = findings.filter(({ severity }) => severity === 'critical').length;
   return (

@@ -19,7 +19,7 @@ import {
   useNow,
 } from './parts.tsx';
 import { useStore } from './store.ts';
-import { useTruth } from './use-truth.ts';
+import { blocksOf, useTruth } from './use-truth.ts';
 
 export function Nodes({ place }: { place: Place }) {
   return place.name === '' ? <NodeList place={place} /> : <OneNode name={place.name} />;
@@ -70,7 +70,7 @@ function NodeList({ place }: { place: Place }) {
                 <td class="roomy">{node.rack}</td>
                 <td class="mono roomy">{node.addresses.join(', ')}</td>
                 <td>
-                  {node.register.map((cidr) => (
+                  {blocksOf(node).map((cidr) => (
                     <BlockLink key={cidr} cidr={cidr} />
                   ))}
                 </td>
@@ -99,13 +99,16 @@ function NodeList({ place }: { place: Place }) {
   );
 }
 
-function matches({ name, rack, addresses, register }: NodeRow, wanted: string): boolean {
-  return [name, rack, ...addresses, ...register].join(' ').toLowerCase().includes(wanted);
+function matches(node: NodeRow, wanted: string): boolean {
+  return [node.name, node.rack, ...node.addresses, ...blocksOf(node)]
+    .join(' ')
+    .toLowerCase()
+    .includes(wanted);
 }
 
 export function stateOf(node: NodeRow): [Tone, string] {
   if (node.isLeaving) return ['warn', 'draining'];
-  if (node.register.length === 0) return ['bad', node.blocksState?.reason ?? 'no block'];
+  if (blocksOf(node).length === 0) return ['bad', node.blocksState?.reason ?? 'no block'];
   if (node.agent === null) return ['off', 'no report'];
   return node.agent.isReady ? ['good', 'serving'] : ['warn', node.agent.reason];
 }
@@ -153,9 +156,9 @@ function OneNode({ name }: { name: string }) {
   const node = store.map('node').get(name);
   const detail = useDetail(
     node === undefined ? '' : name,
-    JSON.stringify([node?.register, node?.labels]),
+    JSON.stringify([node && blocksOf(node), node?.labels]),
   );
-  const isDisputed = useTruth().rows.some((row) => row.node === name && row.disagrees);
+  const isDisputed = useTruth().rows.some((row) => row.node === name && row.reasons.length > 0);
   const entries = store.all('entry').filter((entry) => entry.node === name);
   if (node === undefined) {
     return (
@@ -189,10 +192,10 @@ function OneNode({ name }: { name: string }) {
       <div class="columns">
         <div class="card">
           <h2>Blocks</h2>
-          {node.register.length === 0 && (
+          {blocksOf(node).length === 0 && (
             <Empty>{node.blocksState?.message ?? 'It holds no block.'}</Empty>
           )}
-          {node.register.map((cidr) => {
+          {blocksOf(node).map((cidr) => {
             const used = node.used?.find((one) => one.cidr === cidr);
             return (
               <div key={cidr} class="held">

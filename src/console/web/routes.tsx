@@ -15,6 +15,7 @@ import {
   useNow,
 } from './parts.tsx';
 import { type Store, useStore } from './store.ts';
+import { blocksOf } from './use-truth.ts';
 
 export function Routes({ place }: { place: Place }) {
   const store = useStore();
@@ -183,7 +184,7 @@ function Comparison(props: {
   const session = node.sessions.find(({ peer: name }) => name === peer.name);
   const held = new Map(heldFrom(node, peer.router).map((route) => [route.prefix, route]));
   const told = new Map((session?.announced ?? []).map((route) => [route.prefix, route]));
-  const prefixes = [...new Set([...node.register, ...told.keys(), ...held.keys()])].sort();
+  const prefixes = [...new Set([...blocksOf(node), ...told.keys(), ...held.keys()])].sort();
   return (
     <aside class="card beside-card" aria-live="polite">
       <h2>
@@ -218,7 +219,7 @@ function Comparison(props: {
                   <BlockLink cidr={prefix} />
                 </th>
                 <td>
-                  {node.register.includes(prefix) ? (
+                  {blocksOf(node).includes(prefix) ? (
                     <Mark tone="good">yes</Mark>
                   ) : (
                     <Mark tone="bad">no</Mark>

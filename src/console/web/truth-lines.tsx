@@ -2,7 +2,7 @@
 
 import type { RefObject } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { TruthLine } from '../truth-table.ts';
+import type { TruthLine } from './use-truth.ts';
 
 interface Drawn {
   key: string;
@@ -62,7 +62,7 @@ function measureLines(frame: HTMLElement, lines: readonly TruthLine[]) {
   const paths: Drawn[] = [];
   for (const { node, column, cidr, owner } of lines.slice(0, mostLines)) {
     const from = cells.get(`${node} ${column}`);
-    const to = cells.get(`${owner} register`);
+    const to = cells.get(`${owner} truth`);
     if (from === undefined || to === undefined) continue;
     const start = { x: from.left - box.left - 3, y: from.top + from.height / 2 - box.top };
     const end = { x: to.right - box.left + 7, y: to.top + to.height / 2 - box.top };

@@ -1,19 +1,20 @@
 /** One row a node, one column a source; what disagrees is joined by lines. */
 import { useRef } from 'preact/hooks';
-import type { TruthTable } from '../truth-table.ts';
+import type { JudgementRow } from '../rows.ts';
 import { FindingList } from './findings.tsx';
 import { type Place, setQuery } from './location.ts';
 import { Empty, Filter, NodeLink, ribFlags, SameCommand, Scroll } from './parts.tsx';
 import { useStore } from './store.ts';
 import { TruthLines } from './truth-lines.tsx';
-import { useTruth } from './use-truth.ts';
+import { isRed, type ShownTruth, useTruth } from './use-truth.ts';
 import { WhatIf } from './what-if.tsx';
 
 const words: Record<string, string> = {
   truth: 'the truth',
   agrees: 'agrees',
-  differs: 'differs from the register',
+  differs: 'names what is not the node’s',
   missing: 'should be there and is not',
+  conflict: 'another has it too',
   empty: 'says nothing',
   unseen: 'could not be seen',
 };
@@ -25,9 +26,10 @@ export function Truth({ place }: { place: Place }) {
   const wanted = (place.query.get('filter') ?? '').trim().toLowerCase();
   const onlyDiffering = place.query.get('only') === 'differing';
   const rows = truth.rows.filter(
-    ({ node, disagrees }) => node.toLowerCase().includes(wanted) && (!onlyDiffering || disagrees),
+    ({ node, reasons }) =>
+      node.toLowerCase().includes(wanted) && (!onlyDiffering || reasons.length > 0),
   );
-  const differing = truth.rows.filter(({ disagrees }) => disagrees).length;
+  const differing = truth.rows.filter(({ reasons }) => reasons.length > 0).length;
   const drained = place.query.get('drain') ?? '';
   const lost = place.query.get('lose') ?? '';
   return (
@@ -48,7 +50,7 @@ export function Truth({ place }: { place: Place }) {
           only what differs
         </label>
         <p class="verdict" role="status">
-          {verdict(truth, differing)}
+          {verdict(truth, differing, store.map('judgement').get(''))}
         </p>
       </div>
       <Scroll class="scroll truth-scroll" label="What each source says">
@@ -88,9 +90,7 @@ export function Truth({ place }: { place: Place }) {
                           </span>
                         ))
                       )}
-                      {(state === 'differs' || state === 'missing') && (
-                        <span class="unseen">{words[state]}</span>
-                      )}
+                      {isRed(state) && <span class="unseen">{words[state]}</span>}
                     </td>
                   ))}
                 </tr>
@@ -107,17 +107,6 @@ export function Truth({ place }: { place: Place }) {
           <Empty>{truth.rows.length === 0 ? 'There are no nodes yet.' : 'No node matches.'}</Empty>
         )}
       </Scroll>
-      {truth.strays.length > 0 && (
-        <p class="stray">
-          {truth.strays
-            .slice(0, 5)
-            .map(
-              ({ router, prefix, nextHop }) =>
-                `${router} holds ${prefix} via ${nextHop}, which is no node`,
-            )
-            .join('; ')}
-        </p>
-      )}
       <div class="columns two">
         <div class="card">
           <h2>Findings</h2>
@@ -133,7 +122,14 @@ export function Truth({ place }: { place: Place }) {
   );
 }
 
-function verdict({ rows, columns }: TruthTable, differing: number): string {
+function verdict(
+  { rows, columns }: ShownTruth,
+  differing: number,
+  judgement: JudgementRow | undefined,
+): string {
+  if (judgement?.isSettled !== true) {
+    return `Still looking${judgement?.why ? `: ${judgement.why}` : ''}.`;
+  }
   if (rows.length === 0) return 'There are no nodes.';
   const unseen = columns.filter(({ isSeen }) => !isSeen).map(({ label }) => label);
   const rest = unseen.length === 0 ? '' : ` ${unseen.join(', ')} could not be seen.`;

@@ -142,13 +142,13 @@ function Story({ isOn }: { isOn: boolean }) {
   const store = useStore();
   const truth = useTruth();
   const wrong = truth.rows.filter(({ cells }) =>
-    cells.some(({ column, state }) => column === 'spec' && state === 'differs'),
+    cells.some(({ column, state }) => column === 'Node.spec' && state === 'differs'),
   ).length;
   const routers = store.all('router').filter(({ isUp }) => isUp);
   const misled = truth.rows.filter(({ cells }) =>
     cells.some(
       ({ column, state }) =>
-        (column === 'announced' || column.startsWith('held ')) && state === 'differs',
+        (column === 'announced' || column.startsWith('router ')) && state === 'differs',
     ),
   ).length;
   const steps: Array<[boolean, string]> = [

@@ -1,18 +1,57 @@
-import { type TruthTable, truthTable } from '../truth-table.ts';
+/** The Truth table as the page shows it: the server judges, this puts rows in order. */
+import type { TruthRow } from '../../plan/doctor/truth-table.ts';
+import type { ColumnRow, NodeRow } from '../rows.ts';
 import { store, useStore } from './store.ts';
 
-let made: { version: string; table: TruthTable } | undefined;
+/** A cell says that `node` has what `owner` has. */
+export interface TruthLine {
+  node: string;
+  column: string;
+  cidr: string;
+  owner: string;
+}
+
+export interface ShownTruth {
+  columns: ColumnRow[];
+  rows: TruthRow[];
+  lines: TruthLine[];
+  /** Blocks about which not everybody says the same. */
+  disputed: Set<string>;
+}
+
+let made: { version: string; table: ShownTruth } | undefined;
 
 /** Made once for all views that ask, and again only when a row of it changed. */
-export function useTruth(): TruthTable {
+export function useTruth(): ShownTruth {
   useStore();
-  const version = store.version('node', 'block', 'router');
-  if (made?.version !== version) {
-    const nodes = store
-      .all('node')
-      .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
-    const routers = store.all('router').sort((a, b) => a.name.localeCompare(b.name));
-    made = { version, table: truthTable({ nodes, blocks: store.map('block').values(), routers }) };
-  }
+  const version = store.version('truth', 'column');
+  if (made?.version !== version) made = { version, table: shownTruth() };
   return made.table;
+}
+
+/** A node's blocks by the record that is the truth in this mode. */
+export function blocksOf(node: NodeRow): readonly string[] {
+  return store.map('truth').get(node.name)?.cells[0]?.cidrs ?? node.register;
+}
+
+export function isRed(state: string): boolean {
+  return state === 'differs' || state === 'missing' || state === 'conflict';
+}
+
+function shownTruth(): ShownTruth {
+  const rows = store
+    .all('truth')
+    .sort((a, b) => a.node.localeCompare(b.node, 'en', { numeric: true }));
+  const lines: TruthLine[] = [];
+  const disputed = new Set<string>();
+  for (const { node, cells } of rows) {
+    const own = cells[0]?.cidrs ?? [];
+    for (const { column, cidrs, state, others = [] } of cells) {
+      if (!isRed(state)) continue;
+      for (const cidr of own) if (state === 'conflict' || !cidrs.includes(cidr)) disputed.add(cidr);
+      for (const cidr of cidrs) if (!own.includes(cidr)) disputed.add(cidr);
+      for (const { cidr, owner } of others) lines.push({ node, column, cidr, owner });
+    }
+  }
+  return { columns: store.all('column').sort((a, b) => a.at - b.at), rows, lines, disputed };
 }

@@ -1,7 +1,7 @@
 import { parseAddress } from '../../net/address.ts';
 import { type Family, families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
-import type { HeldRoute } from '../../plan/doctor/evidence.ts';
+import type { RouterRoute } from '../../plan/doctor/evidence.ts';
 
 /**
  * A router's own dump, read into one form. Readers are strict about what they
@@ -10,7 +10,7 @@ import type { HeldRoute } from '../../plan/doctor/evidence.ts';
  */
 export interface RibDump {
   format: RibFormat;
-  routes: HeldRoute[];
+  routes: RouterRoute[];
   /** Families the table was asked for, as far as the dump shows it. */
   families: Set<Family>;
   /** The router's own addresses that the dump names. */
@@ -55,7 +55,7 @@ export class Spelling {
 }
 
 export class RouteCollector {
-  readonly routes: HeldRoute[] = [];
+  readonly routes: RouterRoute[] = [];
   readonly families = new Set<Family>();
   skipped = 0;
   readonly #spelling: Spelling;

@@ -1,6 +1,7 @@
 import type { CiliumNode } from '../../model/cilium-node.ts';
 import { isFromFlags, type Pool } from '../../model/ip-pool.ts';
 import { clusterPoolName } from '../../model/keys.ts';
+import type { NamedNetwork } from '../../model/network.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { NodeReport } from '../../model/node-report.ts';
@@ -8,7 +9,7 @@ import { ClaimIndex } from '../../net/claim-index.ts';
 import { families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import { type NamedNetwork, overlapsNetwork, PoolSet } from '../pools/pool-set.ts';
+import { overlapsNetwork, PoolSet } from '../pools/pool-set.ts';
 import {
   type HoldingSource,
   type Holdings,

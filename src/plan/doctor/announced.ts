@@ -1,10 +1,11 @@
 import type { CiliumSettings } from '../../model/cilium-config.ts';
 import type { CiliumNode } from '../../model/cilium-node.ts';
+import type { WitnessReport } from '../../model/cluster-kinds.ts';
+import { modeOfCilium } from '../../model/modes.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import type { WitnessReport } from './evidence.ts';
-import { readAll, type Truth } from './truth.ts';
+import { readPrefixes, type Truth } from '../blocks/truth.ts';
 
 /**
  * What nodes announce, where we can know it without asking a router. An agent of
@@ -32,8 +33,9 @@ export function announcedRecord(cilium: CiliumSettings | undefined, truth: Truth
     const why = `${name} announces Node.spec.podCIDRs`;
     return { kind: 'record', record: 'Node.spec', orAnnotation: false, why };
   }
-  const record =
-    truth.mode === 'kubernetes' || cilium.ipam === 'kubernetes' ? 'Node.spec' : 'CiliumNode';
+  const record = [truth.mode, modeOfCilium(cilium.ipam)].some((mode) => mode?.truth === 'node')
+    ? 'Node.spec'
+    : 'CiliumNode';
   const field = record === 'Node.spec' ? 'Node.spec.podCIDRs' : 'CiliumNode.spec.ipam';
   const orAnnotation = record === 'Node.spec';
   return { kind: 'record', record, orAnnotation, why: `${name} announces ${field}` };
@@ -65,9 +67,9 @@ export function announcementsOf(
   }
   if (by.kind !== 'record') return by.kind === 'nothing' ? [] : undefined;
   if (by.record === 'CiliumNode') {
-    return readAll(cilium?.poolCidrs ?? cilium?.podCidrs ?? []).map((prefix) => ({ prefix }));
+    return readPrefixes(cilium?.poolCidrs ?? cilium?.podCidrs ?? []).map((prefix) => ({ prefix }));
   }
   const isSilent = node.podCidrs.length === 0 && by.orAnnotation;
   const texts = isSilent ? Object.values(node.annotations) : node.podCidrs;
-  return readAll(texts).map((prefix) => ({ prefix }));
+  return readPrefixes(texts).map((prefix) => ({ prefix }));
 }

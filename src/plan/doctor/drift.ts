@@ -34,6 +34,11 @@ export class DriftRecord {
     return { fresh, cured };
   }
 
+  /** What two passes in a row have found, in the order of the judgement. */
+  standing(): DoctorFinding[] {
+    return [...this.#standing.values()];
+  }
+
   reasons(): string[] {
     return [...this.counts().keys()];
   }

@@ -55,7 +55,7 @@ export class Expectations {
 
   #matchPeers(): void {
     const { peers, routers } = this.#survey.evidence;
-    for (const { name, address } of peers ?? []) {
+    for (const { name, address } of peers) {
       for (const { router, addresses } of routers) {
         const isIt =
           router === name ||
@@ -71,7 +71,7 @@ export class Expectations {
 
   #isPeer(names: ReadonlySet<string>, node: string): boolean {
     const labels = this.#survey.nodes.get(node)?.node.labels ?? {};
-    return (this.#survey.evidence.peers ?? []).some(
+    return this.#survey.evidence.peers.some(
       ({ name, nodeSelectors }) =>
         names.has(name) &&
         (nodeSelectors.length === 0 || nodeSelectors.some((one) => selects(one, labels))),

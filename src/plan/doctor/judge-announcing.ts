@@ -55,7 +55,7 @@ export function judgeAnnouncing(survey: Survey, claimants: Claimants): DoctorFin
 }
 
 function hasPeer({ evidence }: Survey, { node }: SurveyedNode): boolean {
-  return (evidence.peers ?? []).some(
+  return evidence.peers.some(
     ({ nodeSelectors }) =>
       nodeSelectors.length === 0 || nodeSelectors.some((one) => selects(one, node.labels)),
   );

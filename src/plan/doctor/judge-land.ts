@@ -1,12 +1,12 @@
 import { parseAddress } from '../../net/address.ts';
 import { familyBits } from '../../net/family.ts';
 import { Prefix, parsePrefix } from '../../net/prefix.ts';
+import { isHolder } from '../blocks/truth.ts';
 import { overlapsNetwork } from '../pools/pool-set.ts';
 import { listNames, plural } from './facts.ts';
 import type { DoctorFinding, DoctorReason, Severity } from './finding.ts';
 import { type Claimants, saysAbout } from './records.ts';
 import type { OwnedBlock, Survey } from './survey.ts';
-import { isHolder } from './truth.ts';
 
 /** What is wrong with the blocks themselves, whatever routers say. */
 export function judgeLand(survey: Survey, claimants: Claimants): DoctorFinding[] {

@@ -120,7 +120,7 @@ function forecastOf(
 
 /** One finding for all nodes that look the same to the selectors. */
 function unselected(survey: Survey, poolSet: PoolSet): DoctorFinding[] {
-  if (survey.truth.mode !== 'ip-pool' || survey.pools.length === 0) return [];
+  if (!survey.truth.mode.selectsNodes || survey.pools.length === 0) return [];
   const keys = [...new Set(survey.pools.flatMap((pool) => selectorKeys(pool.selector)))].sort();
   const groups = new Map<string, string[]>();
   for (const [name, { node }] of survey.nodes) {

@@ -1,13 +1,13 @@
-import { families } from '../../net/family.ts';
+import { modeOfCilium, type TruthRecord } from '../../model/modes.ts';
+import { type Family, families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { plural } from './facts.ts';
 import type { DoctorFinding } from './finding.ts';
 import { wrongRecord } from './fixes.ts';
 import type { RecordName } from './records.ts';
 import type { Survey, SurveyedNode } from './survey.ts';
-import type { TruthRecord } from './truth.ts';
 
-const truthName: Readonly<Record<TruthRecord, RecordName>> = {
+export const truthName: Readonly<Record<TruthRecord, RecordName>> = {
   register: 'NodeBlock',
   ciliumnode: 'CiliumNode',
   node: 'Node.spec',
@@ -21,35 +21,40 @@ export function judgeRecords(survey: Survey): DoctorFinding[] {
   const found: DoctorFinding[] = [];
   const seconds = new Map<RecordName, { nodes: string[]; differ: number }>();
   for (const [name, surveyed] of survey.nodes) {
-    const { records } = surveyed;
     for (const family of families) {
-      const ours = surveyed.blocks
-        .map(({ prefix }) => prefix)
-        .filter((prefix) => prefix.family === family);
-      if (ours.length === 0) continue;
-      const others = [...records]
-        .map(([record, all]) => [record, all.filter((one) => one.family === family)] as const)
-        .filter(([, prefixes]) => prefixes.length > 0);
-      const differing = others.filter(([record, theirs]) => !agrees(record, theirs, ours));
+      const { ours, others, differing } = compareRecords(surveyed, family);
       for (const [record] of others) {
         const known = seconds.get(record) ?? { nodes: [], differ: 0 };
         seconds.set(record, known);
         if (known.nodes.at(-1) !== name) known.nodes.push(name);
-        if (differing.some(([one]) => one === record)) known.differ++;
+        if (differing.includes(record)) known.differ++;
       }
       if (differing.length === 0) continue;
-      found.push(
-        disagreement(
-          survey,
-          surveyed,
-          ours,
-          others,
-          differing.map(([one]) => one),
-        ),
-      );
+      found.push(disagreement(survey, surveyed, ours, others, differing));
     }
   }
   return [...secondAllocators(survey, seconds), ...found];
+}
+
+interface ComparedRecords {
+  /** The node's blocks of the family, by the truth. */
+  ours: readonly Prefix[];
+  /** What each record says that says anything. */
+  others: ReadonlyArray<readonly [RecordName, readonly Prefix[]]>;
+  differing: readonly RecordName[];
+}
+
+/** The records of one node against its blocks; where it has none there is nothing to compare with. */
+export function compareRecords({ blocks, records }: SurveyedNode, family: Family): ComparedRecords {
+  const ours = blocks.map(({ prefix }) => prefix).filter((prefix) => prefix.family === family);
+  if (ours.length === 0) return { ours, others: [], differing: [] };
+  const others = [...records]
+    .map(([record, all]) => [record, all.filter((one) => one.family === family)] as const)
+    .filter(([, prefixes]) => prefixes.length > 0);
+  const differing = others
+    .filter(([record, theirs]) => !agrees(record, theirs, ours))
+    .map(([record]) => record);
+  return { ours, others, differing };
 }
 
 function agrees(record: RecordName, theirs: readonly Prefix[], ours: readonly Prefix[]): boolean {
@@ -136,7 +141,7 @@ function secondAllocators(
       prefix: null,
       owner: null,
       says: {
-        [truthName[truth.record]]: `the truth in mode ${truth.mode} (${truth.why})`,
+        [truthName[truth.record]]: `the truth in mode ${truth.mode.name} (${truth.why})`,
         [record]: `set on ${nodes.length} of ${plural(survey.nodes.size, 'node')} by ${who}, and differs on ${differ}`,
       },
       hurts: { now: [], if: [] },
@@ -156,7 +161,7 @@ function secondAllocators(
       );
     }
   }
-  const ciliumAllocates = evidence.cilium?.ipam.startsWith('cluster-pool') === true;
+  const ciliumAllocates = modeOfCilium(evidence.cilium?.ipam ?? '')?.pools === 'flags';
   if (truth.record === 'register' && ciliumAllocates && isEverywhere(records.get('CiliumNode'))) {
     tell('CiliumNode', "Cilium's operator", 'set ipam: kubernetes in cilium-config');
   }

@@ -116,9 +116,9 @@ const later = (key: string): DoctorFinding['hurts'] => ({
 });
 
 /** Addresses of Services and of the node itself are announced by right. */
-function isService(survey: Survey, prefix: Prefix, name: string): boolean {
-  const { loadBalancerRanges, serviceNetworks } = survey.evidence;
-  if (loadBalancerRanges.some((range) => range.overlaps(prefix))) return true;
+export function isService(survey: Survey, prefix: Prefix, name: string): boolean {
+  const { loadBalancerNetworks, serviceNetworks } = survey.evidence;
+  if (loadBalancerNetworks.some((network) => network.overlaps(prefix))) return true;
   if (serviceNetworks.some((network) => network.prefix.overlaps(prefix))) return true;
   const surveyed = survey.nodes.get(name);
   if (surveyed === undefined || prefix.length < familyBits(prefix.family)) return false;

@@ -58,6 +58,36 @@ const nearlyFull = (taken: number) => ({
   routers: [],
 });
 
+/** What an agent reports is found; what another agent of the cluster says about no fault is not. */
+const agentFound = (
+  reason: DoctorReason,
+  { severity = 'warning', now = [] as string[], cidr = '' } = {},
+): Pair => {
+  const [first, ...rest] = ofCadastre().reports;
+  const withFinding = (word: string) => ({
+    ...ofCadastre(),
+    reports: [
+      {
+        ...first!,
+        status: { ...first!.status, findings: [{ reason: word, cidr, detail: 'it said so' }] },
+      },
+      ...rest,
+    ],
+  });
+  return {
+    triggers: withFinding(reason),
+    beside: withFinding('NotOnLink'),
+    finding: {
+      node: 'a',
+      owner: 'a',
+      prefix: cidr === '' ? null : cidr,
+      severity: severity as DoctorFinding['severity'],
+      says: { agent: 'it said so' },
+      hurts: { now, if: [] },
+    },
+  };
+};
+
 const pairs: Record<DoctorReason, Pair> = {
   SourcesDisagree: {
     triggers: {
@@ -181,10 +211,16 @@ const pairs: Record<DoctorReason, Pair> = {
     triggers: withTor1(ofCilium(), toA, toB, route('192.0.2.7/32', '10.0.0.1')),
     beside: {
       ...withTor1(ofCilium(), toA, toB, route('192.0.2.7/32', '10.0.0.1')),
-      loadBalancerRanges: [prefix('192.0.2.0/28')],
+      loadBalancerNetworks: [prefix('192.0.2.0/28')],
     },
     finding: { node: 'a', prefix: '192.0.2.7/32', severity: 'info' },
   },
+  PodsOutsideBlocks: agentFound('PodsOutsideBlocks', { severity: 'critical', now: ['a'] }),
+  PeerRefused: agentFound('PeerRefused'),
+  RouteRefused: agentFound('RouteRefused', { cidr: '10.1.1.0/24' }),
+  NoAddressOfFamily: agentFound('NoAddressOfFamily'),
+  MasqueradeRefused: agentFound('MasqueradeRefused'),
+  MalformedConfig: agentFound('MalformedConfig'),
   DuplicateBlock: {
     triggers: {
       ...ofNodes(),

@@ -14,6 +14,8 @@
  *   judge-land      DuplicateBlock, OverlappingBlocks, OutsidePools, OverlapsNetwork,
  *                   StrandedBlock, LeakedAddress
  *   judge-pools     PoolNearlyFull, NoPoolForGroup
+ *   judge-reports   what agents found out by themselves
+ *   truth-table     the same survey, node by node and source by source
  *
  * Load-bearing: everything is sorted before it is judged, so that the order in
  * which evidence came changes nothing; what was not seen is not judged, and the
@@ -29,6 +31,7 @@ import { judgeKernel } from './judge-kernel.ts';
 import { judgeLand } from './judge-land.ts';
 import { judgePools } from './judge-pools.ts';
 import { judgeRecords } from './judge-records.ts';
+import { judgeReports } from './judge-reports.ts';
 import { judgeRoutes } from './judge-routes.ts';
 import { claimantsOf } from './records.ts';
 import { type Survey, survey } from './survey.ts';
@@ -57,6 +60,7 @@ export function* judgeInSteps(surveyed: Survey): Generator<undefined, DoctorFind
     () => judgeKernel(surveyed, claimants),
     () => judgeLand(surveyed, claimants),
     () => judgePools(surveyed),
+    () => judgeReports(surveyed),
   ];
   const found: DoctorFinding[] = [];
   for (const part of parts) {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { cleanWorlds, node } from '../../../test/doctor/worlds.ts';
+import type { WitnessReport } from '../../model/cluster-kinds.ts';
 import type { ClusterNode } from '../../model/node.ts';
-import type { Evidence, WitnessReport } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 import { judge } from './judge.ts';
 import { isNodeNews, isReportNews } from './news.ts';
 

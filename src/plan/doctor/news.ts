@@ -6,8 +6,9 @@
  * Load-bearing: what is left out is named, so that a field that is added later
  * counts as news until somebody says otherwise.
  */
+
+import type { WitnessReport } from '../../model/cluster-kinds.ts';
 import type { ClusterNode } from '../../model/node.ts';
-import type { WitnessReport } from './evidence.ts';
 
 export function isNodeNews(next: ClusterNode, prev: ClusterNode | undefined): boolean {
   return prev === undefined || essenceOfNode(next) !== essenceOfNode(prev);

@@ -1,6 +1,6 @@
 import { parseAddress } from '../../net/address.ts';
 import { compareText } from '../pools/pool-set.ts';
-import type { Evidence, HeldRoute } from './evidence.ts';
+import type { Evidence, RouterRoute } from './evidence.ts';
 
 /** Where a next hop leads: to a live node, to another router, or nowhere we know. */
 export type Hop =
@@ -23,7 +23,7 @@ export class NextHops {
   readonly #addressOf = new Map<string, string>();
 
   constructor({ nodes, routers, peers }: Evidence) {
-    for (const { address, name } of peers ?? []) {
+    for (const { address, name } of peers) {
       this.#put(address, { kind: 'router', router: name });
     }
     for (const { router, addresses } of routers) {
@@ -41,7 +41,7 @@ export class NextHops {
     this.#hops.set(canonicalAddress(address), hop);
   }
 
-  of({ nextHop, from }: Pick<HeldRoute, 'nextHop' | 'from'>): Hop {
+  of({ nextHop, from }: Pick<RouterRoute, 'nextHop' | 'from'>): Hop {
     if (nextHop === '') return own;
     const found = this.#hops.get(nextHop);
     if (found !== undefined) return found;

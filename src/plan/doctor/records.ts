@@ -1,12 +1,13 @@
 import type { CiliumNode } from '../../model/cilium-node.ts';
+import type { WitnessReport } from '../../model/cluster-kinds.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import { families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import { readHoldings } from '../blocks/holdings.ts';
-import type { Evidence, WitnessReport } from './evidence.ts';
+import { readPrefixes } from '../blocks/truth.ts';
+import type { Evidence } from './evidence.ts';
 import type { Survey } from './survey.ts';
-import { readAll } from './truth.ts';
 
 /** The records of a node's blocks, in the order in which they stand in a finding. */
 export type RecordName =
@@ -36,16 +37,16 @@ export function recordsOf(
       .filter(({ phase }) => phase === 'Active' || phase === 'Draining')
       .map(({ prefix }) => prefix),
   ]);
-  put('CiliumNode', readAll(cilium?.poolCidrs ?? cilium?.podCidrs ?? []));
-  put('Node.spec', readAll(node.podCidrs));
+  put('CiliumNode', readPrefixes(cilium?.poolCidrs ?? cilium?.podCidrs ?? []));
+  put('Node.spec', readPrefixes(node.podCidrs));
   put('annotation', annotated(node));
-  put('agent', readAll((report?.status?.blocks ?? []).map(({ cidr }) => cidr)));
+  put('agent', readPrefixes((report?.status?.blocks ?? []).map(({ cidr }) => cidr)));
   if (kernel?.node === node.name) {
     put(
       'kernel',
       kernel.routes.filter(({ isLocal }) => isLocal).map(({ prefix }) => prefix),
     );
-  } else put('kernel', readAll(report?.status?.kernel?.ownRoutes ?? []));
+  } else put('kernel', readPrefixes(report?.status?.kernel?.ownRoutes ?? []));
   return records;
 }
 

@@ -1,17 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import {
   blockObject,
-  blockOf,
   ciliumNodeObject,
   nodeObject,
   poolObject,
 } from '../../../test/register/objects.ts';
-import { readCiliumNode } from '../../model/cilium-node.ts';
-import { readPool } from '../../model/ip-pool.ts';
-import { readNode } from '../../model/node.ts';
-import { readNodeReport } from '../../model/node-report.ts';
-import type { NodeReportStatus } from '../../model/node-report-status.ts';
+import { stateOfObjects } from '../../model/cluster-state.ts';
 import type { KubeObject } from '../../model/object.ts';
+import { evidenceOf } from './evidence.ts';
 import { judgeSurvey } from './judge.ts';
 import { planRepair } from './repair.ts';
 import { survey } from './survey.ts';
@@ -19,28 +15,11 @@ import { survey } from './survey.ts';
 const noonMs = Date.parse('2026-02-01T12:00:00Z');
 
 function repairOf(objects: KubeObject[]) {
-  const of = (kind: string) => objects.filter((object) => object.kind === kind);
-  const seen = survey({
-    nowMs: noonMs,
-    mode: 'ip-pool',
-    sources: [],
-    nodes: of('Node').map(readNode),
-    ciliumNodes: of('CiliumNode').map((object) =>
-      readCiliumNode({ ...object, metadata: { uid: 'c', ...object.metadata } }),
-    ),
-    pools: of('IPPool').flatMap((object) => {
-      const read = readPool(object);
-      return read.kind === 'pool' ? [read.pool] : [];
-    }),
-    blocks: of('NodeBlock').map(blockOf),
-    reports: of('NodeReport').map((object) => ({
-      ...readNodeReport(object),
-      status: object.status as Partial<NodeReportStatus>,
-    })),
-    serviceNetworks: [],
-    loadBalancerRanges: [],
-    routers: [],
-  });
+  const state = stateOfObjects(
+    objects.map((object) => ({ ...object, metadata: { uid: 'c', ...object.metadata } })),
+    { mode: 'ip-pool' },
+  );
+  const seen = survey(evidenceOf(state, { nowMs: noonMs }));
   const plan = planRepair(seen, judgeSurvey(seen));
   return {
     steps: plan.steps.map((step) => `${step.do} ${step.node}`),

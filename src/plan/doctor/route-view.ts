@@ -1,6 +1,6 @@
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import type { HeldRoute, RouterTable } from './evidence.ts';
+import type { RouterRoute, RouterTable } from './evidence.ts';
 import type { Hop, NextHops } from './next-hops.ts';
 import type { SurveyedNode } from './survey.ts';
 
@@ -75,7 +75,7 @@ export function announcedTable(
 /** The same next hop twice (add-path, several views) is one path. */
 function addPath(
   routed: RoutedPrefix,
-  { nextHop, isUsed }: Pick<HeldRoute, 'nextHop' | 'isUsed'>,
+  { nextHop, isUsed }: Pick<RouterRoute, 'nextHop' | 'isUsed'>,
   hop: Hop,
 ): void {
   const known = routed.paths.find((path) => path.nextHop === nextHop);

@@ -1,4 +1,5 @@
 import type { CiliumNode } from '../../model/cilium-node.ts';
+import type { WitnessReport } from '../../model/cluster-kinds.ts';
 import type { Pool } from '../../model/ip-pool.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
@@ -7,19 +8,19 @@ import type { Family } from '../../net/family.ts';
 import { families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
+import { findTruth, isHolder, type Truth, trueBlocks } from '../blocks/truth.ts';
 import { compareText } from '../pools/pool-set.ts';
+import { servingPools } from '../pools/serving-pools.ts';
 import {
   type AnnouncedBy,
   type Announcement,
   announcedRecord,
   announcementsOf,
 } from './announced.ts';
-import type { Evidence, WitnessReport } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 import { canonicalAddress, NextHops } from './next-hops.ts';
-import { poolsOf } from './pools.ts';
 import { type NodeRecords, recordsOf } from './records.ts';
 import { announcedTable, type RouteView, viewTable } from './route-view.ts';
-import { findTruth, isHolder, type Truth, trueBlocks } from './truth.ts';
 
 /**
  * The evidence, put in order once: who owns what, who announces what, which
@@ -115,7 +116,7 @@ export function survey(evidence: Evidence): Survey {
       announces: announcementsOf(announcedBy, node, cilium, report),
     });
   }
-  const pools = poolsOf(evidence, truth);
+  const pools = servingPools(evidence, truth.mode);
   return {
     evidence,
     truth,

@@ -5,10 +5,11 @@ import {
   readCiliumConfig,
   readCiliumVersion,
 } from '../../model/cilium-config.ts';
+import { modes } from '../../model/modes.ts';
+import { findTruth, type Truth, trueBlocks } from '../blocks/truth.ts';
 import { announcedRecord } from './announced.ts';
 import type { Evidence } from './evidence.ts';
 import { judge } from './judge.ts';
-import { findTruth, trueBlocks } from './truth.ts';
 
 const bare = (): Evidence => ({ ...cleanWorlds['kubernetes without Cilium'](), nodes: [] });
 
@@ -66,7 +67,7 @@ describe('which record is the truth', () => {
   test('IPPools are known before the first block is cut, whatever else is silent', () => {
     for (const world of [bare(), withCilium('kubernetes')]) {
       const { mode, record } = findTruth({ ...world, pools: [onePool] });
-      expect([mode, record]).toEqual(['ip-pool', 'node']);
+      expect([mode.name, record]).toEqual(['ip-pool', 'register']);
     }
   });
 
@@ -92,18 +93,26 @@ describe('which record is the truth', () => {
     ]);
   });
 
-  test('an IPPool without NodeBlocks: nothing is given out yet, and Node.spec counts', () => {
+  test('an IPPool without NodeBlocks: nothing is given out yet, and what nodes hold counts', () => {
     const evidence = {
       ...bare(),
       mode: 'ip-pool' as const,
       pools: [pool('all', ['10.1.0.0/16'], { ipv4: 24 })],
     };
-    expect(findTruth(evidence).record).toBe('node');
+    const truth = findTruth(evidence);
+    expect(truth.record).toBe('register');
+    const held = node('a', '10.0.0.1', { podCidrs: ['10.1.7.0/24'] });
+    expect(trueBlocks(truth, held, undefined, []).map(String)).toEqual(['10.1.7.0/24']);
   });
 });
 
 describe('what a Cilium announces', () => {
-  const truth = { mode: 'cluster-pool', record: 'ciliumnode', why: '' } as const;
+  const truth: Truth = {
+    mode: modes['cluster-pool'],
+    record: 'ciliumnode',
+    sources: ['ciliumnode'],
+    why: '',
+  };
   const bgp = { ipam: 'cluster-pool', 'bgp-announce-pod-cidr': 'true' };
 
   test.each([

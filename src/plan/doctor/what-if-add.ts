@@ -2,15 +2,15 @@ import type { Labels } from '../../model/label-selector.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import { planAllocation } from '../blocks/allocation-plan.ts';
 import type { Rules } from '../blocks/decide-node.ts';
+import { registerOf } from '../blocks/register-of.ts';
 import type { Denial, Move } from './finding.ts';
-import { registerOf } from './register-of.ts';
 import type { Survey } from './survey.ts';
 import type { ChangesAnswer } from './what-if.ts';
 
 /** New nodes join: who gets which block, and who gets none. */
 export function addNodes(survey: Survey, count: number, labels: Labels): ChangesAnswer {
   if (survey.pools.length === 0) return { kind: 'unknown', why: noPools(survey) };
-  const register = registerOf(survey);
+  const register = registerOf(survey.evidence);
   const names = survey.evidence.nodes.map(({ name }) => name);
   const fresh = newNames(count, new Set(names));
   for (const name of fresh) register.putNode(newNode(name, labels, survey.evidence.nowMs));
@@ -43,7 +43,7 @@ export function noPools({ truth }: Survey): string {
 }
 
 export function rulesOf({ truth }: Survey): Rules {
-  return { families: 'auto', byDemand: truth.mode === 'cluster-pool-v2' };
+  return { families: 'auto', byDemand: truth.mode.byDemand };
 }
 
 function newNode(name: string, labels: Labels, createdMs: number): ClusterNode {

@@ -2,9 +2,9 @@ import type { Pool } from '../../model/ip-pool.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
 import { planAllocation } from '../blocks/allocation-plan.ts';
+import { registerOf } from '../blocks/register-of.ts';
 import { plural } from './facts.ts';
 import type { Denial, Loss, Move } from './finding.ts';
-import { registerOf } from './register-of.ts';
 import type { OwnedBlock, Survey } from './survey.ts';
 import type { ChangesAnswer } from './what-if.ts';
 import { noPools, rulesOf } from './what-if-add.ts';
@@ -72,7 +72,7 @@ function rehouse(
 ): { loses: Loss[]; moves: Move[] } {
   if (homeless.length === 0) return { loses: [], moves: [] };
   const names = new Set(homeless.map(({ node }) => node));
-  const register = registerOf(survey);
+  const register = registerOf(survey.evidence);
   if (left.length === 0) register.removePool(pool.name);
   else register.putPool({ ...pool, cidrs: left });
   for (const name of names) {

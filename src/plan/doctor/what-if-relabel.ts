@@ -1,6 +1,6 @@
 import { selects } from '../../model/label-selector.ts';
+import { registerOf } from '../blocks/register-of.ts';
 import type { Loss, Move } from './finding.ts';
-import { registerOf } from './register-of.ts';
 import type { Survey } from './survey.ts';
 import type { ChangesAnswer } from './what-if.ts';
 
@@ -33,7 +33,7 @@ export function relabelNode(
       .map((peer) => peer.name)
       .sort();
   const [routers, routersAfter] = [peersFor(before), peersFor(after)];
-  const register = registerOf(survey);
+  const register = registerOf(survey.evidence);
   const selecting = register.poolSet.selecting(after);
   for (const { prefix, key } of known.blocks) {
     if (routers.length > 0 && routersAfter.length === 0) {

@@ -1,17 +1,10 @@
 import { isFromFlags, type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import { type Labels, selects } from '../../model/label-selector.ts';
+import type { NamedNetwork } from '../../model/network.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
-
-/** A range that is not ours to cut: a Service network, or a node's own address. */
-export interface NamedNetwork {
-  name: string;
-  prefix: Prefix;
-  /** A node's own address; the range in the flags may lie around it. */
-  isNode?: boolean;
-}
 
 /** Why a pool serves nothing, with the other's name. */
 export interface PoolProblem {

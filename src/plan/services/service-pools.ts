@@ -1,9 +1,10 @@
 import type { AddressRange } from '../../model/bgp-config-map.ts';
 import type { LoadBalancerPool } from '../../model/load-balancer-pool.ts';
+import type { NamedNetwork } from '../../model/network.ts';
 import { Address, parseAddress } from '../../net/address.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import { compareText, type NamedNetwork, type PoolProblem } from '../pools/pool-set.ts';
+import { compareText, type PoolProblem } from '../pools/pool-set.ts';
 
 /** A range with its ends as numbers, which is what searching in it takes. */
 export interface Span {

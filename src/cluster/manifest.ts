@@ -1,5 +1,5 @@
 import { LineCounter, parseAllDocuments } from 'yaml';
-import type { KubeObject } from '../../model/object.ts';
+import type { KubeObject } from '../model/object.ts';
 import { type Place, where } from './manifest-place.ts';
 
 /** An object of a file, and where it stands. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { run } from '../../../test/cli/collecting-terminal.ts';
-import { CannedApi } from '../../../test/parts/canned-api.ts';
+import { run } from '../../test/cli/collecting-terminal.ts';
+import { CannedApi } from '../../test/parts/canned-api.ts';
 
 let api: CannedApi;
 

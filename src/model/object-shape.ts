@@ -1,5 +1,4 @@
-import { prefixProblem } from '../../net/prefix.ts';
-import type { ViewedKind } from './cluster-view.ts';
+import { prefixProblem } from '../net/prefix.ts';
 
 /**
  * What an API server would have refused, for objects that never met one. The
@@ -110,7 +109,7 @@ const nodeBlockSpec: Check = (value, path) => {
   return [];
 };
 
-const shapes: Record<ViewedKind, Check> = {
+const shapes: Readonly<Record<string, Check>> = {
   Node: fields({
     metadata,
     spec: fields({ podCIDR: text, podCIDRs: listOf(text) }),
@@ -181,7 +180,7 @@ const shapes: Record<ViewedKind, Check> = {
   ServiceCIDR: fields({ metadata, spec: fields({ cidrs: listOf(cidr) }) }),
 };
 
-/** What is wrong with the shape of an object of that kind; empty when nothing is. */
-export function shapeProblems(kind: ViewedKind, object: unknown): string[] {
-  return shapes[kind](object, '');
+/** What is wrong with the shape of an object of that kind; empty when nothing is, or nobody knows. */
+export function shapeProblems(kind: string, object: unknown): string[] {
+  return shapes[kind]?.(object, '') ?? [];
 }

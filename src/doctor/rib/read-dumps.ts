@@ -1,44 +1,32 @@
 import { readFile, stat } from 'node:fs/promises';
+import type { Clock } from '../../base/clock.ts';
 import { CadastreError, describeError } from '../../base/errors.ts';
-import { anyFamily, readRib } from '../../doctor/rib/read-rib.ts';
-import { type RibDump, Spelling } from '../../doctor/rib/rib-dump.ts';
 import type { Family } from '../../net/family.ts';
 import { families } from '../../net/family.ts';
-import type { RouterTable } from '../../plan/doctor/evidence.ts';
-import type { Source } from '../../plan/doctor/finding.ts';
-import type { Terminal } from '../terminal.ts';
+import type { SeenRouter } from '../gather.ts';
+import { anyFamily, readRib } from './read-rib.ts';
+import { type RibDump, Spelling } from './rib-dump.ts';
 
-/** `tor1=FILE`: what the router is called, and its dump; `-` is stdin. */
-export interface RibFlag {
+/** A router's own dump: what the router is called, and the file; `-` is stdin. */
+export interface RibDumpFile {
   router: string;
   path: string;
 }
 
-export function readRibFlag(text: string, before: readonly RibFlag[] = []): RibFlag[] {
-  const at = text.indexOf('=');
-  const [router, path] = [text.slice(0, at).trim(), text.slice(at + 1)];
-  if (at <= 0 || router === '' || path === '') {
-    throw new CadastreError('BAD_FLAG', `--rib=${text} is not of the form ROUTER=FILE`, {
-      remedy: 'Write it like --rib tor1=tor1.json; the name is yours to choose.',
-    });
-  }
-  return [...before, { router, path }];
-}
-
-export interface SeenRouter {
-  table: RouterTable;
-  source: Source;
+export interface DumpReader {
+  readStdin(): Promise<Uint8Array>;
+  clock: Clock;
 }
 
 /** Several files of one router (one a family, say) are one table. */
-export async function readRibs(
-  flags: readonly RibFlag[],
-  terminal: Terminal,
+export async function readDumps(
+  files: readonly RibDumpFile[],
+  reader: DumpReader,
 ): Promise<SeenRouter[]> {
   const byRouter = new Map<string, Array<{ dump: RibDump; ageSeconds: number }>>();
   const spelling = new Spelling();
-  for (const { router, path } of flags) {
-    const read = await readDump(router, path, spelling, terminal);
+  for (const { router, path } of files) {
+    const read = await readDump(router, path, spelling, reader);
     const known = byRouter.get(router);
     if (known === undefined) byRouter.set(router, [read]);
     else known.push(read);
@@ -46,14 +34,12 @@ export async function readRibs(
   return [...byRouter].map(([router, dumps]) => merge(router, dumps));
 }
 
-async function readDump(router: string, path: string, spelling: Spelling, terminal: Terminal) {
+async function readDump(router: string, path: string, spelling: Spelling, reader: DumpReader) {
   const flag = `--rib ${router}=${path}`;
   let text: string;
-  let atMs = terminal.clock.wallMs();
+  let atMs = reader.clock.wallMs();
   try {
-    text = new TextDecoder().decode(
-      path === '-' ? await terminal.readStdin() : await readFile(path),
-    );
+    text = new TextDecoder().decode(path === '-' ? await reader.readStdin() : await readFile(path));
     if (path !== '-') atMs = (await stat(path)).mtimeMs;
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
@@ -62,7 +48,7 @@ async function readDump(router: string, path: string, spelling: Spelling, termin
   }
   const read = readRib(text, spelling);
   if (read.kind === 'refused') throw new CadastreError('BAD_INPUT', `${flag}: ${read.problem}`);
-  const ageSeconds = Math.max(0, Math.round((terminal.clock.wallMs() - atMs) / 1000));
+  const ageSeconds = Math.max(0, Math.round((reader.clock.wallMs() - atMs) / 1000));
   return { dump: read.rib, ageSeconds };
 }
 

@@ -1,80 +1,76 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CadastreError, describeError } from '../../base/errors.ts';
-import { blockName } from '../../model/node-block.ts';
-import type { KubeObject } from '../../model/object.ts';
-import type { Terminal } from '../terminal.ts';
-import { type ClusterView, emptyView, groupOf, putObject, viewedKind } from './cluster-view.ts';
+import { CadastreError, describeError } from '../base/errors.ts';
+import { type ClusterKind, clusterKindOf, clusterKinds } from '../model/cluster-kinds.ts';
+import { blockName } from '../model/node-block.ts';
 import { type PlacedObject, readManifest } from './manifest.ts';
 import { where } from './manifest-place.ts';
+import { ItemCollector, type ReadCluster } from './read-cluster.ts';
 
 /** More sentences than this help nobody. */
 const mostProblems = 20;
 
+export interface FileReader {
+  /** Of `-`. */
+  readStdin(): Promise<Uint8Array>;
+  nowMs: number;
+  /** Told what was read and what was ignored, if somebody wants to know. */
+  say?: ((line: string) => void) | undefined;
+}
+
 /**
- * A view out of files. Files are refused as a whole when anything in them
+ * A cluster out of files. Files are refused as a whole when anything in them
  * cannot be understood, each fault in a sentence with its place: a dry run on
  * half of what was given would look like an answer.
  */
-export async function viewFromFiles(
+export async function readFiles(
   paths: readonly string[],
-  terminal: Terminal,
-  isVerbose: boolean,
-): Promise<ClusterView> {
-  const { files, objects, problems } = await readPlacedObjects(paths, terminal);
-  return viewOfObjects(paths, files, objects, problems, terminal, isVerbose);
-}
-
-export interface PlacedObjects {
-  files: string[];
-  objects: PlacedObject[];
-  problems: Array<() => string>;
-}
-
-/** Every object of the files, with its place; what cannot be read is in `problems`. */
-export async function readPlacedObjects(
-  paths: readonly string[],
-  terminal: Terminal,
-): Promise<PlacedObjects> {
+  reader: FileReader,
+): Promise<ReadCluster> {
   const files = await findFiles(paths);
   const problems: Array<() => string> = [];
   const objects: PlacedObject[] = [];
+  /** Each kind is as old as the oldest file that has any of it. */
+  const oldestMs = new Map<ClusterKind, number>();
   for (const file of files) {
-    const text = decode(file === '-' ? await terminal.readStdin() : await readBytes(file));
+    const text = decode(file === '-' ? await reader.readStdin() : await readBytes(file));
     const name = file === '-' ? 'stdin' : file;
     if (text === undefined) {
       problems.push(() => `${name}: not text in UTF-8`);
       continue;
     }
     const manifest = readManifest(name, text);
-    for (const one of manifest.objects) objects.push(one);
+    const atMs = file === '-' ? reader.nowMs : (await stat(file)).mtimeMs;
+    for (const one of manifest.objects) {
+      objects.push(one);
+      const kind = clusterKindOf(one.object);
+      if (kind !== undefined) oldestMs.set(kind, Math.min(oldestMs.get(kind) ?? atMs, atMs));
+    }
     problems.push(...manifest.problems);
   }
-  return { files, objects, problems };
-}
-
-export function viewOfObjects(
-  paths: readonly string[],
-  files: readonly string[],
-  objects: readonly PlacedObject[],
-  problems: Array<() => string>,
-  terminal: Terminal,
-  isVerbose: boolean,
-): ClusterView {
-  const view = emptyView(files.length === 1 ? '1 file' : `${files.length} files`);
-  const ignored = putAll(view, objects, problems);
+  const collector = new ItemCollector();
+  const ignored = putAll(collector, objects, problems);
   refuse(problems);
   if (objects.length === 0) {
     throw badInput(`--from ${paths.join(' --from ')}: no Kubernetes object in there`);
   }
-  if (isVerbose) {
-    terminal.say(`read ${objects.length} objects of ${view.origin}${tell(ignored)}`);
-  }
-  return view;
+  const origin = files.length === 1 ? '1 file' : `${files.length} files`;
+  reader.say?.(`read ${objects.length} objects of ${origin}${ignoredText(ignored)}`);
+  return {
+    origin,
+    from: 'files',
+    items: collector.items,
+    malformed: [],
+    unread: new Map(),
+    ageOf(kind) {
+      const at = oldestMs.get(kind);
+      return at === undefined ? null : Math.max(0, Math.round((reader.nowMs - at) / 1000));
+    },
+  };
 }
 
 function putAll(
-  view: ClusterView,
+  collector: ItemCollector,
   objects: readonly PlacedObject[],
   problems: Array<() => string>,
 ): Map<string, number> {
@@ -82,22 +78,19 @@ function putAll(
   const seen = new Map<string, PlacedObject>();
   for (const placed of objects) {
     const { object, place } = placed;
-    const kind = viewedKind(object);
+    const kind = clusterKindOf(object);
     if (kind === undefined) {
-      const group = groupOf(object.apiVersion ?? '');
-      const name = group === '' ? `${object.kind}` : `${object.kind}.${group}`;
-      ignored.set(name, (ignored.get(name) ?? 0) + 1);
+      const { apiVersion = '', kind: name } = object;
+      const slash = apiVersion.indexOf('/');
+      const full = slash < 0 ? `${name}` : `${name}.${apiVersion.slice(0, slash)}`;
+      ignored.set(full, (ignored.get(full) ?? 0) + 1);
       continue;
     }
-    const label = `${kind} ${object.metadata?.name ?? 'without a name'}`;
-    const known = view.malformed.length;
-    putObject(view, kind, object);
-    for (const malformed of view.malformed.slice(known)) {
-      for (const problem of malformed.problems) {
-        problems.push(() => `${where(place, problem)}: ${label}: ${problem}`);
-      }
+    const label = labelOf(kind, object.metadata);
+    for (const problem of collector.put(kind, object)) {
+      problems.push(() => `${where(place, problem)}: ${label}: ${problem}`);
     }
-    for (const key of keysOf(label, object, view)) {
+    for (const key of keysOf(label, kind, object.metadata?.name, collector)) {
       const first = seen.get(key);
       if (first === undefined) seen.set(key, placed);
       else problems.push(() => `${where(place)}: ${key} is also in ${where(first.place)}`);
@@ -106,11 +99,23 @@ function putAll(
   return ignored;
 }
 
+function labelOf(kind: ClusterKind, metadata: PlacedObject['object']['metadata']): string {
+  const { resource } = clusterKinds[kind];
+  const name = metadata?.name ?? 'without a name';
+  const { namespace } = metadata ?? {};
+  return `${resource.kind} ${resource.namespaced && namespace !== undefined ? `${namespace}/` : ''}${name}`;
+}
+
 /** What there may be only one of: the name, and for a block the CIDR that is its name. */
-function keysOf(label: string, object: KubeObject, view: ClusterView): string[] {
-  if (object.metadata?.name === undefined) return [];
-  const block = object.kind === 'NodeBlock' ? view.blocks.at(-1) : undefined;
-  if (block === undefined || block.name !== object.metadata.name) return [label];
+function keysOf(
+  label: string,
+  kind: ClusterKind,
+  name: string | undefined,
+  collector: ItemCollector,
+): string[] {
+  if (name === undefined) return [];
+  const block = kind === 'blocks' ? collector.of('blocks').at(-1) : undefined;
+  if (block === undefined || block.name !== name) return [label];
   return block.name === blockName(block.prefix) ? [label] : [label, `the block ${block.prefix}`];
 }
 
@@ -158,17 +163,17 @@ function decode(bytes: Uint8Array): string | undefined {
 
 function refuse(problems: ReadonlyArray<() => string>): void {
   if (problems.length === 0) return;
-  const told = problems.slice(0, mostProblems).map((tell) => tell());
-  const more = problems.length - told.length;
-  if (more > 0) told.push(`and ${more} more`);
-  throw badInput(told.join('\n'));
+  const shown = problems.slice(0, mostProblems).map((problem) => problem());
+  const more = problems.length - shown.length;
+  if (more > 0) shown.push(`and ${more} more`);
+  throw badInput(shown.join('\n'));
 }
 
 function badInput(message: string): CadastreError {
   return new CadastreError('BAD_INPUT', message);
 }
 
-function tell(ignored: ReadonlyMap<string, number>): string {
+function ignoredText(ignored: ReadonlyMap<string, number>): string {
   if (ignored.size === 0) return '';
   const each = [...ignored].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, n]) => `${n} ${kind}`);
   return `; ignored ${each.join(', ')}`;

@@ -1,0 +1,83 @@
+import { describeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { pause } from '../kube/backoff.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { ClusterKind } from '../model/cluster-kinds.ts';
+import type { ItemLists } from '../model/cluster-state.ts';
+import { ClusterList } from './list-cluster.ts';
+
+/**
+ * What stands around the blocks and changes rarely: Service networks, Cilium's
+ * settings and version, pools of other load balancers, and whether
+ * kube-controller-manager allocates. Listed every now and then instead of
+ * watched; a kind that the cluster does not have, or does not show us, is empty.
+ */
+export const surroundingKinds = [
+  'serviceCidrs',
+  'configMaps',
+  'daemonSets',
+  'ciliumServicePools',
+  'metallbPools',
+  'peers',
+] as const satisfies readonly ClusterKind[];
+
+export interface SurroundingsOptions {
+  client: KubeClient;
+  log: Log;
+  bgpConfigMap?: { namespace: string; name: string } | undefined;
+  everyMs?: number | undefined;
+  /** Something is different from the last look. */
+  onChange?: (() => void) | undefined;
+}
+
+const usualEveryMs = 60_000;
+
+export class Surroundings {
+  readonly #o: SurroundingsOptions;
+  #items: ItemLists = {};
+  #text = '';
+
+  constructor(options: SurroundingsOptions) {
+    this.#o = options;
+  }
+
+  get items(): ItemLists {
+    return this.#items;
+  }
+
+  /** Looks once; whether anything is different. */
+  async look(): Promise<boolean> {
+    const { client, bgpConfigMap } = this.#o;
+    const list = new ClusterList(client, { origin: '', isLenient: true, bgpConfigMap });
+    for (const kind of surroundingKinds) await list.read(kind);
+    await list.read('pods', 'controller-manager');
+    const { items } = list.result();
+    const text = JSON.stringify(items, withoutVersions);
+    const isChanged = text !== this.#text;
+    this.#items = items;
+    this.#text = text;
+    return isChanged;
+  }
+
+  /** Looks again and again until the signal aborts. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { log, everyMs, onChange } = this.#o;
+    while (!signal.aborted) {
+      await pause(everyMs ?? usualEveryMs, signal);
+      if (signal.aborted) return;
+      try {
+        if (await this.look()) onChange?.();
+      } catch (error) {
+        if (signal.aborted) return;
+        const words = 'could not read Service networks and settings of other components; retrying';
+        log.warn({ error: describeError(error) }, words);
+      }
+    }
+  }
+}
+
+/** A heartbeat changes an object's version and nothing that matters here. */
+function withoutVersions(key: string, value: unknown): unknown {
+  if (key === 'resourceVersion') return undefined;
+  return typeof value === 'bigint' ? value.toString() : value;
+}

@@ -1,0 +1,232 @@
+/**
+ * The kinds of objects that say what a cluster is, each with where it lives in
+ * the API and its one reader. Files, lists and caches all read by this table, so
+ * that an object means the same whichever way it came.
+ */
+import type { Prefix } from '../net/prefix.ts';
+import { parsePrefix } from '../net/prefix.ts';
+import { type BgpConfig, loadConfigMapObject } from './bgp-config-map.ts';
+import { type ReadBgpPeer, readBgpPeer } from './bgp-peer.ts';
+import { type BlockLog, readHistory } from './block-history.ts';
+import {
+  type CiliumSettings,
+  type CiliumVersion,
+  ciliumConfigName,
+  readCiliumConfig,
+  readCiliumVersion,
+} from './cilium-config.ts';
+import { type CiliumNode, readCiliumNode } from './cilium-node.ts';
+import { type ReadPool, readPool } from './ip-pool.ts';
+import { ciliumPoolNetworks, metallbPoolNetworks } from './load-balancer-networks.ts';
+import { type ReadLoadBalancerPool, readLoadBalancerPool } from './load-balancer-pool.ts';
+import type { NamedNetwork } from './network.ts';
+import { type ClusterNode, readNode } from './node.ts';
+import { type Block, readBlock } from './node-block.ts';
+import { type NodeMigration, readMigration } from './node-migration.ts';
+import { type NodeReport, readNodeReport } from './node-report.ts';
+import type { NodeReportStatus } from './node-report-status.ts';
+import { type Identity, identityOf, type KubeObject } from './object.ts';
+import { type ClusterPod, readPod } from './pod.ts';
+import * as resources from './resources.ts';
+import { type ClusterService, readService } from './service.ts';
+import { readServiceAddress, type ServiceAddress } from './service-address.ts';
+
+/** What is kept of one object of each kind. */
+export interface ClusterItems {
+  nodes: ClusterNode;
+  pools: KeptPool;
+  blocks: Block;
+  reports: WitnessReport;
+  ciliumNodes: CiliumNode;
+  serviceCidrs: KeptServiceCidr;
+  servicePools: ReadLoadBalancerPool;
+  serviceAddresses: ServiceAddress;
+  services: ClusterService;
+  peers: ReadBgpPeer;
+  histories: KeptHistory;
+  migrations: NodeMigration;
+  configMaps: KeptConfigMap;
+  daemonSets: KeptDaemonSet;
+  pods: ClusterPod;
+  ciliumServicePools: KeptNetworks;
+  metallbPools: KeptNetworks;
+}
+
+export type ClusterKind = keyof ClusterItems;
+
+/** An IPPool as it was read, good or not, under its identity. */
+export interface KeptPool extends Identity {
+  read: ReadPool;
+}
+
+/** A NodeReport with what its agent saw. */
+export type WitnessReport = NodeReport & { status?: Partial<NodeReportStatus> | undefined };
+
+export interface KeptServiceCidr extends Identity {
+  networks: NamedNetwork[];
+}
+
+export interface KeptHistory extends Identity {
+  logs: BlockLog[];
+}
+
+/** Of ConfigMaps two matter: Cilium's settings, and BGP peers and pools in MetalLB's form. */
+export interface KeptConfigMap extends Identity {
+  namespace: string;
+  cilium?: CiliumSettings;
+  bgp?: BgpConfig;
+}
+
+export interface KeptDaemonSet extends Identity {
+  namespace: string;
+  ciliumVersion?: CiliumVersion;
+}
+
+export interface KeptNetworks extends Identity {
+  namespace?: string;
+  networks: Prefix[];
+}
+
+/** With problems an item may still be there: a malformed pool has a status to be written. */
+export interface Read<T> {
+  item?: T;
+  /** Clauses that begin with the field's path; empty when all is well. */
+  problems: readonly string[];
+}
+
+export interface KindRow<T> {
+  resource: {
+    readonly group: string;
+    readonly version: string;
+    readonly plural: string;
+    readonly kind: string;
+    readonly namespaced: boolean;
+  };
+  read(object: KubeObject): Read<T>;
+}
+
+const fine = <T>(item: T): Read<T> => ({ item, problems: [] });
+const row = <T>(resource: KindRow<T>['resource'], read: (object: KubeObject) => T): KindRow<T> => ({
+  resource,
+  read: (object) => fine(read(object)),
+});
+
+export const clusterKinds: { readonly [K in ClusterKind]: KindRow<ClusterItems[K]> } = {
+  nodes: row(resources.nodes, readNode),
+  pools: {
+    resource: resources.ipPools,
+    read(object) {
+      const read = readPool(object);
+      return {
+        item: { ...identityOf(object), read },
+        problems: read.kind === 'malformed' ? read.problems : [],
+      };
+    },
+  },
+  blocks: {
+    resource: resources.nodeBlocks,
+    read(object) {
+      const read = readBlock(object);
+      return read.kind === 'malformed' ? { problems: [read.problem] } : fine(read.block);
+    },
+  },
+  reports: row(resources.nodeReports, (object) => ({
+    ...readNodeReport(object),
+    status: (object.status ?? undefined) as Partial<NodeReportStatus> | undefined,
+  })),
+  ciliumNodes: row(resources.ciliumNodes, readCiliumNode),
+  serviceCidrs: row(resources.serviceCidrs, (object) => ({
+    ...identityOf(object),
+    networks: serviceNetworks(object),
+  })),
+  servicePools: {
+    resource: resources.loadBalancerPools,
+    read(object) {
+      const item = readLoadBalancerPool(object);
+      return { item, problems: item.kind === 'malformed' ? item.problems : [] };
+    },
+  },
+  serviceAddresses: {
+    resource: resources.serviceAddresses,
+    read(object) {
+      const item = readServiceAddress(object);
+      return item === undefined ? { problems: ['spec.address is no IP address'] } : fine(item);
+    },
+  },
+  services: row(resources.services, readService),
+  peers: {
+    resource: resources.bgpPeers,
+    read(object) {
+      const item = readBgpPeer(object);
+      return { item, problems: item.kind === 'malformed' ? [item.problem] : [] };
+    },
+  },
+  histories: row(resources.blockHistories, (object) => ({
+    ...identityOf(object),
+    logs: readHistory(object),
+  })),
+  migrations: row(resources.nodeMigrations, readMigration),
+  configMaps: row(resources.configMaps, readConfigMap),
+  daemonSets: row(resources.daemonSets, (object) => {
+    const version = object.metadata?.name === 'cilium' ? readCiliumVersion(object) : undefined;
+    return {
+      ...namespacedOf(object),
+      ...(version === undefined ? {} : { ciliumVersion: version }),
+    };
+  }),
+  pods: row(resources.pods, readPod),
+  ciliumServicePools: row(resources.ciliumLoadBalancerPools, (object) => ({
+    ...identityOf(object),
+    networks: ciliumPoolNetworks(object),
+  })),
+  metallbPools: row(resources.metallbAddressPools, (object) => ({
+    ...namespacedOf(object),
+    networks: metallbPoolNetworks(object),
+  })),
+};
+
+export const clusterKindNames = Object.keys(clusterKinds) as ClusterKind[];
+
+/** The ConfigMap of Cilium's BGP up to 1.13, where nobody names another. */
+export const bgpConfigName = 'bgp-config';
+
+/** The item, or an error that names what is wrong: for caches, which log it and go on. */
+export function keepItem<K extends ClusterKind>(kind: K, object: KubeObject): ClusterItems[K] {
+  const { item, problems } = clusterKinds[kind].read(object);
+  if (item !== undefined) return item;
+  throw new Error(`${clusterKinds[kind].resource.kind}: ${problems.join('; ')}`);
+}
+
+/** Which of the kinds an object is; Calico has an IPPool too, in another group. */
+export function clusterKindOf(object: KubeObject): ClusterKind | undefined {
+  const { apiVersion = '', kind = '' } = object;
+  const slash = apiVersion.indexOf('/');
+  return byName.get(`${kind} ${slash < 0 ? '' : apiVersion.slice(0, slash)}`);
+}
+
+const byName = new Map<string, ClusterKind>(
+  clusterKindNames.map((name) => {
+    const { kind, group } = clusterKinds[name].resource;
+    return [`${kind} ${group}`, name];
+  }),
+);
+
+function namespacedOf(object: KubeObject): Identity & { namespace: string } {
+  return { ...identityOf(object), namespace: object.metadata?.namespace ?? 'default' };
+}
+
+function readConfigMap(object: KubeObject): KeptConfigMap {
+  const kept = namespacedOf(object);
+  if (kept.name === ciliumConfigName) return { ...kept, cilium: readCiliumConfig(object) };
+  const read = loadConfigMapObject(object as { data?: Record<string, string> });
+  return read.kind === 'config' ? { ...kept, bgp: read.config } : kept;
+}
+
+function serviceNetworks(object: KubeObject): NamedNetwork[] {
+  const { cidrs = [] } = (object.spec ?? {}) as { cidrs?: string[] };
+  const name = `the Service network ${object.metadata?.name ?? ''}`.trim();
+  return cidrs.flatMap((text) => {
+    const prefix = parsePrefix(text);
+    return prefix === undefined ? [] : [{ name, prefix }];
+  });
+}

@@ -1,0 +1,64 @@
+import type { DoctorFinding, DoctorReason, Severity } from './finding.ts';
+import type { Survey } from './survey.ts';
+
+/**
+ * What agents find out by themselves (NodeReport.status.findings): the comparison
+ * sees records and routes, an agent sees its pods, its kernel and its peers. What
+ * is no fault, such as a node on another link, is left to the report.
+ */
+export const agentFindings = {
+  PodsOutsideBlocks: {
+    severity: 'critical',
+    fix: (node) =>
+      `delete those pods, so that they come back with addresses of the blocks of ${node}; or give ${node} that block back`,
+  },
+  RouteRefused: {
+    severity: 'warning',
+    fix: (node) => `on ${node}: see the kernel's answer above, and what else writes routes there`,
+  },
+  PeerRefused: {
+    severity: 'warning',
+    fix: () => 'correct the BGPPeer (or its entry in the ConfigMap): kubectl get bgppeers -o yaml',
+  },
+  MalformedConfig: {
+    severity: 'warning',
+    fix: () => 'correct the ConfigMap of the BGP peers; until then the last good one stays in use',
+  },
+  MasqueradeRefused: {
+    severity: 'warning',
+    fix: (node) => `on ${node}: see that nftables is there, and what else changes its rules`,
+  },
+  NoAddressOfFamily: {
+    severity: 'warning',
+    fix: (node) =>
+      `give the nodes addresses of that family (--node-ip of kubelet): kubectl get node ${node} -o yaml`,
+  },
+} as const satisfies Partial<
+  Record<DoctorReason, { severity: Severity; fix(node: string): string }>
+>;
+
+type AgentReason = keyof typeof agentFindings;
+
+export function judgeReports(survey: Survey): DoctorFinding[] {
+  const found: DoctorFinding[] = [];
+  for (const [name, { report }] of survey.nodes) {
+    const stated = report?.status?.findings;
+    // An agent of another version, or a file, may hold anything there.
+    if (!Array.isArray(stated)) continue;
+    for (const { reason, cidr, detail } of stated) {
+      if (!Object.hasOwn(agentFindings, reason)) continue;
+      const { severity, fix } = agentFindings[reason as AgentReason];
+      found.push({
+        reason: reason as AgentReason,
+        severity,
+        node: name,
+        prefix: cidr === '' ? null : cidr,
+        owner: name,
+        says: { agent: detail },
+        hurts: { now: reason === 'PodsOutsideBlocks' ? [name] : [], if: [] },
+        fix: fix(name),
+      });
+    }
+  }
+  return found;
+}
