@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Metrics } from '../base/metrics.ts';
 import type { Credential } from './access.ts';
 import { ApiError } from './api-error.ts';
@@ -8,9 +8,6 @@ import { KubeClient } from './client.ts';
 import type { Resource } from './resource.ts';
 import { sendJson, sendStatus, TinyApi, until } from './testing/tiny-api.ts';
 import type { WatchEvent } from './watch-lines.ts';
-
-// A machine that is busy with other tests is slow, not wrong.
-vi.setConfig({ testTimeout: 30_000 });
 
 const things: Resource = {
   group: 'test.dev',

@@ -1,13 +1,10 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { CadastreError } from '../base/errors.ts';
 import { KubeClient } from './client.ts';
 import { Leadership, type LeadershipOptions } from './lease.ts';
 import type { LeaseSpec } from './lease-object.ts';
 import { checkTimings, defaultTimings } from './lease-timings.ts';
 import { sendStatus, TinyApi, until } from './testing/tiny-api.ts';
-
-// A machine that is busy with other tests is slow, not wrong.
-vi.setConfig({ testTimeout: 30_000 });
 
 const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cadastre';
 /** Short, yet long enough for a machine that is busy with other tests. */

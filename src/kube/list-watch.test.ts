@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
 import { KubeClient } from './client.ts';
@@ -6,9 +6,6 @@ import { ListWatch, type ListWatchOptions } from './list-watch.ts';
 import type { Kept } from './object-cache.ts';
 import type { Resource, StoredObject } from './resource.ts';
 import { sendJson, sendStatus, TinyApi, until } from './testing/tiny-api.ts';
-
-// A machine that is busy with other tests is slow, not wrong.
-vi.setConfig({ testTimeout: 30_000 });
 
 const things: Resource = {
   group: 'test.dev',

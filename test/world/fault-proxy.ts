@@ -13,7 +13,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
-import { seededRandom } from './seeded-random.ts';
+import { seededRandom } from '../parts/seeded-random.ts';
 
 /** Each a probability from 0 to 1. */
 export interface Faults {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../test/parts/random.ts';
 import { type LoadBalancerPool, readLoadBalancerPool } from '../../model/load-balancer-pool.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { type ClusterService, readService, serviceKey } from '../../model/service.ts';
@@ -325,7 +326,7 @@ test('in any life, and with leaders that hear late, a Service that has an addres
     lag: fc.integer({ min: 0, max: 4 }),
   });
   fc.assert(fc.property(fc.array(step, { maxLength: 60, size: 'max' }), liveThrough), {
-    numRuns: 300,
+    numRuns: runs(300),
   });
 });
 
