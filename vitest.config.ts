@@ -12,8 +12,16 @@ const withRealParts = (workers = 1) => ({
   hookTimeout: 120_000,
 });
 
+/**
+ * As many files at a time as there are cores; vitest's own way is one core fewer, which
+ * on two is half of them. A test that hangs is noticed after a minute, not sooner: on a
+ * busy machine a second of work takes many.
+ */
+const alone = { maxWorkers: '100%', testTimeout: 60_000, hookTimeout: 60_000 };
+
 export default defineConfig({
   test: {
+    globalSetup: ['test/parts/random-seed-notice.ts'],
     projects: suites
       .filter((suite) => suite.include !== undefined)
       .map((suite) => ({
@@ -21,8 +29,8 @@ export default defineConfig({
           name: suite.name,
           include: suite.include ?? [],
           ...(suite.exclude === undefined ? {} : { exclude: [`**/*${suite.exclude}`] }),
-          // Not one core fewer, as is vitest's way: on two that is half of them.
-          ...(suite.usesRealParts ? withRealParts(suite.workers) : { maxWorkers: '100%' }),
+          ...(suite.usesRealParts ? withRealParts(suite.workers) : alone),
+          setupFiles: ['test/parts/random-setup.ts'],
         },
       })),
   },

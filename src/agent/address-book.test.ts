@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { runs } from '../../test/parts/random.ts';
 import { parseAddress } from '../net/address.ts';
 import type { Family } from '../net/family.ts';
 import { parsePrefix } from '../net/prefix.ts';
@@ -277,7 +279,7 @@ describe('times across restarts', () => {
     ['deaths and boots', { death: 0.2, boot: 0.1, full: 0 }],
     ['deaths, boots and a full disk', { death: 0.2, boot: 0.1, full: 0.3 }],
   ])('no address rests less than promised: %s', async (_, { death, boot, full }) => {
-    for (let seed = 1; seed <= 60; seed++) {
+    const property = fc.asyncProperty(fc.noShrink(fc.nat()), async (seed) => {
       const chance = seededChance(seed);
       let files = new CrashingFiles();
       let book = await open(files);
@@ -306,6 +308,7 @@ describe('times across restarts', () => {
           if (answer?.kind === 'released') freedMs.set(address!, trueMs);
         } else book.tick();
       }
-    }
+    });
+    await fc.assert(property, { numRuns: runs(60) });
   });
 });

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { AgentBench } from '../../test/parts/agent-bench.ts';
+import { until } from '../../test/parts/test-api.ts';
 import { nodeRouteProtocol } from '../kernel/route.ts';
-import { until } from '../kube/testing/tiny-api.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import { tunnelDeviceOf } from './route-keeper.ts';
-import { AgentBench } from './testing/agent-bench.ts';
 
 const tunnelDevice = tunnelDeviceOf('vxlan');
 let bench: AgentBench;
@@ -56,7 +56,12 @@ describe('what it brings in line', () => {
     await until('all is quiet', () => bench.reports.length > 0);
     await new Promise((resolve) => setTimeout(resolve, 300));
     bench.steps.length = 0;
-    for (let i = 0; i < 5; i++) bench.putNode('n2', '10.4.94.21');
+    for (let i = 0; i < 5; i++) {
+      const addresses = [{ type: 'InternalIP', address: '10.4.94.21' }];
+      const lastHeartbeatTime = `2026-01-01T00:00:0${i}Z`;
+      const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime }];
+      bench.putNode('n2', '10.4.94.21', { status: { addresses, conditions } });
+    }
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(bench.steps).toEqual([]);
     bench.putNode('n2', '10.4.94.22');
@@ -277,16 +282,17 @@ describe('what it lives with', () => {
   test('addresses of Services follow policy and endpoints, and without the API server the disk', async () => {
     bench.putBlock('10.5.113.0/24', 'n1', uid);
     const service = (policy: string, ...ips: string[]) =>
-      bench.api.put('/api/v1/services/web', {
-        metadata: { namespace: 'shop' },
-        spec: { type: 'LoadBalancer', ipFamilies: ['IPv4'], externalTrafficPolicy: policy },
+      bench.api.put('/api/v1/namespaces/shop/services/web', {
+        spec: { type: 'LoadBalancer', ports: [{ port: 80 }], externalTrafficPolicy: policy },
         status: { loadBalancer: { ingress: ips.map((ip) => ({ ip })) } },
       }).metadata;
     const endpoints = (nodeName: string, ready: boolean) =>
-      bench.api.put('/apis/discovery.k8s.io/v1/endpointslices/web-1', {
-        metadata: { namespace: 'shop', labels: { 'kubernetes.io/service-name': 'web' } },
-        endpoints: [{ nodeName, conditions: { ready } }],
+      bench.api.put('/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/web-1', {
+        metadata: { labels: { 'kubernetes.io/service-name': 'web' } },
+        addressType: 'IPv4',
+        endpoints: [{ nodeName, addresses: ['10.5.113.9'], conditions: { ready } }],
       });
+    bench.api.put('/api/v1/namespaces/shop');
     const { uid: serviceUid } = service('Cluster', '10.6.0.1', '10.6.0.2');
     const address = '/apis/cadastre.dev/v1alpha1/serviceaddresses/10-6-0-1-32';
     bench.api.put(address, {

@@ -66,6 +66,8 @@ export interface ApiServer {
   /** The certificate authority, as PEM. */
   readonly ca: string;
   readonly kubeconfigPath: string;
+  /** What it serves, for code of the same process: the verbs without HTTP. */
+  readonly api: Api;
   /** Finishes what is under way and ends all watches. Twice is fine. */
   stop(): Promise<void>;
 }
@@ -172,6 +174,7 @@ async function startLocked(
     token: identity.token,
     ca: identity.ca,
     kubeconfigPath,
+    api,
     stop: () => {
       stopping ??= stop();
       return stopping;

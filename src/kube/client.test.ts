@@ -1,30 +1,21 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { sendStatus } from '../../test/parts/fault-proxy.ts';
+import { sendJson, TestApi, thing, things, thingsPath, until } from '../../test/parts/test-api.ts';
 import { Metrics } from '../base/metrics.ts';
 import type { Credential } from './access.ts';
 import { ApiError } from './api-error.ts';
 import { KubeClient } from './client.ts';
-import type { Resource } from './resource.ts';
-import { sendJson, sendStatus, TinyApi, until } from './testing/tiny-api.ts';
+import type { StoredObject } from './resource.ts';
 import type { WatchEvent } from './watch-lines.ts';
 
-// A machine that is busy with other tests is slow, not wrong.
-vi.setConfig({ testTimeout: 30_000 });
+const bookmark = `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9' } } })}\n`;
 
-const things: Resource = {
-  group: 'test.dev',
-  version: 'v1',
-  plural: 'things',
-  kind: 'Thing',
-  namespaced: false,
-};
-const collection = '/apis/test.dev/v1/things';
-
-let api: TinyApi;
+let api: TestApi;
 let client: KubeClient;
 beforeEach(async () => {
-  api = await TinyApi.start();
+  api = await TestApi.start();
   client = new KubeClient(api.access(), { requestTimeoutMs: 2_000, random: () => 0 });
 });
 afterEach(async () => {
@@ -43,60 +34,52 @@ async function failureOf(work: Promise<unknown>): Promise<ApiError> {
 
 describe('verbs', () => {
   test('each verb asks as the API wants it', async () => {
-    api.put(`${collection}/a`, { spec: 1 });
+    api.put(`${thingsPath}/a`);
     await client.get(things, 'a');
-    await client.create(things, { metadata: { name: 'b' } });
-    await client
-      .replace(things, 'a', { metadata: { name: 'a' } }, { subresource: 'status' })
-      .catch(() => {});
+    const { metadata } = await client.create<StoredObject>(things, thing('b'));
+    await client.replace(things, 'a', thing('a'), { subresource: 'status' }).catch(() => {});
     await client.patch(things, 'a', { type: 'merge', body: { spec: 2 } });
-    await client.patch(things, 'a', { type: 'apply', body: {}, fieldManager: 'x', force: true });
-    await client.delete(things, 'b', { uid: 'uid-2' });
+    const body = thing('a');
+    await client.patch(things, 'a', { type: 'apply', body, fieldManager: 'x', force: true });
+    const uid = metadata.uid ?? '';
+    await client.delete(things, 'b', { uid });
     const asked = api.asked.map(({ method, path, query, headers }) =>
       [method, path, query.toString(), headers['content-type'] ?? ''].join(' ').trim(),
     );
     expect(asked).toEqual([
-      `GET ${collection}/a`,
-      `POST ${collection} fieldManager=cadastre application/json`,
-      `PUT ${collection}/a/status fieldManager=cadastre application/json`,
-      `PATCH ${collection}/a fieldManager=cadastre application/merge-patch+json`,
-      `PATCH ${collection}/a fieldManager=x&force=true application/apply-patch+yaml`,
-      `DELETE ${collection}/b  application/json`,
+      `GET ${thingsPath}/a`,
+      `POST ${thingsPath} fieldManager=cadastre application/json`,
+      `PUT ${thingsPath}/a/status fieldManager=cadastre application/json`,
+      `PATCH ${thingsPath}/a fieldManager=cadastre application/merge-patch+json`,
+      `PATCH ${thingsPath}/a fieldManager=x&force=true application/apply-patch+yaml`,
+      `DELETE ${thingsPath}/b  application/json`,
     ]);
-    expect(api.asked.at(-1)?.body.preconditions).toEqual({ uid: 'uid-2' });
+    expect(api.asked.at(-1)?.body?.preconditions).toEqual({ uid });
     expect(api.asked[0]?.headers['user-agent']).toBe('cadastre');
   });
 
   test('a delete that finalizers hold back is not gone yet', async () => {
-    api.put(`${collection}/a`);
+    api.put(`${thingsPath}/a`);
     expect(await client.delete(things, 'a')).toEqual({ gone: true });
-    api.intercept = (_asked, response) => {
-      sendJson(response, 200, { kind: 'Thing', metadata: { name: 'a', finalizers: ['x'] } });
-      return true;
-    };
+    api.put(`${thingsPath}/a`, { metadata: { finalizers: ['test.dev/x'] } });
     expect(await client.delete(things, 'a')).toEqual({ gone: false });
   });
 
   test('a delete fenced by a uid spares the namesake', async () => {
-    api.put(`${collection}/a`);
+    api.put(`${thingsPath}/a`);
     const error = await failureOf(client.delete(things, 'a', { uid: 'old' }));
     expect(error).toMatchObject({ isConflict: true, outcome: 'refused' });
-    expect(api.object(`${collection}/a`)).toBeDefined();
+    expect(api.object(`${thingsPath}/a`)).toBeDefined();
   });
 
   test('rawGet parses JSON and passes anything else as text', async () => {
-    api.intercept = (asked, response) => {
-      if (asked.path === '/version') sendJson(response, 200, { major: '1' });
-      else response.writeHead(200, { 'content-type': 'text/plain' }).end('ok');
-      return true;
-    };
-    expect(await client.rawGet('/version')).toEqual({ major: '1' });
+    expect(await client.rawGet('/version')).toMatchObject({ major: '1' });
     expect(await client.rawGet('/readyz')).toBe('ok');
   });
 });
 
 describe('what became of a write', () => {
-  const write = () => client.create(things, { metadata: { name: 'x' } }, { retries: 0 });
+  const write = () => client.create(things, thing('x'), { retries: 0 });
 
   test.each([
     [400, 'BadRequest', 'refused'],
@@ -120,11 +103,7 @@ describe('what became of a write', () => {
   });
 
   test('a connection that breaks after the write was sent means unknown, and it is not sent again', async () => {
-    api.intercept = (asked, response) => {
-      api.put(`${asked.path}/x`);
-      response.destroy();
-      return true;
-    };
+    api.proxy.set({ closeAfterWrite: 1 });
     const error = await failureOf(write());
     expect(error).toMatchObject({ status: 0, outcome: 'unknown', code: 'API_UNREACHABLE' });
     expect(api.asked).toHaveLength(1);
@@ -141,9 +120,7 @@ describe('what became of a write', () => {
 
   test('no answer in time means unknown', async () => {
     api.intercept = () => true;
-    const error = await failureOf(
-      client.create(things, { metadata: { name: 'x' } }, { timeoutMs: 50 }),
-    );
+    const error = await failureOf(client.create(things, thing('x'), { timeoutMs: 50 }));
     expect(error).toMatchObject({ status: 0, outcome: 'unknown', code: 'API_TIMEOUT' });
   });
 
@@ -153,20 +130,18 @@ describe('what became of a write', () => {
     expect(error).toMatchObject({ status: 0, outcome: 'refused', code: 'API_UNREACHABLE' });
     expect(error.message).toContain('ECONNREFUSED');
     expect(error.remedy).toContain('kubeconfig');
-    api = await TinyApi.start();
+    api = await TestApi.start();
   });
 
   test('a write that is called off while it waits for a connection is never sent', async () => {
     const narrow = new KubeClient(api.access(), { connections: 1 });
     api.intercept = () => true;
-    const first = failureOf(narrow.create(things, { metadata: { name: 'a' } }, { timeoutMs: 200 }));
-    const second = await failureOf(
-      narrow.create(things, { metadata: { name: 'b' } }, { timeoutMs: 50 }),
-    );
+    const first = failureOf(narrow.create(things, thing('a'), { timeoutMs: 200 }));
+    const second = await failureOf(narrow.create(things, thing('b'), { timeoutMs: 50 }));
     expect(second).toMatchObject({ outcome: 'refused', code: 'API_TIMEOUT' });
     expect((await first).outcome).toBe('unknown');
     await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(api.asked.map(({ body }) => body.metadata.name)).toEqual(['a']);
+    expect(api.asked.map(({ body }) => body?.metadata?.name)).toEqual(['a']);
     await narrow.close();
   });
 
@@ -183,7 +158,7 @@ describe('what became of a write', () => {
   test('a read has no outcome', async () => {
     const error = await failureOf(client.get(things, 'nobody'));
     expect(error).toMatchObject({ isNotFound: true, outcome: undefined });
-    expect(error.message).toContain(`GET ${collection}/nobody was answered 404 NotFound`);
+    expect(error.message).toContain(`GET ${thingsPath}/nobody was answered 404 NotFound`);
   });
 });
 
@@ -193,15 +168,13 @@ describe('trying again', () => {
     api.intercept = (_asked, response) => {
       if (refusals === 0) return false;
       refusals -= 1;
-      sendStatus(response, 429, 'TooManyRequests', { 'retry-after': '0' });
+      sendStatus(response, 429, 'TooManyRequests', 0);
       return true;
     };
-    await client.create(things, { metadata: { name: 'x' } });
+    await client.create(things, thing('x'));
     expect(api.asked).toHaveLength(3);
     refusals = 100;
-    const error = await failureOf(
-      client.create(things, { metadata: { name: 'y' } }, { retries: 2 }),
-    );
+    const error = await failureOf(client.create(things, thing('y'), { retries: 2 }));
     expect(error).toMatchObject({ isThrottled: true, outcome: 'refused', retryAfterSeconds: 0 });
     expect(api.asked).toHaveLength(6);
   });
@@ -211,16 +184,16 @@ describe('trying again', () => {
     api.intercept = (_asked, response) => {
       times.push(performance.now());
       if (times.length > 1) return false;
-      sendStatus(response, 429, 'TooManyRequests', { 'retry-after': '1' });
+      sendStatus(response, 429, 'TooManyRequests', 1);
       return true;
     };
-    await client.create(things, { metadata: { name: 'x' } });
+    await client.create(things, thing('x'));
     expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(1_000);
   });
 
   test('a Retry-After of minutes is told to the caller instead', async () => {
     api.intercept = (_asked, response) => {
-      sendStatus(response, 429, 'TooManyRequests', { 'retry-after': '600' });
+      sendStatus(response, 429, 'TooManyRequests', 600);
       return true;
     };
     expect(await failureOf(client.get(things, 'x'))).toMatchObject({ retryAfterSeconds: 600 });
@@ -231,18 +204,18 @@ describe('trying again', () => {
     api.intercept = (_asked, response) => {
       if (refusals === 0) return false;
       refusals -= 1;
-      sendStatus(response, 503, 'ServiceUnavailable', { 'retry-after': '0' });
+      sendStatus(response, 503, 'ServiceUnavailable', 0);
       return true;
     };
     await client.list(things);
     refusals = 1;
-    const error = await failureOf(client.create(things, { metadata: { name: 'x' } }));
+    const error = await failureOf(client.create(things, thing('x')));
     expect(error).toMatchObject({ status: 503, outcome: 'unknown' });
   });
 
   test('a wait ends when the request is called off', async () => {
     api.intercept = (_asked, response) => {
-      sendStatus(response, 429, 'TooManyRequests', { 'retry-after': '20' });
+      sendStatus(response, 429, 'TooManyRequests', 20);
       return true;
     };
     const stop = new AbortController();
@@ -253,7 +226,7 @@ describe('trying again', () => {
   });
 
   test('a read survives keep-alive connections that the server closed', async () => {
-    api.put(`${collection}/a`);
+    api.put(`${thingsPath}/a`);
     let drops = 0;
     api.intercept = (_asked, response) => {
       if (drops === 0) return false;
@@ -311,7 +284,7 @@ describe('who we are', () => {
       sendStatus(response, 401, 'Unauthorized');
       return true;
     };
-    await renewed.create(things, { metadata: { name: 'x' } });
+    await renewed.create(things, thing('x'));
     expect(api.asked).toHaveLength(2);
     await renewed.close();
   });
@@ -321,7 +294,7 @@ describe('who we are', () => {
       sendStatus(response, 401, 'Unauthorized');
       return true;
     };
-    const error = await failureOf(client.create(things, {}));
+    const error = await failureOf(client.create(things, thing('x')));
     expect(error).toMatchObject({ status: 401, outcome: 'refused' });
     expect(error.remedy).toContain('credentials');
     expect(api.asked).toHaveLength(1);
@@ -337,40 +310,40 @@ describe('who we are', () => {
 
 describe('lists', () => {
   test('pages come one by one and are one moment', async () => {
-    for (let i = 0; i < 25; i += 1) api.put(`${collection}/t${String(i).padStart(2, '0')}`);
+    for (let i = 0; i < 25; i += 1) api.put(`${thingsPath}/t${String(i).padStart(2, '0')}`);
     const pages: number[] = [];
     const { resourceVersion } = await client.listPages(things, { limit: 10 }, (items, meta) => {
       pages.push(items.length);
       expect(meta.page).toBe(pages.length - 1);
-      api.put(`${collection}/new-${pages.length}`);
+      api.put(`${thingsPath}/new-${pages.length}`);
     });
     expect(pages).toEqual([10, 10, 5]);
     expect(Number(resourceVersion)).toBe(api.version - 3);
   });
 
   test('a list whose moment expires between pages starts again at page 0', async () => {
-    for (let i = 0; i < 25; i += 1) api.put(`${collection}/t${String(i).padStart(2, '0')}`);
-    let compactions = 1;
+    for (let i = 0; i < 25; i += 1) api.put(`${thingsPath}/t${String(i).padStart(2, '0')}`);
+    let expiries = 1;
+    api.intercept = ({ query }, response) => {
+      if (!query.has('continue') || expiries === 0) return false;
+      expiries -= 1;
+      sendStatus(response, 410, 'Expired');
+      return true;
+    };
     let names: string[] = [];
     await client.listPages(things, { limit: 10 }, (items, meta) => {
       if (meta.page === 0) names = [];
       names.push(...items.map(({ metadata }) => metadata.name));
-      if (compactions > 0) api.compact();
-      compactions -= 1;
     });
+    expect(expiries).toBe(0);
     expect(names).toHaveLength(25);
     expect(new Set(names).size).toBe(25);
   });
 
   test('a list that expires for ever is asked for in one piece in the end', async () => {
-    for (let i = 0; i < 25; i += 1) api.put(`${collection}/t${i}`);
-    api.intercept = (asked) => {
-      if (asked.query.has('continue')) api.compact();
-      return false;
-    };
-    const { items } = await client.list(things, { limit: 10 }).finally(() => {
-      api.intercept = undefined;
-    });
+    for (let i = 0; i < 25; i += 1) api.put(`${thingsPath}/t${i}`);
+    api.proxy.set({ goneContinue: 1 });
+    const { items } = await client.list(things, { limit: 10 });
     expect(items).toHaveLength(25);
     expect(api.asked.at(-1)?.query.has('limit')).toBe(false);
   });
@@ -417,40 +390,41 @@ describe('watches', () => {
 
   test('events arrive as they happen; the end of the stream ends it', async () => {
     const { events, done } = watch();
-    await until('the watch is up', () => api.watching === 1);
-    api.put(`${collection}/a`);
-    api.delete(`${collection}/a`);
-    api.bookmark();
+    await until('the watch is up', () => api.proxy.watching === 1);
+    api.put(`${thingsPath}/a`);
+    api.delete(`${thingsPath}/a`);
+    await until('two events', () => events.length === 2);
+    api.proxy.sendToWatches(bookmark);
     await until('three events', () => events.length === 3);
     expect(events.map(({ type }) => type)).toEqual(['ADDED', 'DELETED', 'BOOKMARK']);
-    api.endWatches();
+    api.proxy.endWatches();
     await done;
   });
 
   test('a connection that breaks fails the watch and is not retried in here', async () => {
     const { done } = watch();
-    await until('the watch is up', () => api.watching === 1);
-    api.breakWatches();
+    await until('the watch is up', () => api.proxy.watching === 1);
+    api.proxy.dropWatches();
     expect(await failureOf(done)).toMatchObject({ status: 0 });
     expect(api.asked).toHaveLength(1);
   });
 
   test('a connection that goes silent is given up', async () => {
     const { done } = watch({ silenceMs: 60 });
-    await until('the watch is up', () => api.watching === 1);
+    await until('the watch is up', () => api.proxy.watching === 1);
     const error = await failureOf(done);
     expect(error.code).toBe('API_TIMEOUT');
-    await until('the connection is closed', () => api.watching === 0);
+    await until('the connection is closed', () => api.proxy.watching === 0);
   });
 
   test('bytes keep it alive', async () => {
     const stop = new AbortController();
     // Together longer than the silence that is allowed, each far shorter, also on a busy machine.
     const { events, done } = watch({ silenceMs: 1_500, signal: stop.signal });
-    await until('the watch is up', () => api.watching === 1);
+    await until('the watch is up', () => api.proxy.watching === 1);
     for (let i = 0; i < 6; i += 1) {
       await new Promise((resolve) => setTimeout(resolve, 300));
-      api.bookmark();
+      api.proxy.sendToWatches(bookmark);
     }
     await until('six bookmarks', () => events.length === 6);
     stop.abort();
@@ -458,7 +432,7 @@ describe('watches', () => {
   });
 
   test('an HTTP error is told like any other', async () => {
-    api.compact();
+    api.proxy.set({ goneWatch: 1 });
     const done = client.watch(things, { resourceVersion: '1' }, () => {});
     expect(await failureOf(done)).toMatchObject({ isGone: true });
   });
@@ -467,10 +441,10 @@ describe('watches', () => {
     const done = client.watch(things, { resourceVersion: String(api.version) }, () => {
       throw new TypeError('mine');
     });
-    await until('the watch is up', () => api.watching === 1);
-    api.put(`${collection}/a`);
+    await until('the watch is up', () => api.proxy.watching === 1);
+    api.put(`${thingsPath}/a`);
     await expect(done).rejects.toThrow('mine');
-    await until('the connection is closed', () => api.watching === 0);
+    await until('the connection is closed', () => api.proxy.watching === 0);
   });
 
   test('many watches leave the connections for requests alone', async () => {
@@ -481,7 +455,7 @@ describe('watches', () => {
         .watch(things, { resourceVersion: String(api.version), signal: stop.signal }, () => {})
         .catch(() => {}),
     );
-    await until('the watches are up', () => api.watching === 4);
+    await until('the watches are up', () => api.proxy.watching === 4);
     await narrow.list(things);
     stop.abort();
     await Promise.all(watches);

@@ -1,27 +1,39 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { sendStatus } from '../../test/parts/fault-proxy.ts';
+import { TestApi } from '../../test/parts/test-api.ts';
 import type { Log } from '../base/log.ts';
 import { KubeClient } from './client.ts';
 import { compareApiVersions, ensureCrds } from './crds.ts';
-import { sendStatus, TinyApi } from './testing/tiny-api.ts';
 
 const collection = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const path = `${collection}/things.test.dev`;
 
-const crd = (more: { versions?: object[]; annotations?: object; schema?: number } = {}) => ({
+const version = (name: string, storage: boolean, schema = 1) => ({
+  name,
+  served: true,
+  storage,
+  schema: { openAPIV3Schema: { type: 'object', description: `schema ${schema}` } },
+});
+
+interface Crd {
+  versions?: object[];
+  annotations?: Record<string, string>;
+  schema?: number;
+}
+
+const crd = (more: Crd = {}) => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: { name: 'things.test.dev', annotations: more.annotations ?? {} },
   spec: {
     group: 'test.dev',
     scope: 'Cluster',
-    names: { plural: 'things', kind: 'Thing' },
-    versions: more.versions ?? [
-      { name: 'v1alpha1', served: true, storage: true, schema: more.schema ?? 1 },
-    ],
+    names: { plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' },
+    versions: more.versions ?? [version('v1alpha1', true, more.schema)],
   },
 });
 
-let api: TinyApi;
+let api: TestApi;
 let client: KubeClient;
 let said: string[];
 const log: Log = {
@@ -31,41 +43,10 @@ const log: Log = {
   error: (_fields, message) => said.push(message),
 };
 
-/** The server's part: it keeps the status, counts generations, and skips no-ops. */
-function behave(status: object = established): void {
-  api.intercept = (asked, response) => {
-    if (asked.path === path && asked.method === 'PUT') {
-      const live = api.object(path)!;
-      const isSame =
-        JSON.stringify(live.spec) === JSON.stringify(asked.body.spec) &&
-        JSON.stringify(live.metadata.annotations) ===
-          JSON.stringify(asked.body.metadata.annotations);
-      if (asked.body.metadata.resourceVersion !== live.metadata.resourceVersion) return false;
-      const generation = Number(live.metadata.generation ?? 1) + (isSame ? 0 : 1);
-      if (!isSame) {
-        api.put(path, { ...asked.body, metadata: { ...asked.body.metadata, generation }, status });
-      }
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(api.object(path)));
-      return true;
-    }
-    if (asked.path === collection && asked.method === 'POST' && !api.object(path)) {
-      asked.body.status = status;
-      asked.body.metadata.generation = 1;
-    }
-    return false;
-  };
-}
-const established = {
-  conditions: [{ type: 'Established', status: 'True' }],
-  storedVersions: ['v1alpha1'],
-};
-
 beforeEach(async () => {
-  api = await TinyApi.start();
+  api = await TestApi.start([]);
   client = new KubeClient(api.access());
   said = [];
-  behave();
 });
 afterEach(async () => {
   await client.close();
@@ -85,14 +66,14 @@ test('upgrades in place and keeps what others wrote into the metadata', async ()
   await ensureCrds(client, [crd()], log);
   const live = api.object(path)!;
   api.put(path, {
-    ...live,
-    metadata: { ...live.metadata, annotations: { theirs: 'stays' }, labels: { team: 'net' } },
+    spec: live.spec,
+    metadata: { annotations: { theirs: 'stays' }, labels: { team: 'net' } },
   });
   await ensureCrds(client, [crd({ schema: 2, annotations: { ours: 'x' } })], log);
   expect(said.at(-1)).toBe('upgraded things.test.dev');
   expect(api.object(path)).toMatchObject({
     metadata: { annotations: { theirs: 'stays', ours: 'x' }, labels: { team: 'net' } },
-    spec: { versions: [{ schema: 2 }] },
+    spec: { versions: [version('v1alpha1', true, 2)] },
   });
 });
 
@@ -108,43 +89,42 @@ test('a schema of a higher revision is left alone', async () => {
   await ensureCrds(client, [of('7', 7)], log, { revisionAnnotation });
   await ensureCrds(client, [of('6', 6)], log, { revisionAnnotation });
   expect(said.at(-1)).toContain('its schema is revision 7, ours is 6');
-  expect(api.object(path)).toMatchObject({ spec: { versions: [{ schema: 7 }] } });
+  expect(api.object(path)).toMatchObject({ spec: { versions: [version('v1alpha1', true, 7)] } });
 });
 
 test('a newer storage version is never taken back', async () => {
-  const versions = [
-    { name: 'v1beta1', served: true, storage: true },
-    { name: 'v1alpha1', served: true, storage: false },
-  ];
+  const versions = [version('v1beta1', true), version('v1alpha1', false)];
   await ensureCrds(client, [crd({ versions })], log);
   await ensureCrds(client, [crd()], log);
   expect(said.at(-1)).toContain('it stores v1beta1, which is newer than v1alpha1');
 });
 
 test('a version in which objects may be stored is never dropped', async () => {
-  behave({ ...established, storedVersions: ['v1alpha1', 'v1alpha0'] });
-  await ensureCrds(client, [crd()], log);
+  await ensureCrds(client, [crd({ versions: [version('v1alpha0', true)] })], log);
+  await ensureCrds(
+    client,
+    [crd({ versions: [version('v1alpha1', true), version('v1alpha0', false)] })],
+    log,
+  );
   await ensureCrds(client, [crd({ schema: 2 })], log);
   expect(said.at(-1)).toContain('objects may be stored as v1alpha0');
 });
 
 test('names that the server does not accept are an error with its words', async () => {
-  behave({
-    conditions: [{ type: 'NamesAccepted', status: 'False', message: '"things" is already in use' }],
-  });
+  const other = crd();
+  other.metadata.name = 'stuff.test.dev';
+  other.spec.names = { ...other.spec.names, plural: 'stuff', listKind: 'StuffList' };
+  await api.register(other);
   const work = ensureCrds(client, [crd()], log, { timeoutMs: 150 });
   await expect(work).rejects.toThrow(
-    'The API server does not serve things.test.dev: "things" is already in use.',
+    'The API server does not serve things.test.dev: "Thing" is already in use.',
   );
 });
 
 test('waits until the path answers, not only until it is established', async () => {
   let misses = 3;
-  const served = api.intercept!;
   api.intercept = (asked, response) => {
-    if (asked.path !== '/apis/test.dev/v1alpha1/things' || misses === 0) {
-      return served(asked, response);
-    }
+    if (asked.path !== '/apis/test.dev/v1alpha1/things' || misses === 0) return false;
     misses -= 1;
     sendStatus(response, 404, 'NotFound');
     return true;

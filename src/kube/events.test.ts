@@ -1,17 +1,18 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { sendStatus } from '../../test/parts/fault-proxy.ts';
+import { TestApi } from '../../test/parts/test-api.ts';
 import { Metrics } from '../base/metrics.ts';
 import { KubeClient } from './client.ts';
 import { EventRecorder, type EventRecorderOptions } from './events.ts';
-import { sendStatus, TinyApi } from './testing/tiny-api.ts';
 
 const inDefault = '/api/v1/namespaces/default/events';
 const node = { apiVersion: 'v1', kind: 'Node', name: 'a', uid: 'uid-a' };
 
-let api: TinyApi;
+let api: TestApi;
 let client: KubeClient;
 let nowMs: number;
 beforeEach(async () => {
-  api = await TinyApi.start();
+  api = await TestApi.start([]);
   client = new KubeClient(api.access());
   nowMs = Date.parse('2026-01-01T00:00:00Z');
 });
@@ -34,6 +35,7 @@ const warning = (message = 'pool "a" is full') =>
   ({ object: node, type: 'Warning', reason: 'PoolExhausted', message }) as const;
 
 test('an Event about a cluster-scoped object lives in default, one about a namespaced one beside it', async () => {
+  api.put('/api/v1/namespaces/web');
   const events = recorder();
   events.record(warning());
   events.record({

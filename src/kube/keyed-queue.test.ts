@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../test/parts/random.ts';
 import { Metrics } from '../base/metrics.ts';
 import { ApiError } from './api-error.ts';
 import { KeyedQueue, type KeyedQueueOptions } from './keyed-queue.ts';
@@ -85,7 +86,7 @@ test('never more at once than allowed, never one key twice at once, everything d
         expect(seen).toEqual(added);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 

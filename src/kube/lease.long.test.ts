@@ -1,13 +1,11 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { sendStatus } from '../../test/parts/fault-proxy.ts';
+import { TestApi, until } from '../../test/parts/test-api.ts';
 import { CadastreError } from '../base/errors.ts';
 import { KubeClient } from './client.ts';
 import { Leadership, type LeadershipOptions } from './lease.ts';
 import type { LeaseSpec } from './lease-object.ts';
 import { checkTimings, defaultTimings } from './lease-timings.ts';
-import { sendStatus, TinyApi, until } from './testing/tiny-api.ts';
-
-// A machine that is busy with other tests is slow, not wrong.
-vi.setConfig({ testTimeout: 30_000 });
 
 const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cadastre';
 /** Short, yet long enough for a machine that is busy with other tests. */
@@ -27,7 +25,7 @@ function movableClock() {
 
 /** Each test has a server and a diary of its own: they run at the same time. */
 async function site() {
-  const api = await TinyApi.start();
+  const api = await TestApi.start([]);
   const client = new KubeClient(api.access(), { requestTimeoutMs: 2_000 });
   const stop = new AbortController();
   const running: Promise<void>[] = [];
@@ -132,11 +130,12 @@ describe.concurrent('leading', () => {
     const doneA = a.run(stopA.signal);
     await until('a leads', () => a.isLeader());
     run(b);
-    await until('b watches', () => api.watching === 1);
+    await until('b watches', () => api.proxy.watching === 1);
     await rest(700);
     let lastPutMs = 0;
     api.intercept = ({ method, body }) => {
-      if (method === 'PUT' && body.spec.holderIdentity === 'a') lastPutMs = performance.now();
+      if (method === 'PUT' && (body?.spec as LeaseSpec | undefined)?.holderIdentity === 'a')
+        lastPutMs = performance.now();
       return false;
     };
     await rest(700);
@@ -155,7 +154,7 @@ describe.concurrent('leading', () => {
     run(a);
     await until('a leads', () => a.isLeader());
     run(b);
-    await until('b watches', () => api.watching === 1);
+    await until('b watches', () => api.proxy.watching === 1);
     const startedMs = performance.now();
     await a.release();
     expect(a.isLeader()).toBe(false);
@@ -170,7 +169,7 @@ describe.concurrent('leading', () => {
     run(a);
     await until('a leads', () => a.isLeader());
     run(b);
-    await until('b watches', () => api.watching === 1);
+    await until('b watches', () => api.proxy.watching === 1);
     await rest(700);
     api.asked.length = 0;
     await rest(1_200);
@@ -213,7 +212,7 @@ describe.concurrent('leading', () => {
     run(b);
     await rest(3_000);
     expect(b.isLeader()).toBe(false);
-    expect(api.watching).toBe(1);
+    expect(api.proxy.watching).toBe(1);
   });
 
   test('an etcd restored from a backup does not set two leaders against each other', async () => {
@@ -221,14 +220,14 @@ describe.concurrent('leading', () => {
     const [a, b] = [candidate('a'), candidate('b')];
     run(a);
     await until('a leads', () => a.isLeader());
-    const backup = api.version;
+    const backup = await api.backUp();
     run(b);
-    await until('b watches', () => api.watching === 1);
-    for (let at = 0; at < 50; at++) api.put('/api/v1/nodes/n');
+    await until('b watches', () => api.proxy.watching === 1);
+    for (let at = 0; at < 50; at++) api.put(`/api/v1/nodes/n${at}`);
     const { renewTime } = spec();
     await until('a has renewed', () => spec().renewTime > renewTime);
     await until('b has seen it', () => b.holder === 'a');
-    api.restore(backup);
+    await api.restore(backup);
     const transitions = spec().leaseTransitions;
     // Longer than a lease: long enough to take a live one for dead.
     await rest(3_500);
@@ -242,7 +241,7 @@ describe.concurrent('leading', () => {
     run(a);
     await until('a leads', () => a.isLeader());
     run(b);
-    await until('b watches', () => api.watching === 1);
+    await until('b watches', () => api.proxy.watching === 1);
     api.delete(path);
     await until('there is one again', () => spec()?.holderIdentity !== undefined);
     await rest(300);

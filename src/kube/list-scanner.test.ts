@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../test/parts/random.ts';
 import { type ListHead, ListScanner } from './list-scanner.ts';
 
 function scan(pieces: Buffer[]): {
@@ -107,6 +108,6 @@ test('the same as JSON.parse, however the bytes are cut and whatever the objects
         expect(read.end).toEqual(head('7'));
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

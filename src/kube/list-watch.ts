@@ -9,7 +9,13 @@ import type { KubeClient } from './client.ts';
 import { type CacheHandler, type Kept, ObjectCache } from './object-cache.ts';
 import { onAbort } from './on-abort.ts';
 import type { Decode } from './protobuf/envelope.ts';
-import { type Resource, resourceName, type StoredObject } from './resource.ts';
+import {
+  type ObjectMeta,
+  type Resource,
+  resourceName,
+  resourcePath,
+  type StoredObject,
+} from './resource.ts';
 import { isOlder } from './resource-version.ts';
 import type { WatchEvent } from './watch-lines.ts';
 
@@ -106,6 +112,8 @@ export class ListWatch<T extends Kept> {
   /** Since when every list was older than what is known. */
   #staleSinceMs: number | undefined;
   #failures = 0;
+  /** The last watch broke, or said nothing at all: not even a bookmark. */
+  #isDoubtful = false;
   #complaint = '';
 
   constructor(options: ListWatchOptions<T>) {
@@ -219,11 +227,14 @@ export class ListWatch<T extends Kept> {
         if (mustList || this.#waiters.length > 0) {
           await this.#list(signal);
           mustList = false;
+        } else if (this.#isDoubtful && (await this.#hasGoneBack(interrupt))) {
+          mustList = true;
         } else {
           await this.#watch(interrupt);
         }
       } catch (error) {
         if (signal.aborted || interrupt.aborted) continue;
+        this.#isDoubtful = true;
         mustList ||= this.#mustListAfter(error);
         if (error instanceof ApiError) this.#refusal = refusalOf(error);
         this.#complain(error);
@@ -276,6 +287,19 @@ export class ListWatch<T extends Kept> {
     );
   }
 
+  /**
+   * A watch from a version that the server has yet to reach is accepted and stays
+   * silent (measured with Kubernetes 1.36): after a restored backup it would tell of
+   * nothing until the count is there again. So the server is asked how far it is.
+   */
+  async #hasGoneBack(signal: AbortSignal): Promise<boolean> {
+    const { client, resource, namespace } = this.#options;
+    const path = `${resourcePath(resource, { namespace })}?limit=1`;
+    const page = (await client.rawGet(path, { signal })) as { metadata?: ObjectMeta };
+    this.#isDoubtful = false;
+    return isOlder(page.metadata?.resourceVersion ?? '', this.#cache.completeTo);
+  }
+
   async #watch(interrupt: AbortSignal): Promise<void> {
     const { client, resource, namespace, labelSelector, fieldSelector, decode } = this.#options;
     const seconds = (this.#options.watchSeconds ?? 240) * (0.75 + 0.5 * this.#random());
@@ -283,6 +307,7 @@ export class ListWatch<T extends Kept> {
     // Only a watch that works ends the back-off: a server whose lists work and
     // whose watches fail at once must not be listed in a hot loop.
     let isGood = false;
+    let hasHeard = false;
     const good = () => {
       isGood = true;
       clearTimeout(timer);
@@ -302,6 +327,7 @@ export class ListWatch<T extends Kept> {
           silenceMs: timeoutSeconds * 1_000 + (this.#options.silenceGraceMs ?? 10_000),
           signal: interrupt,
           onHeard: () => {
+            hasHeard = true;
             this.#heardMs = this.#clock.monotonicMs();
           },
         },
@@ -313,6 +339,7 @@ export class ListWatch<T extends Kept> {
     } finally {
       clearTimeout(timer);
     }
+    this.#isDoubtful = !hasHeard;
     if (!isGood) throw new Error('the watch ended at once');
   }
 

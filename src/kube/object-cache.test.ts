@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../test/parts/random.ts';
 import { type Kept, ObjectCache } from './object-cache.ts';
 import type { StoredObject } from './resource.ts';
 
@@ -236,6 +237,6 @@ test('whatever the order of watch, stale lists and late answers, it ends as the 
       expect([...cache.values()].sort(byName)).toEqual(expected.sort(byName));
       expect(held.size).toBe(expected.length);
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   );
 });

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
+import { runs } from '../../test/parts/random.ts';
 import { Address, parseAddress } from './address.ts';
 import { familyBits } from './family.ts';
 
@@ -33,7 +34,7 @@ describe('reading an address', () => {
         const expected = version === 0 ? undefined : version === 4 ? 'ipv4' : 'ipv6';
         expect(parseAddress(text)?.family).toBe(expected);
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(20_000) },
     );
   });
 
@@ -46,7 +47,7 @@ describe('reading an address', () => {
         const expected = bytes.reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
         expect(at(text).toBigInt()).toBe(expected);
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 
@@ -98,7 +99,7 @@ describe('writing an address', () => {
         else expect(text).toBe(ipaddr.IPv6.parse(text).toRFC5952String());
         expect(at(text).toBigInt()).toBe(value);
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 
@@ -130,7 +131,7 @@ describe('counting in addresses', () => {
           expect(address.plus(BigInt(n)).equals(address.plus(n))).toBe(true);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runs } from '../../test/parts/random.ts';
 import { type Claim, ClaimIndex } from './claim-index.ts';
 import { type Prefix, parsePrefix } from './prefix.ts';
 
@@ -117,10 +118,10 @@ function compare(index: ClaimIndex<string>, model: Model, asked: Prefix): void {
   }
 }
 
-function checkAgainstModel(prefix: fc.Arbitrary<Prefix>, operations: number, runs: number): void {
+function checkAgainstModel(prefix: fc.Arbitrary<Prefix>): void {
   fc.assert(
     fc.property(
-      fc.array(operationsOn(prefix), { maxLength: operations, size: 'max' }),
+      fc.array(operationsOn(prefix), { maxLength: 60, size: 'max' }),
       fc.array(prefix, { minLength: 1, maxLength: 3 }),
       (done, asked) => {
         const index = new ClaimIndex<string>();
@@ -131,8 +132,7 @@ function checkAgainstModel(prefix: fc.Arbitrary<Prefix>, operations: number, run
         for (const one of asked) compare(index, model, one);
       },
     ),
-    // FC_RUNS: how often, for a longer look than every test run can afford.
-    { numRuns: Number(process.env.FC_RUNS ?? runs) },
+    { numRuns: runs(1500) },
   );
 }
 
@@ -146,11 +146,11 @@ describe('the claim index answers every question as a list does', () => {
       '2001:db8:0:ff00::/61',
       'fd00::/8',
     ];
-    checkAgainstModel(prefixesIn(ranges, 7, 41), 60, 1500);
-  }, 120_000);
+    checkAgainstModel(prefixesIn(ranges, 7, 41));
+  });
 
   it('in one crowded range, where nodes fill up and claims lie over claims', () => {
-    checkAgainstModel(prefixesIn(['10.0.0.0/23'], 4, 0), 60, 1500);
-    checkAgainstModel(prefixesIn(['2001:db8::/63'], 3, 3), 60, 1500);
-  }, 120_000);
+    checkAgainstModel(prefixesIn(['10.0.0.0/23'], 4, 0));
+    checkAgainstModel(prefixesIn(['2001:db8::/63'], 3, 3));
+  });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
+import { runs } from '../../test/parts/random.ts';
 import { Address, parseAddress } from './address.ts';
 import { familyBits } from './family.ts';
 import { addressCount, Prefix, parsePrefix, prefixProblem, usableAddresses } from './prefix.ts';
@@ -38,7 +39,7 @@ describe('reading a prefix', () => {
         expect(block.length).toBe(length);
         expect(at(block.toString()).equals(block)).toBe(true);
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 
@@ -90,7 +91,7 @@ describe('reading a prefix', () => {
         const reads = problem === undefined || problem.includes('has host bits set');
         expect(parsePrefix(text) !== undefined).toBe(reads);
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 });
@@ -108,7 +109,7 @@ describe('prefixes among each other', () => {
         expect(a.contains(b.first())).toBe(same && a0 <= b0 && b0 <= a1);
         expect(a.equals(b)).toBe(a.toString() === b.toString());
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 
@@ -142,7 +143,7 @@ describe('prefixes among each other', () => {
           expect(p.subPrefix(length, Number(index)).equals(block)).toBe(true);
         }
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 

@@ -11,6 +11,7 @@ import {
   writeServiceAddress,
 } from '../model/service-address.ts';
 import type { Address } from '../net/address.ts';
+import { isStillHeld } from '../plan/services/decide-service.ts';
 import { createOrFind } from './create-or-find.ts';
 
 /**
@@ -56,6 +57,13 @@ export class ServiceAddressWriter {
       if (!(error instanceof ApiError && error.isNotFound)) throw error;
     }
     this.#o.store.remove(name, uid);
+  }
+
+  /** Asks the API server past the cache, which learns what is there. */
+  async isStillHeld(known: ServiceAddress): Promise<boolean> {
+    const now = await this.#read(known.name);
+    if (now === undefined) this.#o.store.remove(known.name, known.uid);
+    return isStillHeld(known, now);
   }
 
   async #read(name: string): Promise<ServiceAddress | undefined> {

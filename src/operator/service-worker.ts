@@ -24,8 +24,9 @@ import type { ServiceAddressWriter } from './service-address-writer.ts';
  * then gives back what it does not need. In this order, so that no address is
  * shown that is not its own, and none is given to another while it is shown.
  *
- * Before anything is given back the Service is read from the API server itself: a
- * copy that is a moment behind must not take a living Service's address.
+ * Before anything is given back the Service is read from the API server itself, and
+ * so is the address that it has instead: a cache that is a moment behind must not
+ * take a living Service's last address.
  */
 export interface ServiceWorkerOptions {
   client: KubeClient;
@@ -79,7 +80,7 @@ export class ServiceWorker {
     const service = serviceOf(key);
     if (service !== undefined) await this.#tell(key, service, decision);
     if (!decision.isOurs) this.unserved.delete(key);
-    if (decision.free.length > 0) await this.#giveBack(key);
+    if (decision.free.length + decision.replaced.length > 0) await this.#giveBack(key);
     return undefined;
   }
 
@@ -193,12 +194,18 @@ export class ServiceWorker {
   }
 
   async #giveBack(key: string): Promise<void> {
-    const { free } = this.#decide(key, await this.#look(key));
-    for (const one of free) {
-      await this.#o.writer.free(one);
-      const fields = { reason: 'Released', service: key, address: `${one.address}` };
-      this.#o.log.info(fields, `${one.address} is free again`);
+    const { free, replaced } = this.#decide(key, await this.#look(key));
+    for (const one of free) await this.#release(key, one);
+    for (const { old, by } of replaced) {
+      // If not, the cache has just learnt so, and the Service is decided on again.
+      if (await this.#o.writer.isStillHeld(by)) await this.#release(key, old);
     }
+  }
+
+  async #release(key: string, one: ServiceAddress): Promise<void> {
+    await this.#o.writer.free(one);
+    const fields = { reason: 'Released', service: key, address: `${one.address}` };
+    this.#o.log.info(fields, `${one.address} is free again`);
   }
 
   /** What the API server itself says about the Service, past every copy. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { seededRandom } from '../world/seeded-random.ts';
+import { seededRandom } from '../parts/seeded-random.ts';
 import { killAgainAndAgain } from './kill.ts';
 
 test('kill -9 in the middle of writes loses nothing acknowledged', async () => {

@@ -4,6 +4,8 @@
  * expect; ends with everything deleted and swept, and says what is left.
  */
 import { addNamespace, deleteNamespace, ip, type Namespace } from '../kernel/namespaces.ts';
+import { seed } from '../parts/random.ts';
+import { seededRandom } from '../parts/seeded-random.ts';
 import { TestNode } from './test-node.ts';
 
 export interface KillFigures {
@@ -46,6 +48,7 @@ async function liveAndDie(
 ): Promise<KillFigures> {
   const held = new Map<string, string>();
   const figures = { kills, added: 0, refused: 0, remembered: 0 };
+  const random = seededRandom(seed);
   let isOver = false;
 
   const live = async (pod: Namespace, worker: number) => {
@@ -64,7 +67,7 @@ async function liveAndDie(
       if (exit === 0) figures.added++;
       else figures.refused++;
       if (exit !== 0 && answer?.code !== 11) throw new Error(`ADD: ${JSON.stringify(answer)}`);
-      await sleep(Math.random() * 80);
+      await sleep(random() * 80);
       // A runtime calls DEL until it succeeds, also after an ADD that failed.
       for (const address of addresses) held.delete(address);
       for (;;) {
@@ -82,7 +85,7 @@ async function liveAndDie(
       // Not before it has done something; then at any moment of what follows.
       const before = figures.added;
       while (figures.added === before && !isOver) await sleep(5);
-      await sleep(Math.random() * 150);
+      await sleep(random() * 150);
       if (isOver) return;
       await node.killAgent();
       await node.startAgent();

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { killAgainAndAgain } from '../apiserver/kill.ts';
-import { seededRandom } from '../world/seeded-random.ts';
+import { seededRandom } from '../parts/seeded-random.ts';
 
 const { positionals } = parseArgs({ allowPositionals: true });
 const [kills = 50, writers = 16, seed = 1] = positionals.map(Number);

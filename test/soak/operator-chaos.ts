@@ -6,13 +6,14 @@
  * are taken over under fire. Ends with one line for each part, and exit code 1
  * if any judge complains.
  */
+
+import { seededRandom } from '../parts/seeded-random.ts';
 import { type ChaosPlan, type ChaosReport, chaosLine, runChaos } from '../world/chaos.ts';
 import { Cluster } from '../world/cluster.ts';
 import { Crew } from '../world/crew.ts';
 import { eventually } from '../world/eventually.ts';
 import { everyFault } from '../world/every-fault.ts';
 import { moveIn, mustBeTakenOver, residents } from '../world/residents.ts';
-import { seededRandom } from '../world/seeded-random.ts';
 
 const minutes = Number(process.argv[2] ?? 12);
 const seed = Number(process.argv[3] ?? Math.floor(Math.random() * 1e6));

@@ -6,6 +6,8 @@
 import { KubeClient } from '../../src/kube/client.ts';
 import { loadKubeConfig } from '../../src/kube/kubeconfig.ts';
 import { configMaps } from '../../src/model/resources.ts';
+import { seed } from '../parts/random.ts';
+import { seededRandom } from '../parts/seeded-random.ts';
 import type { UpProcess } from './up-process.ts';
 
 export interface Told {
@@ -24,6 +26,7 @@ export async function killInTheMiddle(
   /** Name → the newest value that was acknowledged. */
   const acknowledged = new Map<string, number>();
   const lost: string[] = [];
+  const random = seededRandom(seed);
   let total = 0;
   for (let round = 0; round < kills; round++) {
     const client = new KubeClient(await loadKubeConfig({ kubeconfig: up.kubeconfigPath }));
@@ -57,7 +60,7 @@ export async function killInTheMiddle(
       }
     };
     const writing = Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
-    const enough = total + 20 + Math.floor(Math.random() * 60);
+    const enough = total + 20 + Math.floor(random() * 60);
     for (let waited = 0; total < enough; waited++) {
       if (waited > 10_000) throw new Error('nothing is acknowledged', { cause: lastError });
       await new Promise((resolve) => setTimeout(resolve, 2));

@@ -1,12 +1,12 @@
 import { cpSync } from 'node:fs';
+import type { Faults } from '../parts/fault-proxy.ts';
+import { seededRandom } from '../parts/seeded-random.ts';
 import { audit, type Expectations, mustBeSound, type Verdict } from './audit.ts';
 import { Churn, type Rack } from './churn.ts';
 import type { Cluster } from './cluster.ts';
 import { Crew, type CrewPlan, type Strike, type StrikePlan } from './crew.ts';
 import { eventually, pause } from './eventually.ts';
-import type { Faults } from './fault-proxy.ts';
 import type { PoolSpec } from './objects.ts';
-import { seededRandom } from './seeded-random.ts';
 import { type Testimony, Witness } from './witness.ts';
 
 /**

@@ -1,6 +1,6 @@
+import { type FaultProxy, type Faults, noFaults, startFaultProxy } from '../parts/fault-proxy.ts';
 import { type Cluster, shortLease } from './cluster.ts';
 import { eventually, pause } from './eventually.ts';
-import { type FaultProxy, type Faults, noFaults, startFaultProxy } from './fault-proxy.ts';
 import type { OperatorProcess } from './operator-process.ts';
 
 /** `cutOff`: it runs, but nothing comes or goes between it and the API server for a while. */

@@ -1,4 +1,4 @@
-import type { Faults } from './fault-proxy.ts';
+import type { Faults } from '../parts/fault-proxy.ts';
 
 /** Every fault there is, each often enough to be met within a minute, none so often that nothing gets through. */
 export const everyFault: Faults = {

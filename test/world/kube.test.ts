@@ -17,8 +17,8 @@ import { ListWatch } from '../../src/kube/list-watch.ts';
 import type { Kept } from '../../src/kube/object-cache.ts';
 import type { Resource, StoredObject } from '../../src/kube/resource.ts';
 import { type ApiServer, startApiServer } from '../parts/apiserver.ts';
-import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
-import { seededRandom } from './seeded-random.ts';
+import { type FaultProxy, startFaultProxy } from '../parts/fault-proxy.ts';
+import { seededRandom } from '../parts/seeded-random.ts';
 
 const configMaps: Resource = {
   group: '',

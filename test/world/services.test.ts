@@ -3,9 +3,9 @@
  * back; by two leaders at once, too.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { startFaultProxy } from '../parts/fault-proxy.ts';
 import { Cluster, shortLease } from './cluster.ts';
 import { eventually } from './eventually.ts';
-import { startFaultProxy } from './fault-proxy.ts';
 import { Services, servicePaths } from './services.ts';
 
 let cluster: Cluster;

@@ -8,7 +8,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runs } from '../../../test/parts/random.ts';
 import type { KubeObject } from '../object.ts';
 import { sealed } from './log-file.ts';
 import { Store } from './store.ts';
@@ -206,23 +208,23 @@ test('a disk that refuses is told to every writer, and nothing is acknowledged a
 test('a list at an earlier version is what a list then was', async () => {
   const store = await Store.open({ dir, waitsForDisk: false });
   const things = store.collection('things');
-  const then = new Map<number, string[]>();
-  let seed = 1;
-  const random = (below: number) => {
-    seed = (seed * 1103515245 + 12345) % 2 ** 31;
-    return seed % below;
-  };
-  for (let turn = 0; turn < 300; turn++) {
-    const name = `t${random(8)}`;
-    if (things.get(name) !== undefined && random(3) === 0) store.remove(things, name);
-    else put(store, name, turn);
-    then.set(store.version, content(store));
-  }
-  for (const [version, was] of then) {
-    const now = things
-      .listAt(version)
-      ?.map(({ key, version: v, object: o }) => `${key} ${o.n} @${v}`);
-    expect(now).toEqual(was);
-  }
+  const change = fc.record({ name: fc.constantFrom(...'abcdefgh'), removes: fc.boolean() });
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 100, size: 'max' }), (changes) => {
+      const then = new Map<number, string[]>();
+      for (const [turn, { name, removes }] of changes.entries()) {
+        if (removes && things.get(name) !== undefined) store.remove(things, name);
+        else put(store, name, turn);
+        then.set(store.version, content(store));
+      }
+      for (const [version, was] of then) {
+        const now = things
+          .listAt(version)
+          ?.map(({ key, version: v, object: o }) => `${key} ${o.n} @${v}`);
+        expect(now).toEqual(was);
+      }
+    }),
+    { numRuns: runs(10) },
+  );
   await store.close();
 });

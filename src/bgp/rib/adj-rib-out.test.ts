@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { runs } from '../../../test/parts/random.ts';
 import { negotiate, noEvidence, ourOpen } from '../session/session-negotiation.ts';
 import { completePeer, type Peer, type PeerSettings } from '../speaker/peer-settings.ts';
 import { decodeMessage, type UpdateMessage, WireError } from '../wire/message.ts';
@@ -8,9 +9,6 @@ import { AdjRibOut } from './adj-rib-out.ts';
 import type { Announcement } from './announcement.ts';
 import { AnnouncementTable } from './announcement-table.ts';
 import type { RenderContext } from './route-rendering.ts';
-
-// A busy machine of two cores is slow, not wrong.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const settings: PeerSettings = {
   name: 'tor1',
@@ -270,6 +268,6 @@ test('whatever happens in whatever order, in the end the peer holds what was dec
       expect(listener.listen().table).toEqual(Object.fromEntries(expected));
       expect(out.announcedCount).toBe(expected.length);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { runs } from '../../../test/parts/random.ts';
 import { RouteTable } from './route-table.ts';
-
-// Properties take a second here, and several on a machine that is busy with real routers.
-vi.setConfig({ testTimeout: 60_000 });
 
 type Key = [number, number, number, number, number, number];
 
@@ -76,7 +74,7 @@ for (const afi of [1, 2] as const) {
         });
         expect(seen).toEqual(model);
       }),
-      { numRuns: 150, seed: 20 },
+      { numRuns: runs(150) },
     );
   });
 }

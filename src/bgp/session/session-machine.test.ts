@@ -1,14 +1,12 @@
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { runs } from '../../../test/parts/random.ts';
 import { completePeer, type Peer, type PeerSettings } from '../speaker/peer-settings.ts';
 import type { NotificationMessage, OpenMessage, UpdateMessage } from '../wire/message.ts';
 import { openError, WireError } from '../wire/message.ts';
 import type { SessionAction, SessionEvent, Side } from './session-events.ts';
 import { SessionMachine } from './session-machine.ts';
 import { noEvidence, ourOpen } from './session-negotiation.ts';
-
-// A busy machine of two cores is slow, not wrong.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const settings: PeerSettings = {
   address: '192.0.2.2',
@@ -448,7 +446,7 @@ describe('the ends', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { runs } from '../../../test/parts/random.ts';
 import type { Capability } from './capability.ts';
 import {
   type AsPath,
@@ -16,9 +17,6 @@ import {
   type PathAttributes,
   type SessionContext,
 } from './message.ts';
-
-// Properties take a second here, and several on a machine that is busy with real routers.
-vi.setConfig({ testTimeout: 60_000 });
 
 const u8 = fc.integer({ min: 0, max: 255 });
 const u16 = fc.integer({ min: 0, max: 0xffff });
@@ -94,7 +92,6 @@ describe('what is encoded decodes to the same', () => {
           expect(decoded).toEqual({ type: 'open', ...open });
         },
       ),
-      { seed: 1 },
     );
   });
 
@@ -104,14 +101,12 @@ describe('what is encoded decodes to the same', () => {
         const decoded = message(encodeNotification({ code, subcode, data }));
         expect(decoded).toMatchObject({ type: 'notification', code, subcode, data });
       }),
-      { seed: 2 },
     );
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 40, unit: 'grapheme' }), (words) => {
         const bytes = encodeNotification({ code: 6, subcode: 2, shutdownCommunication: words });
         expect(message(bytes)).toMatchObject({ shutdownCommunication: words });
       }),
-      { seed: 3 },
     );
   });
 
@@ -251,7 +246,7 @@ for (const [name, prefixes, nextHops] of [
         });
         expect(withdrawn).toEqual(withId(list, keep));
       }),
-      { seed: 4, numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 }

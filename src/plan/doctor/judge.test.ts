@@ -17,6 +17,7 @@ import {
   router,
   session,
 } from '../../../test/doctor/worlds.ts';
+import { runs } from '../../../test/parts/random.ts';
 import { reasons } from '../../model/reasons.ts';
 import type { Evidence } from './evidence.ts';
 import { type DoctorFinding, type DoctorReason, doctorReasons } from './finding.ts';
@@ -527,7 +528,7 @@ test('the order in which evidence came changes nothing', () => {
         expect(judge(mixed)).toEqual(judge(world));
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -539,4 +540,4 @@ test('a router with the whole Internet in its table is judged like any other', (
   const found = judge({ ...world, routers: [router('tor1', [...bothRoutes, ...strays])] });
   expect(found).toHaveLength(strays.length);
   expect(new Set(found.map(({ reason }) => reason))).toEqual(new Set(['UnknownPrefix']));
-}, 60_000);
+});

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../test/parts/random.ts';
 import { block, node } from '../../../test/register/objects.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { NodeMigration } from '../../model/node-migration.ts';
@@ -302,7 +303,7 @@ describe('in whatever order the others act', () => {
         turn(site, 'us');
         expect(site.world).toBe(before);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -319,7 +320,7 @@ describe('in whatever order the others act', () => {
         expect(site.world.node).toMatchObject({ isUnschedulable: false });
         if (start.hasCilium) expect(site.world.ciliumPodCidrs).toEqual([old]);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

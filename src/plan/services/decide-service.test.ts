@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../test/parts/random.ts';
 import { type LoadBalancerPool, readLoadBalancerPool } from '../../model/load-balancer-pool.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { type ClusterService, readService, serviceKey } from '../../model/service.ts';
@@ -10,7 +11,12 @@ import {
 } from '../../model/service-address.ts';
 import { type Address, parseAddress } from '../../net/address.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import { decideService, desiredIngress, type ServiceDecision } from './decide-service.ts';
+import {
+  decideService,
+  desiredIngress,
+  isStillHeld,
+  type ServiceDecision,
+} from './decide-service.ts';
 import { ServicePoolSet } from './service-pools.ts';
 
 function pool(name: string, spec: object, created = '2026-01-01T00:00:00Z'): LoadBalancerPool {
@@ -112,16 +118,15 @@ describe('a Service keeps what it has', () => {
     ['while the one it asks for is nonsense', service('web', { loadBalancerIP: '10.6.0' }), {}],
     ['until the one it asks for is its own', service('web', { loadBalancerIP: '10.6.0.1' }), {}],
   ] as const)('%s', (_, now, change) => {
-    const { keep, free } = ask(now, { held, ...(change as Ask) });
-    expect(keep).toEqual(held);
-    expect(free).toEqual([]);
+    const { keep, free, replaced } = ask(now, { held, ...(change as Ask) });
+    expect([keep, free, replaced]).toEqual([held, [], []]);
   });
 
-  test('and once the one it asked for is its own, the other is given back', () => {
+  test('and once the one it asked for is its own, the other is replaced by it', () => {
     const both = [...held, entry('10.6.0.1', web)];
     const decision = ask(service('web', { loadBalancerIP: '10.6.0.1' }), { held: both });
     expect(decision.keep).toEqual([both[1]]);
-    expect(decision.free).toEqual(held);
+    expect([decision.free, decision.replaced]).toEqual([[], [{ old: held[0], by: both[1] }]]);
   });
 });
 
@@ -140,8 +145,9 @@ test('of two addresses that two leaders registered the one that is shown stays',
   const ingress = { status: { loadBalancer: { ingress: [{ ip: '10.6.0.3' }] } } };
   const web = service('web', {}, ingress);
   const held = [entry('10.6.0.1', web), entry('10.6.0.3', web)];
-  const { keep, free } = ask(web, { held });
-  expect([keep, free]).toEqual([[held[1]], [held[0]]]);
+  const { keep, free, replaced } = ask(web, { held });
+  expect([keep, free]).toEqual([[held[1]], []]);
+  expect(replaced).toEqual([{ old: held[0], by: held[1] }]);
 });
 
 test('what is shown already is taken over before anything new is given', () => {
@@ -215,97 +221,128 @@ test('pools that overlap each other, or land of pods, serve nothing; reserved la
   expect(new ServicePoolSet([old], [left]).problem('old')).toBeUndefined();
 });
 
-/** Services come, go, ask and change in any order, decided by leaders with copies of different age. */
+interface Step {
+  name: string;
+  what: 'make' | 'end' | 'wish' | 'retype' | 'decide';
+  wish: number;
+  /** How many changes ago this leader last heard of the register. */
+  lag: number;
+}
+
+/**
+ * Services come, go, ask and change in any order, decided by leaders with caches of
+ * different age. The Service itself is read from the API server, as the operator does.
+ */
+function liveThrough(steps: readonly Step[]): void {
+  const pools = new ServicePoolSet([pool('lb', { addresses: ['10.6.0.0/30'] })]);
+  const services = new Map<string, ClusterService>();
+  let register = new Map<string, ServiceAddress>();
+  const past = [register];
+  let serial = 0;
+  /** By name, with the uid: who had an address, and has done nothing to lose it. */
+  const served = new Map<string, string>();
+  for (const { name, what, wish, lag } of steps) {
+    if (what === 'make') served.delete(name);
+    const uid = what === 'make' ? `u${++serial}` : (services.get(name)?.uid ?? '');
+    const spec = what === 'wish' ? { loadBalancerIP: `10.6.0.${wish}` } : {};
+    const type = what === 'retype' ? { type: 'ClusterIP' } : {};
+    if (what === 'end') services.delete(name);
+    else if (what === 'make' || (what !== 'decide' && services.has(name))) {
+      services.set(name, service(name, { ...spec, ...type }, { metadata: { uid } }));
+    } else if (what === 'decide') {
+      const known = past[Math.min(lag, past.length - 1)]!;
+      decideOnce(services.get(name), `default/${name}`, known);
+    }
+    if (what === 'retype' || what === 'end') served.delete(name);
+    for (const [of, holder] of served) {
+      const left = [...register.values()].filter(({ serviceUid }) => serviceUid === holder);
+      expect(left.length, `${of} lost its address`).toBeGreaterThan(0);
+    }
+    for (const { service: of, serviceUid } of register.values()) {
+      const now = services.get(of.split('/')[1]!);
+      if (now?.isForUs && now.uid === serviceUid) served.set(now.name, now.uid);
+    }
+  }
+
+  function change(edit: (next: Map<string, ServiceAddress>) => void): void {
+    register = new Map(register);
+    edit(register);
+    past.unshift(register);
+  }
+
+  /** What the operator does with a decision, on an API server that fences by uid. */
+  function decideOnce(of: ClusterService | undefined, key: string, known: typeof register): void {
+    const { claim, free, replaced } = decideService({
+      service: of,
+      held: [...known.values()].filter((one) => one.service === key),
+      pools,
+      isTaken: (address) => (known.get(address)?.service ?? key) !== key,
+      mayAssign: true,
+    });
+    for (const { address } of claim) {
+      // The API server refuses a second object of the name.
+      if (register.has(`${address}`)) continue;
+      const made = { ...entry(`${address}`, of!), uid: `entry${++serial}` };
+      change((next) => next.set(`${address}`, made));
+    }
+    const release = ({ address, uid }: ServiceAddress) => {
+      if (register.get(`${address}`)?.uid !== uid) return;
+      change((next) => next.delete(`${address}`));
+    };
+    for (const one of free) release(one);
+    for (const { old, by } of replaced) {
+      if (isStillHeld(by, register.get(`${by.address}`))) release(old);
+    }
+  }
+
+  // Left alone, everybody who can be served is, and nobody else holds anything.
+  for (let round = 0; round < 4; round++) {
+    const keys = new Set([
+      ...[...services.values()].map(serviceKey),
+      ...[...register.values()].map((one) => one.service),
+    ]);
+    for (const key of keys) decideOnce(services.get(key.split('/')[1]!), key, register);
+  }
+  for (const one of register.values()) {
+    const of = services.get(one.service.split('/')[1]!);
+    expect(of?.uid).toBe(one.serviceUid);
+    expect(of?.isForUs).toBe(true);
+  }
+  const held = (of: ClusterService) =>
+    desiredIngress(
+      of,
+      [...register.values()].filter((one) => one.service === serviceKey(of)),
+    );
+  for (const of of services.values()) {
+    if (of.isForUs && of.requested.length === 0) expect(held(of)).toHaveLength(1);
+  }
+}
+
 test('in any life, and with leaders that hear late, a Service that has an address never lacks one', () => {
-  const names = ['a', 'b', 'c', 'd'];
-  const step = fc.record({
-    name: fc.constantFrom(...names),
+  const step = fc.record<Step>({
+    name: fc.constantFrom('a', 'b', 'c', 'd'),
     what: fc.constantFrom('make', 'end', 'wish', 'retype', 'decide', 'decide', 'decide'),
     wish: fc.integer({ min: 0, max: 5 }),
-    /** How many changes ago this leader last heard of the register. */
     lag: fc.integer({ min: 0, max: 4 }),
   });
-  const pools = new ServicePoolSet([pool('lb', { addresses: ['10.6.0.0/30'] })]);
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
-      const services = new Map<string, ClusterService>();
-      let register = new Map<string, ServiceAddress>();
-      const past = [register];
-      const change = (edit: (next: Map<string, ServiceAddress>) => void) => {
-        register = new Map(register);
-        edit(register);
-        past.unshift(register);
-      };
-      let serial = 0;
-      /** By name, with the uid: who had an address, and has done nothing to lose it. */
-      const served = new Map<string, string>();
-      for (const { name, what, wish, lag } of steps) {
-        if (what === 'make') served.delete(name);
-        const uid = what === 'make' ? `u${++serial}` : (services.get(name)?.uid ?? '');
-        const spec = what === 'wish' ? { loadBalancerIP: `10.6.0.${wish}` } : {};
-        const type = what === 'retype' ? { type: 'ClusterIP' } : {};
-        if (what === 'end') services.delete(name);
-        else if (what === 'make' || (what !== 'decide' && services.has(name))) {
-          services.set(name, service(name, { ...spec, ...type }, { metadata: { uid } }));
-        } else if (what === 'decide') {
-          const known = past[Math.min(lag, past.length - 1)]!;
-          decideOnce(services.get(name), `default/${name}`, known);
-        }
-        if (what === 'retype' || what === 'end') served.delete(name);
-        for (const [of, holder] of served) {
-          const left = [...register.values()].filter(({ serviceUid }) => serviceUid === holder);
-          expect(left.length, `${of} lost its address`).toBeGreaterThan(0);
-        }
-        for (const { service: of, serviceUid } of register.values()) {
-          const now = services.get(of.split('/')[1]!);
-          if (now?.isForUs && now.uid === serviceUid) served.set(now.name, now.uid);
-        }
-      }
+  fc.assert(fc.property(fc.array(step, { maxLength: 60, size: 'max' }), liveThrough), {
+    numRuns: runs(300),
+  });
+});
 
-      function decideOnce(of: ClusterService | undefined, key: string, known: typeof register) {
-        const { claim, free } = decideService({
-          service: of,
-          held: [...known.values()].filter((one) => one.service === key),
-          pools,
-          isTaken: (address) => (known.get(address)?.service ?? key) !== key,
-          mayAssign: true,
-        });
-        for (const { address } of claim) {
-          // The API server refuses a second object of the name.
-          if (register.has(`${address}`)) continue;
-          change((next) => next.set(`${address}`, entry(`${address}`, of!)));
-        }
-        // A release is fenced by the uid, and decided on the Service as it is.
-        for (const one of free) {
-          const now = register.get(`${one.address}`);
-          if (now?.serviceUid === one.serviceUid) change((next) => next.delete(`${one.address}`));
-        }
-      }
-
-      // Left alone, everybody who can be served is, and nobody else holds anything.
-      for (let round = 0; round < 4; round++) {
-        const keys = new Set([
-          ...[...services.values()].map(serviceKey),
-          ...[...register.values()].map((one) => one.service),
-        ]);
-        for (const key of keys) decideOnce(services.get(key.split('/')[1]!), key, register);
-      }
-      for (const one of register.values()) {
-        const of = services.get(one.service.split('/')[1]!);
-        expect(of?.uid).toBe(one.serviceUid);
-        expect(of?.isForUs).toBe(true);
-      }
-      const held = (of: ClusterService) =>
-        desiredIngress(
-          of,
-          [...register.values()].filter((one) => one.service === serviceKey(of)),
-        );
-      for (const of of services.values()) {
-        if (of.isForUs && of.requested.length === 0) expect(held(of)).toHaveLength(1);
-      }
-    }),
-    { numRuns: 300 },
-  );
+test('a leader whose cache still has the wished address, released since, leaves the other one', () => {
+  const step = (what: Step['what'], wish = 0, lag = 0): Step => ({ name: 'd', what, wish, lag });
+  liveThrough([
+    step('make'),
+    step('wish', 3),
+    step('decide'),
+    step('wish', 0),
+    step('decide'),
+    step('decide'),
+    step('wish', 3),
+    // It knows 3 and 0; registered is 0 alone.
+    step('decide', 0, 1),
+  ]);
 });
 
 test('an address is never claimed that is taken, outside the pools, or of another family', () => {

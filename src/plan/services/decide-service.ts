@@ -38,24 +38,48 @@ export interface ServiceDecision {
   isOurs: boolean;
   claim: Array<{ address: Address; pool: string }>;
   keep: ServiceAddress[];
+  /** To release whatever else is registered. */
   free: ServiceAddress[];
+  replaced: ReplacedAddress[];
   refused: ServiceRefusal[];
+}
+
+/**
+ * An address to release because the Service has another one instead. `by` is known
+ * from a cache only: another leader may have released it since, and then `old` is the
+ * last that the Service has. So the API server is asked for `by` first (`isStillHeld`).
+ */
+export interface ReplacedAddress {
+  old: ServiceAddress;
+  by: ServiceAddress;
+}
+
+/** Whether what the API server has under the address's name is still that very entry. */
+export function isStillHeld(known: ServiceAddress, now: ServiceAddress | undefined): boolean {
+  return now !== undefined && now.uid === known.uid && !now.deleting;
 }
 
 export function decideService(question: ServiceQuestion): ServiceDecision {
   const { service, held, pools } = question;
-  const decision: ServiceDecision = { isOurs: false, claim: [], keep: [], free: [], refused: [] };
+  const decision: ServiceDecision = {
+    isOurs: false,
+    claim: [],
+    keep: [],
+    free: [],
+    replaced: [],
+    refused: [],
+  };
   if (!service?.isForUs) return { ...decision, free: [...held] };
   const own = held.filter(({ serviceUid }) => serviceUid === service.uid);
-  decision.free = held.filter((one) => !own.includes(one));
+  const isOfItsFamilies = ({ address }: ServiceAddress) =>
+    service.families.includes(address.family);
+  decision.free = held.filter((one) => !own.includes(one) || !isOfItsFamilies(one));
   // A cluster without pools has its Services served by somebody else.
   decision.isOurs = own.length > 0 || pools.pools.length > 0;
   if (!decision.isOurs) return decision;
   for (const family of service.families) {
     decideFamily(question, service, family, own, decision);
   }
-  const kept = new Set(decision.keep);
-  decision.free.push(...own.filter((one) => !kept.has(one)));
   if (service.isContent && decision.keep.length + decision.claim.length > 0) decision.refused = [];
   return decision;
 }
@@ -73,15 +97,18 @@ function decideFamily(
   const [current] = held;
   const wished = service.requested.filter((address) => address.family === family);
   const granted = held.find(({ address }) => wished[0]?.equals(address));
-  if (wished.length === 1 && granted !== undefined) {
-    decision.keep.push(granted);
-    return;
+  const isGranted = wished.length === 1 && granted !== undefined;
+  // Without its wish it keeps what it has, until the other one is its own.
+  const kept = isGranted ? granted : current;
+  if (kept !== undefined) {
+    decision.keep.push(kept);
+    const others = held.filter((one) => one !== kept);
+    decision.replaced.push(...others.map((old) => ({ old, by: kept })));
   }
+  if (isGranted) return;
   const answer = wishOrChoice(question, service, family, wished, current);
   if (answer.kind === 'claim') decision.claim.push(answer);
   if (answer.kind === 'refused') decision.refused.push({ family, ...answer.why });
-  // Kept until the other one is ours.
-  if (current !== undefined) decision.keep.push(current);
 }
 
 /** What the Service's users know already comes first, then the oldest. */

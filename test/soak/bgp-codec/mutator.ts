@@ -6,7 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { SessionContext } from '../../../src/bgp/wire/message.ts';
-import { seededRandom } from '../../world/seeded-random.ts';
+import { seededRandom } from '../../parts/seeded-random.ts';
 
 const caseFiles = [
   'eor-open-notification-refresh-exabgp',

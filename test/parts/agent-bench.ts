@@ -1,25 +1,27 @@
-/** An agent on a bench: a tiny API server, a kernel in memory, and a speaker that writes down what it is told. */
+/** An agent on a bench: the embedded API server, a kernel in memory, and a speaker that writes down what it is told. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../base/clock.ts';
-import { silentLog } from '../../base/log.ts';
-import { Metrics } from '../../base/metrics.ts';
-import type { Announcement } from '../../bgp/rib/announcement.ts';
-import { FakeNamespace } from '../../kernel/fake/fake-namespace.ts';
-import { FakeKernel } from '../../kernel/fake-kernel.ts';
-import type { Route } from '../../kernel/route.ts';
-import { KubeClient } from '../../kube/client.ts';
-import { type Asked, sendJson, TinyApi } from '../../kube/testing/tiny-api.ts';
-import { blockName } from '../../model/node-block.ts';
-import type { Condition } from '../../model/object.ts';
-import { parseAddress } from '../../net/address.ts';
-import { parsePrefix } from '../../net/prefix.ts';
-import { AddressBook } from '../address-book.ts';
-import { Agent } from '../agent.ts';
-import type { AgentSettings } from '../agent-settings.ts';
-import type { SpeakerHands } from '../announcer.ts';
-import { realFiles } from '../durable-files.ts';
+import { AddressBook } from '../../src/agent/address-book.ts';
+import { Agent } from '../../src/agent/agent.ts';
+import type { AgentSettings } from '../../src/agent/agent-settings.ts';
+import type { SpeakerHands } from '../../src/agent/announcer.ts';
+import { realFiles } from '../../src/agent/durable-files.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { Metrics } from '../../src/base/metrics.ts';
+import type { Announcement } from '../../src/bgp/rib/announcement.ts';
+import { FakeNamespace } from '../../src/kernel/fake/fake-namespace.ts';
+import { FakeKernel } from '../../src/kernel/fake-kernel.ts';
+import type { Route } from '../../src/kernel/route.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { crds } from '../../src/model/crds.ts';
+import { blockName } from '../../src/model/node-block.ts';
+import type { Condition, KubeObject } from '../../src/model/object.ts';
+import { parseAddress } from '../../src/net/address.ts';
+import { parsePrefix } from '../../src/net/prefix.ts';
+import type { Asked } from './fault-proxy.ts';
+import { TestApi } from './test-api.ts';
 
 const group = '/apis/cadastre.dev/v1alpha1';
 
@@ -42,7 +44,7 @@ class WatchedKernel extends FakeKernel {
 }
 
 export class AgentBench {
-  readonly api: TinyApi;
+  readonly api: TestApi;
   readonly folder: string;
   readonly namespace = new FakeNamespace();
   readonly steps: string[] = [];
@@ -59,7 +61,7 @@ export class AgentBench {
   #running: Promise<void> | undefined;
   #client: KubeClient | undefined;
 
-  private constructor(api: TinyApi) {
+  private constructor(api: TestApi) {
     this.api = api;
     this.folder = mkdtempSync(join(tmpdir(), 'cad-agent-'));
     const eth0 = this.namespace.addLink({
@@ -71,11 +73,11 @@ export class AgentBench {
     eth0.addresses.push({ address: parseAddress('10.4.94.32')!, length: 24 });
     this.namespace.setUp(eth0, true);
     this.kernel = new WatchedKernel(this.namespace, this.steps);
-    api.intercept = (asked, response) => this.#intercept(asked, response);
+    api.intercept = (asked) => this.#note(asked);
   }
 
   static async make(): Promise<AgentBench> {
-    return new AgentBench(await TinyApi.start());
+    return new AgentBench(await TestApi.start(crds));
   }
 
   async start(change: Partial<AgentSettings> = {}): Promise<void> {
@@ -134,7 +136,7 @@ export class AgentBench {
   }
 
   /** The uid of the Node. */
-  putNode(name: string, address: string, more: Record<string, unknown> = {}): string {
+  putNode(name: string, address: string, more: KubeObject = {}): string {
     const status = { addresses: [{ type: 'InternalIP', address }] };
     return this.api.put(`/api/v1/nodes/${name}`, { status, ...more }).metadata.uid;
   }
@@ -144,7 +146,8 @@ export class AgentBench {
   }
 
   putBlock(cidr: string, name: string, uid: string, phase = 'Active'): string {
-    const spec = { cidr, pool: 'p', node: { name, uid }, phase };
+    const since = phase === 'Cooling' ? { coolingSince: '2026-01-01T00:00:00Z' } : {};
+    const spec = { cidr, pool: 'p', node: { name, uid }, phase, ...since };
     return this.api.put(this.#blockPath(cidr), { spec }).metadata.uid;
   }
 
@@ -174,17 +177,15 @@ export class AgentBench {
     return `${group}/nodeblocks/${blockName(parsePrefix(cidr)!)}`;
   }
 
-  #intercept({ method, path, body }: Asked, response: Parameters<typeof sendJson>[0]): boolean {
+  #note({ method, path, body }: Asked): boolean {
     if (method !== 'PATCH' || !path.endsWith('/status')) return false;
-    const object = this.api.object(path.slice(0, -'/status'.length));
-    if (path.includes('/nodereports/') && object !== undefined) this.reports.push(body.status);
-    for (const { type, status, reason } of path.includes('/nodes/')
-      ? (body.status.conditions as Condition[])
-      : []) {
-      this.conditions.push(`${type} ${status} ${reason}`);
+    const status = body?.status as Record<string, unknown> & { conditions?: Condition[] };
+    const isThere = this.api.object(path.slice(0, -'/status'.length)) !== undefined;
+    if (path.includes('/nodereports/') && isThere) this.reports.push(status);
+    for (const one of path.includes('/nodes/') ? (status.conditions ?? []) : []) {
+      this.conditions.push(`${one.type} ${one.status} ${one.reason}`);
     }
-    sendJson(response, object === undefined ? 404 : 200, object ?? { code: 404 });
-    return true;
+    return false;
   }
 
   #speaker(): SpeakerHands {

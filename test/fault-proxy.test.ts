@@ -1,26 +1,16 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { fixedCredential } from '../../src/kube/access.ts';
-import type { ApiError } from '../../src/kube/api-error.ts';
-import { KubeClient } from '../../src/kube/client.ts';
-import type { Resource } from '../../src/kube/resource.ts';
-import { TinyApi, until } from '../../src/kube/testing/tiny-api.ts';
+import { fixedCredential } from '../src/kube/access.ts';
+import type { ApiError } from '../src/kube/api-error.ts';
+import { KubeClient } from '../src/kube/client.ts';
 import {
   type FaultName,
   type FaultProxy,
   type FaultProxyOptions,
   startFaultProxy,
-} from './fault-proxy.ts';
+} from './parts/fault-proxy.ts';
+import { TestApi, thing, things, thingsPath, until } from './parts/test-api.ts';
 
-const things: Resource = {
-  group: 'test.dev',
-  version: 'v1',
-  plural: 'things',
-  kind: 'Thing',
-  namespaced: false,
-};
-const collection = '/apis/test.dev/v1/things';
-
-let api: TinyApi;
+let api: TestApi;
 let proxy: FaultProxy;
 let client: KubeClient;
 async function start(options: Partial<FaultProxyOptions> = {}): Promise<void> {
@@ -38,7 +28,7 @@ async function start(options: Partial<FaultProxyOptions> = {}): Promise<void> {
   });
 }
 beforeEach(async () => {
-  api = await TinyApi.start();
+  api = await TestApi.start();
 });
 afterEach(async () => {
   await client.close();
@@ -51,8 +41,8 @@ const failure = (work: Promise<unknown>) =>
     () => undefined,
     (error: ApiError) => error,
   );
-const make = (name: string) => client.create(things, { metadata: { name } }, { retries: 0 });
-const isThere = (name: string) => api.object(`${collection}/${name}`) !== undefined;
+const make = (name: string) => client.create(things, thing(name), { retries: 0 });
+const isThere = (name: string) => api.object(`${thingsPath}/${name}`) !== undefined;
 
 test('without faults it is not there: writes, lists and watches pass', async () => {
   await start();
@@ -65,12 +55,12 @@ test('without faults it is not there: writes, lists and watches pass', async () 
   const watch = client.watch(things, { resourceVersion, signal: stop.signal }, (event) =>
     heard.push(event.type),
   );
-  await until('the watch is up', () => api.watching === 1);
+  await until('the watch is up', () => api.proxy.watching === 1);
   await make('b');
   await until('it is heard', () => heard.length === 1);
   stop.abort();
   await failure(watch);
-  await until('the watch is closed behind the proxy too', () => api.watching === 0);
+  await until('the watch is closed behind the proxy too', () => api.proxy.watching === 0);
 });
 
 test.each<[FaultName, number, boolean]>([
@@ -96,11 +86,11 @@ test.each<[FaultName, number, boolean]>([
 
 test('a stale list is a true one of the past, with its own version', async () => {
   await start();
-  api.put(`${collection}/old`);
-  await proxy.record(collection);
+  api.put(`${thingsPath}/old`);
+  await proxy.record(thingsPath);
   const { version } = api;
-  api.delete(`${collection}/old`);
-  api.put(`${collection}/new`);
+  api.delete(`${thingsPath}/old`);
+  api.put(`${thingsPath}/new`);
   proxy.set({ staleList: 1 });
   const stale = await client.list(things);
   expect(stale.items.map(({ metadata }) => metadata.name)).toEqual(['old']);
@@ -111,7 +101,7 @@ test('a stale list is a true one of the past, with its own version', async () =>
 
 test('gone: on a watch, and on the next page of a list', async () => {
   await start({ faults: { goneWatch: 1, goneContinue: 1 } });
-  for (let i = 0; i < 5; i += 1) api.put(`${collection}/t${i}`);
+  for (let i = 0; i < 5; i += 1) api.put(`${thingsPath}/t${i}`);
   for (let i = 0; i < 6; i += 1) {
     const error = await failure(client.watch(things, { resourceVersion: '1' }, () => {}));
     expect(error?.isGone).toBe(true);
@@ -135,13 +125,13 @@ test('watches can be cut, at random or on demand', async () => {
   const watch = () =>
     failure(client.watch(things, { resourceVersion: String(api.version) }, () => {}));
   const first = watch();
-  await until('the watch is up', () => api.watching === 1);
+  await until('the watch is up', () => api.proxy.watching === 1);
   await until('the proxy knows it', () => proxy.dropWatches() === 1);
   expect((await first)?.status).toBe(0);
   proxy.set({ dropWatch: 1 });
   const second = watch();
-  await until('the watch is up', () => api.watching === 1);
-  api.put(`${collection}/a`);
+  await until('the watch is up', () => api.proxy.watching === 1);
+  api.put(`${thingsPath}/a`);
   expect((await second)?.status).toBe(0);
   expect(proxy.counts.dropWatch).toBe(1);
 });

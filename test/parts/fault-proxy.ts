@@ -1,10 +1,11 @@
 /**
- * An API server that lies and breaks, for the stories in this folder.
+ * An API server that lies and breaks.
  *
- * A plain HTTP proxy on loopback in front of the real API server, with admin
- * credentials of its own. Every request may meet one fault; which one is drawn
- * from a seeded generator, so a run can be told again as far as the order of
- * requests is the same. Faults can be changed, and counted, at any time.
+ * A plain HTTP proxy on loopback in front of the real or the embedded API server,
+ * with admin credentials of its own. Every request may meet one fault; which one is
+ * drawn from a seeded generator, so a run can be told again as far as the order of
+ * requests is the same. Faults can be changed, and counted, at any time. A test that
+ * needs one particular fault at one particular moment has `intercept`.
  *
  * A stale list is one that was true once: the whole list of that path as
  * recorded earlier, with its own older resourceVersion, as a lagging replica
@@ -13,6 +14,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
+import type { KubeObject } from '../../src/model/object.ts';
 import { seededRandom } from './seeded-random.ts';
 
 /** Each a probability from 0 to 1. */
@@ -55,8 +57,22 @@ export interface FaultProxyOptions {
   freezeMs?: number;
   /** Requests that never meet a fault; gets the method and the path with its query. */
   spare?: (method: string, path: string) => boolean;
+  intercept?: Intercept;
   log?: (line: string) => void;
 }
+
+/** A request, as the client sent it. */
+export interface Asked {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingMessage['headers'];
+  /** Undefined unless it is JSON. */
+  body: (KubeObject & { preconditions?: object }) | undefined;
+}
+
+/** Sees a request first. True: it has answered it, or broken it, itself. */
+export type Intercept = (asked: Asked, response: ServerResponse) => boolean | Promise<boolean>;
 
 export const noFaults: Faults = {
   conflict: 0,
@@ -160,6 +176,20 @@ export class FaultProxy {
     this.#thaw = undefined;
   }
 
+  /** Watches that the API server has accepted. */
+  get watching(): number {
+    return this.#watches.size;
+  }
+
+  /** To all watches, as if the API server had sent it. */
+  sendToWatches(text: string): void {
+    for (const watch of this.#watches) watch.write(text);
+  }
+
+  endWatches(): void {
+    for (const watch of this.#watches) watch.end();
+  }
+
   /** Cuts all watches now. */
   dropWatches(): number {
     const { size } = this.#watches;
@@ -193,6 +223,9 @@ export class FaultProxy {
     const isWatch = url.searchParams.get('watch') === 'true';
     const isWrite = method !== 'GET';
     const body = await readBody(request);
+    const { pathname, searchParams } = url;
+    const asked = { method, path: pathname, query: searchParams, headers: request.headers };
+    if (await this.#options.intercept?.({ ...asked, body: parsed(body) }, response)) return;
     await this.#frozen;
     if (this.#options.spare?.(method, path)) {
       await this.#forward(request, response, body, isWatch, false);
@@ -299,10 +332,14 @@ export class FaultProxy {
       if (typeof value === 'string') headers[name] = value;
     }
     response.writeHead(answer.statusCode, headers);
-    if (isWatch) this.#watches.add(response);
+    if (isWatch) {
+      response.flushHeaders();
+      this.#watches.add(response);
+    }
     try {
       for await (const piece of answer.body) {
         await this.#frozen;
+        if (response.writableEnded) return;
         if (isWatch && mayDrop && this.#strikes('dropWatch')) {
           response.write(piece.subarray(0, Math.floor(this.#random() * piece.length)), () =>
             response.destroy(),
@@ -326,6 +363,14 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return pieces.length === 0 ? undefined : Buffer.concat(pieces);
 }
 
+function parsed(body: Buffer | undefined): Asked['body'] {
+  try {
+    return body === undefined ? undefined : JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}
+
 /** Without paging: a recorded list is whole. */
 function snapshotKey(url: URL): string {
   const query = new URLSearchParams();
@@ -342,7 +387,7 @@ function isCollection(path: string): boolean {
   return /^\/(api\/[^/]+|apis\/[^/]+\/[^/]+)(\/namespaces\/[^/]+)?\/[^/]+$/.test(path);
 }
 
-function sendStatus(
+export function sendStatus(
   response: ServerResponse,
   code: number,
   reason: string,
