@@ -216,7 +216,7 @@ describe('cadastre bgp speak', () => {
   const file = (announcements: string, more = '') => {
     const text = `${minimal}${more}listen: false
 peers:
-  - { name: router, address: 127.0.0.2, local-address: 127.0.0.1, port: ${collector.port}, asn: 64524, connect-retry: 1s }
+  - { name: router, address: 127.0.0.2, local-address: 127.0.0.1, port: ${collector.port}, asn: 64524, connect-retry: 1s, next-hop: { ipv4: 10.4.94.32 } }
 announcements:
 ${announcements}`;
     writeFileSync(join(folder, 'speak.yaml'), text);

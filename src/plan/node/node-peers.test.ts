@@ -83,3 +83,9 @@ test('routes of the other family go by the address that the node has in it', () 
   const ipv4Alone = peers.map((peer) => ({ ...peer, families: ['ipv4' as const] }));
   expect(nodePeers(ipv4Alone, both)[0]?.nextHop).toBeUndefined();
 });
+
+test('with a router on the node itself the next hop is the node, not loopback', () => {
+  const local = configured().map((peer) => ({ ...peer, address: '127.0.0.1' }));
+  const both = node({}, ['10.4.94.32', 'fd00:94::32']);
+  expect(nodePeers(local, both)[0]?.nextHop).toEqual({ ipv4: '10.4.94.32', ipv6: 'fd00:94::32' });
+});

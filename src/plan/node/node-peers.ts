@@ -47,24 +47,31 @@ export function nodePeers(peers: Iterable<BgpPeer>, node: PeeringNode): NodePeer
       ...settings,
       routerId: routerId ?? defaultRouterId(node),
       ...(gracefulRestartSeconds > 0 ? { gracefulRestartSeconds } : {}),
-      ...otherNextHop(settings, node),
+      ...nodeNextHops(settings, node),
     });
   }
   return chosen.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
 /**
- * A session's own address is no next hop for the other family: there it is the
- * node's first address of that family, or the routes could not be told at all.
+ * The session's own address is no next hop for the other family, nor is one of
+ * 127.0.0.0/8 for any (RFC 4271 §6.3): with a router on the node itself, reached
+ * over loopback. There it is the node's first address of the family, without
+ * which such routes cannot be announced at all.
  */
-function otherNextHop(
+function nodeNextHops(
   peer: { address: string; families: readonly Family[] },
   { addresses }: PeeringNode,
 ): { nextHop?: Partial<Record<Family, string>> } {
-  const other: Family = parseAddress(peer.address)?.family === 'ipv6' ? 'ipv4' : 'ipv6';
-  if (!peer.families.includes(other)) return {};
-  const own = addresses.find((text) => parseAddress(text)?.family === other);
-  return own === undefined ? {} : { nextHop: { [other]: own } };
+  const router = parseAddress(peer.address);
+  const isLocal = router?.family === 'ipv4' && router.w0 >>> 24 === 127;
+  const nextHop: Partial<Record<Family, string>> = {};
+  for (const family of peer.families) {
+    if (family === router?.family && !isLocal) continue;
+    const own = addresses.find((text) => parseAddress(text)?.family === family);
+    if (own !== undefined) nextHop[family] = own;
+  }
+  return Object.keys(nextHop).length === 0 ? {} : { nextHop };
 }
 
 /**
