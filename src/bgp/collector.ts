@@ -13,6 +13,8 @@
  *
  * Underneath it is a speaker with nothing to say.
  */
+
+import type { PeerSettings } from '../model/peer-settings.ts';
 import type { Family } from '../net/family.ts';
 import { families } from '../net/family.ts';
 import { AdjRibIn, type ReceivedRoute, type RibChange } from './rib/adj-rib-in.ts';
@@ -23,7 +25,7 @@ import {
   type PeerGracefulRestart,
   wireFamily,
 } from './session/session-negotiation.ts';
-import type { Peer, PeerSettings } from './speaker/peer-settings.ts';
+import type { CompletePeer } from './speaker/complete-peer.ts';
 import { type RefusedPeer, Speaker } from './speaker/speaker.ts';
 import type { PeerView } from './speaker/speaker-peer.ts';
 import type { ListenTarget } from './transport/listen.ts';
@@ -128,7 +130,7 @@ export class Collector {
     await this.#speaker.close('drain');
   }
 
-  #of(peer: Peer): Collected {
+  #of(peer: CompletePeer): Collected {
     let collected = this.#collected.get(peer.name);
     if (collected === undefined) {
       const rib = new AdjRibIn(peer.families.map(wireFamily));
@@ -138,7 +140,7 @@ export class Collector {
     return collected;
   }
 
-  #onUp(peer: Peer, negotiated: Negotiated): void {
+  #onUp(peer: CompletePeer, negotiated: Negotiated): void {
     const collected = this.#of(peer);
     clearTimeout(collected.timer);
     if (collected.isRestarting) {
@@ -155,7 +157,7 @@ export class Collector {
     this.#options.onUp?.(peer.name);
   }
 
-  #onDown(peer: Peer, end: SessionEnd): void {
+  #onDown(peer: CompletePeer, end: SessionEnd): void {
     const collected = this.#of(peer);
     const { rib, gracefulRestart } = collected;
     clearTimeout(collected.timer);
@@ -176,18 +178,18 @@ export class Collector {
     this.#options.onDown?.(peer.name, end);
   }
 
-  #onUpdate(peer: Peer, update: UpdateMessage): void {
+  #onUpdate(peer: CompletePeer, update: UpdateMessage): void {
     const change = this.#of(peer).rib.apply(update);
     this.#options.onChange?.(peer.name, change);
   }
 
-  #onRefreshMark(peer: Peer, family: Family, mark: 'begin' | 'end'): void {
+  #onRefreshMark(peer: CompletePeer, family: Family, mark: 'begin' | 'end'): void {
     const collected = this.#of(peer);
     if (mark === 'begin') collected.rib.markStale(wireFamily(family));
     else this.#sweep(peer, collected, [family]);
   }
 
-  #sweep(peer: Peer, { rib }: Collected, which: readonly Family[]): void {
+  #sweep(peer: CompletePeer, { rib }: Collected, which: readonly Family[]): void {
     let withdrawn = 0;
     for (const family of which) withdrawn += rib.sweepStale(wireFamily(family));
     if (withdrawn > 0) this.#options.onChange?.(peer.name, { announced: 0, withdrawn });

@@ -15,7 +15,7 @@
 
 import { loadConfigMapObject } from '../model/bgp-config-map.ts';
 import type { BgpPeer } from '../model/bgp-peer.ts';
-import { peerOfConfig, readBgpPeer } from '../model/bgp-peer.ts';
+import { readBgpPeer } from '../model/bgp-peer.ts';
 import {
   type CiliumSettings,
   type CiliumVersion,
@@ -227,7 +227,7 @@ function peersOf(others: readonly KubeObject[]): BgpPeer[] {
     }
     if (object.kind === 'ConfigMap' && object.metadata?.name === 'bgp-config') {
       const read = loadConfigMapObject(object as { data?: Record<string, string> });
-      if (read.kind === 'config') peers.push(...read.config.peers.map(peerOfConfig));
+      if (read.kind === 'config') peers.push(...read.config.peers);
     }
   }
   return peers;

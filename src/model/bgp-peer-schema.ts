@@ -3,7 +3,7 @@
  * of its CRD, out of the table of peer-settings.ts. The table's `nodeSelector` is not
  * here: which nodes speak with a router is no setting of the session.
  */
-import { peerRules, peerValueProblem } from './peer-limits.ts';
+import { peerRules, peerSettingName, peerValueProblem } from './peer-limits.ts';
 import { type PeerSetting, peerSettingRows } from './peer-settings.ts';
 
 /** OpenAPI v3, as far as a setting of a peer needs it. */
@@ -42,29 +42,16 @@ export const bgpPeerProperties: readonly PeerProperty[] = peerSettingRows.flatMa
       key: row.object,
       isRequired: row.isRequired === true,
       schema: propertySchema(row, row.object),
-      problem: (value: unknown) => clusterProblem(row, value),
+      problem: (value: unknown) => peerValueProblem(row, value, 'object'),
     },
   ];
 });
 
-/** An interface name is of one machine; a BGPPeer is for many. */
-function clusterProblem(row: PeerSetting, value: unknown): string | undefined {
-  if (row.kind === 'address' && String(value).includes('%')) {
-    return `is ${JSON.stringify(value)}, not an IP address without an interface`;
-  }
-  return peerValueProblem(row, value);
-}
-
 /** What holds between settings, in CEL; `self` is the spec. */
 export const bgpPeerRules = peerRules.map(({ cel, sentence }) => ({
   rule: cel,
-  message: sentence(objectName),
+  message: sentence((setting) => peerSettingName(setting, 'object')),
 }));
-
-/** What a BGPPeer calls a setting. */
-export function objectName(setting: string): string {
-  return peerSettingRows.find(([name]) => name === setting)?.[1].object ?? setting;
-}
 
 function propertySchema(row: PeerSetting, key: string): PeerPropertySchema {
   const { description, maximum } = row;

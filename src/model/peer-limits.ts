@@ -13,8 +13,21 @@ import {
   peerSettings,
 } from './peer-settings.ts';
 
+/** Where a setting was written; undefined: by a program, in the names of the table. */
+export type PeerWayIn = 'object' | 'file' | 'configMap';
+
+/** What a setting is called there. */
+export function peerSettingName(setting: PeerSettingName, way?: PeerWayIn): string {
+  const row: PeerSetting = peerSettings[setting];
+  return (way === undefined ? undefined : row[way]) ?? setting;
+}
+
 /** What is wrong with one value by the limits of its row; undefined if nothing is. */
-export function peerValueProblem(row: PeerSetting, value: unknown): string | undefined {
+export function peerValueProblem(
+  row: PeerSetting,
+  value: unknown,
+  way?: PeerWayIn,
+): string | undefined {
   const not = (what: string) => `is ${JSON.stringify(value) ?? value}, not ${what}`;
   switch (row.kind) {
     case 'integer':
@@ -31,7 +44,11 @@ export function peerValueProblem(row: PeerSetting, value: unknown): string | und
         ? `has more than ${row.maxOctets} octets`
         : undefined;
     case 'address':
-      return familyOf(value) === undefined ? not('an IP address') : undefined;
+      if (familyOf(value) === undefined) return not('an IP address');
+      // An interface is of one machine; a BGPPeer or a ConfigMap is for many.
+      return (way === 'object' || way === 'configMap') && String(value).includes('%')
+        ? not('an IP address without an interface')
+        : undefined;
     case 'routerId':
       return familyOf(value) === 'ipv4' && value !== '0.0.0.0'
         ? undefined
@@ -69,7 +86,7 @@ export interface PeerRule {
   /** The same for the API server, in the names of the BGPPeer object. */
   readonly cel: string;
   isKept(settings: Partial<PeerSettings>): boolean;
-  /** `name` gives a setting's name in the way it was written. */
+  /** `name` is what a setting is called where it was written. */
   sentence(name: (setting: PeerSettingName) => string): string;
 }
 
@@ -97,24 +114,23 @@ export const peerRules: readonly PeerRule[] = [
   },
 ];
 
-/** Everything that is wrong with a peer, each with the setting to point at. */
-export function peerProblems(
-  settings: Partial<PeerSettings>,
-  name: (setting: PeerSettingName) => string = (setting) => setting,
-): { about: PeerSettingName; sentence: string }[] {
-  const problems: { about: PeerSettingName; sentence: string }[] = [];
-  for (const [about, row] of peerSettingRows) {
+export interface PeerProblem {
+  /** The setting to point at. */
+  readonly about: PeerSettingName;
+  readonly sentence: string;
+}
+
+/** Everything that is wrong with a peer; how settings go together is looked at when each is right. */
+export function peerProblems(settings: Partial<PeerSettings>, way?: PeerWayIn): PeerProblem[] {
+  const name = (setting: PeerSettingName) => peerSettingName(setting, way);
+  const problems = peerSettingRows.flatMap(([about, row]): PeerProblem[] => {
     const value = settings[about];
-    const clause =
-      value !== undefined
-        ? peerValueProblem(row, value)
-        : row.isRequired === true
-          ? 'is missing'
-          : undefined;
-    if (clause !== undefined) problems.push({ about, sentence: `${name(about)} ${clause}` });
-  }
+    const missing = row.isRequired === true ? 'is missing' : undefined;
+    const clause = value === undefined ? missing : peerValueProblem(row, value, way);
+    return clause === undefined ? [] : [{ about, sentence: `${name(about)} ${clause}` }];
+  });
   if (problems.length > 0) return problems;
-  return peerRules.flatMap((rule) =>
-    rule.isKept(settings) ? [] : [{ about: rule.about, sentence: rule.sentence(name) }],
-  );
+  return peerRules
+    .filter((rule) => !rule.isKept(settings))
+    .map(({ about, sentence }) => ({ about, sentence: sentence(name) }));
 }

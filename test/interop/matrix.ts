@@ -5,7 +5,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Announcement } from '../../src/bgp/rib/announcement.ts';
 import type { RestartEvidence } from '../../src/bgp/session/session-negotiation.ts';
-import type { PeerSettings } from '../../src/bgp/speaker/peer-settings.ts';
+import type { PeerSettings } from '../../src/model/peer-settings.ts';
 import { type Feature, FeatureColumn } from './features.ts';
 import { eventually, type Link, makeLink, sweepDeadRuns } from './link.ts';
 import type { HeldRoute, Router, RouterSettings, RunningRouter } from './routers/router.ts';

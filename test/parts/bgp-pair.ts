@@ -1,7 +1,7 @@
 /** A speaker and a collector that talk over loopback, and what tests ask of them. */
 import { Collector, type CollectorOptions } from '../../src/bgp/collector.ts';
-import type { PeerSettings } from '../../src/bgp/speaker/peer-settings.ts';
 import { Speaker, type SpeakerOptions } from '../../src/bgp/speaker/speaker.ts';
+import type { PeerSettings } from '../../src/model/peer-settings.ts';
 
 export const speakerAddress = '127.0.0.1';
 export const collectorAddress = '127.0.0.2';
@@ -9,7 +9,7 @@ export const collectorAddress = '127.0.0.2';
 export const speakerNextHop = '10.4.94.32';
 
 /** Timers short enough for a test; nothing is asserted about them. */
-export const quick = { connectRetrySeconds: 0.1, idleSeconds: 0.02, maxIdleSeconds: 0.1 };
+export const quick = { connectRetrySeconds: 1, idleSeconds: 0.02, maxIdleSeconds: 0.1 };
 
 export interface PairOptions {
   speaker?: SpeakerOptions;

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import type { PeerSettings } from '../../model/peer-settings.ts';
 import { negotiate, noEvidence, ourOpen } from '../session/session-negotiation.ts';
-import { completePeer, type Peer, type PeerSettings } from '../speaker/peer-settings.ts';
+import { type CompletePeer, completePeer } from '../speaker/complete-peer.ts';
 import { decodeMessage, type UpdateMessage, WireError } from '../wire/message.ts';
 import { AdjRibIn } from './adj-rib-in.ts';
 import { AdjRibOut } from './adj-rib-out.ts';
@@ -22,7 +23,7 @@ const settings: PeerSettings = {
 };
 
 function contextOf(more: Partial<PeerSettings> = {}): RenderContext {
-  const complete = (s: PeerSettings): Peer => {
+  const complete = (s: PeerSettings): CompletePeer => {
     const result = completePeer(s);
     if (result.kind === 'refused') throw new Error(result.reason);
     return result.peer;

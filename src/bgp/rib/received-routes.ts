@@ -11,7 +11,7 @@
 import type { Family } from '../../net/family.ts';
 import type { SessionEnd } from '../session/session-events.ts';
 import { type Negotiated, wireFamily } from '../session/session-negotiation.ts';
-import type { Peer } from '../speaker/peer-settings.ts';
+import type { CompletePeer } from '../speaker/complete-peer.ts';
 import type { PeerEvents } from '../speaker/speaker-peer.ts';
 import type { UpdateMessage } from '../wire/message.ts';
 import { AdjRibIn } from './adj-rib-in.ts';
@@ -47,9 +47,9 @@ export class ReceivedRoutes {
 
   /** To be given to the speaker. */
   readonly events = {
-    onUp: (peer: Peer, negotiated: Negotiated) => this.#onUp(peer, negotiated),
-    onDown: (peer: Peer, end: SessionEnd) => this.#onDown(peer, end),
-    onUpdate: (peer: Peer, update: UpdateMessage) => this.#onUpdate(peer, update),
+    onUp: (peer: CompletePeer, negotiated: Negotiated) => this.#onUp(peer, negotiated),
+    onDown: (peer: CompletePeer, end: SessionEnd) => this.#onDown(peer, end),
+    onUpdate: (peer: CompletePeer, update: UpdateMessage) => this.#onUpdate(peer, update),
   } satisfies PeerEvents;
 
   /** The routes of one peer by its name; undefined if it has never been up. */
@@ -67,7 +67,7 @@ export class ReceivedRoutes {
     this.#peers.delete(peerName);
   }
 
-  #onUp(peer: Peer, negotiated: Negotiated): void {
+  #onUp(peer: CompletePeer, negotiated: Negotiated): void {
     const before = this.#peers.get(peer.name);
     before?.cancelTimer();
     const sameFamilies =
@@ -89,7 +89,7 @@ export class ReceivedRoutes {
     routes.cancelTimer = this.#schedule(endOfRibMs, () => sweep(routes));
   }
 
-  #onDown(peer: Peer, end: SessionEnd): void {
+  #onDown(peer: CompletePeer, end: SessionEnd): void {
     const routes = this.#peers.get(peer.name);
     if (routes === undefined) return;
     routes.cancelTimer();
@@ -108,7 +108,7 @@ export class ReceivedRoutes {
     routes.cancelTimer = this.#schedule(restart.restartSeconds * 1000, () => sweep(routes));
   }
 
-  #onUpdate(peer: Peer, update: UpdateMessage): void {
+  #onUpdate(peer: CompletePeer, update: UpdateMessage): void {
     this.#peers.get(peer.name)?.rib.apply(update);
   }
 }

@@ -2,7 +2,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { Family } from '../../net/family.ts';
 import type { Negotiated } from '../session/session-negotiation.ts';
-import type { Peer } from '../speaker/peer-settings.ts';
+import type { CompletePeer } from '../speaker/complete-peer.ts';
 import { gracefulShutdownCommunity } from '../wire/community-text.ts';
 import type { PathAttributes } from '../wire/message.ts';
 import type { AttributeSet } from './announcement.ts';
@@ -17,7 +17,7 @@ export type RenderResult =
   | { readonly kind: 'unspeakable'; readonly reason: string };
 
 export interface RenderContext {
-  readonly peer: Peer;
+  readonly peer: CompletePeer;
   readonly negotiated: Negotiated;
   /** Our end of the session. */
   readonly localAddress: string;

@@ -22,7 +22,7 @@
  * is turned away waits two minutes. A send-hold timer (RFC 9687) is kept by the
  * writer, which alone knows whether bytes leave.
  */
-import type { Peer } from '../speaker/peer-settings.ts';
+import type { CompletePeer } from '../speaker/complete-peer.ts';
 import {
   errorCode,
   type NotificationMessage,
@@ -59,7 +59,7 @@ interface Conversation {
 const stableMs = 30_000;
 
 export class SessionMachine {
-  #peer: Peer;
+  #peer: CompletePeer;
   readonly #random: () => number;
   readonly #sides: Record<Side, Conversation | undefined> = { ours: undefined, theirs: undefined };
   #resting: 'Idle' | 'Connect' | 'Active' = 'Idle';
@@ -68,7 +68,7 @@ export class SessionMachine {
   #actions: SessionAction[] = [];
   #told: SessionState = 'Idle';
 
-  constructor(peer: Peer, random: () => number) {
+  constructor(peer: CompletePeer, random: () => number) {
     this.#peer = peer;
     this.#random = random;
   }
@@ -177,7 +177,7 @@ export class SessionMachine {
     this.#ask({ do: 'start-timer', timer: 'connect-retry', ms });
   }
 
-  #onSettings(peer: Peer): void {
+  #onSettings(peer: CompletePeer): void {
     const wasPassive = this.#peer.isPassive;
     this.#peer = peer;
     const isWaiting = this.#isStarted && this.#resting === 'Active' && !this.#hasSide();

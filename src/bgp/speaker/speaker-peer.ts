@@ -19,7 +19,7 @@ import {
   type UpdateMessage,
 } from '../wire/message.ts';
 import { ceaseSubcode } from '../wire/notification.ts';
-import type { Peer } from './peer-settings.ts';
+import type { CompletePeer } from './complete-peer.ts';
 
 export interface PeerView {
   readonly name: string;
@@ -43,15 +43,15 @@ export interface PeerView {
 
 export interface PeerEvents {
   /** What the peer tells us; a speaker without a collector ignores it. */
-  onUpdate?: ((peer: Peer, update: UpdateMessage) => void) | undefined;
-  onUp?: ((peer: Peer, negotiated: Negotiated) => void) | undefined;
-  onDown?: ((peer: Peer, end: SessionEnd) => void) | undefined;
+  onUpdate?: ((peer: CompletePeer, update: UpdateMessage) => void) | undefined;
+  onUp?: ((peer: CompletePeer, negotiated: Negotiated) => void) | undefined;
+  onDown?: ((peer: CompletePeer, end: SessionEnd) => void) | undefined;
   /** RFC 7313: the peer begins (1) or ends (2) telling everything of a family again. */
-  onRefreshMark?: ((peer: Peer, family: Family, mark: 'begin' | 'end') => void) | undefined;
+  onRefreshMark?: ((peer: CompletePeer, family: Family, mark: 'begin' | 'end') => void) | undefined;
 }
 
 export class SpeakerPeer {
-  peer: Peer;
+  peer: CompletePeer;
   readonly #session: Session;
   readonly #rib: AdjRibOut;
   readonly #events: PeerEvents;
@@ -60,7 +60,7 @@ export class SpeakerPeer {
   #hasBeenUp = false;
 
   constructor(
-    peer: Peer,
+    peer: CompletePeer,
     table: AnnouncementTable,
     world: SessionWorld,
     events: PeerEvents,
@@ -97,7 +97,7 @@ export class SpeakerPeer {
   }
 
   /** Settings that need no reset. */
-  setPeer(peer: Peer): void {
+  setPeer(peer: CompletePeer): void {
     // Said again, as it is on every round of an agent: nothing has to be looked at anew, and
     // whoever waits until everything is told is not kept waiting by the same words.
     if (JSON.stringify(peer) === JSON.stringify(this.peer)) return;

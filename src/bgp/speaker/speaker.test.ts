@@ -112,7 +112,7 @@ describe('a speaker', () => {
     expect(refused.map((peer) => `${peer.name}: ${peer.reason}`)).toEqual([
       `secret: ${reason}`,
       'twin: peer router has the address 127.0.0.2 already',
-      'wrong: peer AS 0 is not between 1 and 4294967295',
+      'wrong: asn is 0, not a whole number from 1 to 4294967295',
     ]);
     pair.speaker.set([a]);
     await holds(aHeld);
@@ -147,7 +147,7 @@ describe('a speaker', () => {
     const one = new Speaker({ listen: { address: '127.0.0.1', port: 0 } });
     const two = new Speaker({ listen: { address: '127.0.0.2', port: 0 } });
     await Promise.all([one.listen(), two.listen()]);
-    const timing = { connectRetrySeconds: 0.1, idleSeconds: 0.02, maxIdleSeconds: 0.1 };
+    const timing = { connectRetrySeconds: 1, idleSeconds: 0.02, maxIdleSeconds: 0.1 };
     one.setPeers([
       {
         address: '127.0.0.2',

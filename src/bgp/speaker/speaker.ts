@@ -24,6 +24,7 @@
  */
 import { systemClock } from '../../base/clock.ts';
 import { silentLog } from '../../base/log.ts';
+import { type PeerSettings, settingThatNeedsReset } from '../../model/peer-settings.ts';
 import type { Family } from '../../net/family.ts';
 import type { Announcement } from '../rib/announcement.ts';
 import { AnnouncementTable, type RefusedAnnouncement } from '../rib/announcement-table.ts';
@@ -34,8 +35,8 @@ import type { ListenTarget } from '../transport/listen.ts';
 import type { NativeSocketsResult } from '../transport/native-sockets.ts';
 import type { PathAttributes } from '../wire/message.ts';
 import { ceaseSubcode } from '../wire/notification.ts';
+import { type CompletePeer, completePeer } from './complete-peer.ts';
 import { PeerListener } from './peer-listener.ts';
-import { completePeer, needsReset, type Peer, type PeerSettings } from './peer-settings.ts';
 import { type PeerEvents, type PeerView, SpeakerPeer } from './speaker-peer.ts';
 
 export interface SpeakerOptions extends PeerEvents {
@@ -104,7 +105,7 @@ export class Speaker {
   /** Declares all peers. Those refused are named with the reason; the others run. */
   setPeers(all: readonly PeerSettings[]): readonly RefusedPeer[] {
     if (this.#isClosed) return [];
-    const wanted = new Map<string, Peer>();
+    const wanted = new Map<string, CompletePeer>();
     const known = this.#refusedPeers;
     this.#refusedPeers = [];
     for (const settings of all) {
@@ -120,7 +121,7 @@ export class Speaker {
     const fresh: SpeakerPeer[] = [];
     for (const [name, peer] of wanted) {
       const current = this.#peers.get(name);
-      const reset = current && needsReset(current.peer, peer);
+      const reset = current && settingThatNeedsReset(current.peer, peer);
       if (current !== undefined && reset === undefined) {
         current.setPeer(peer);
         continue;
@@ -204,7 +205,7 @@ export class Speaker {
     await Promise.all([...peers.map((peer) => peer.settled()), ...this.#leaving]);
   }
 
-  #add(peer: Peer): SpeakerPeer {
+  #add(peer: CompletePeer): SpeakerPeer {
     const evidence = this.#options.evidence ?? (() => noEvidence);
     const added = new SpeakerPeer(peer, this.#table, this.#world, this.#options, evidence);
     this.#peers.set(peer.name, added);
@@ -255,9 +256,9 @@ export class Speaker {
 /** The peer with its defaults, or why it cannot be one. */
 function judge(
   settings: PeerSettings,
-  taken: ReadonlyMap<string, Peer>,
+  taken: ReadonlyMap<string, CompletePeer>,
   native: NativeSocketsResult | undefined,
-): Peer | string {
+): CompletePeer | string {
   const result = completePeer(settings);
   if (result.kind === 'refused') return result.reason;
   const { peer } = result;

@@ -1,28 +1,11 @@
 import type { BgpPeer } from '../../model/bgp-peer.ts';
 import { type Labels, selects } from '../../model/label-selector.ts';
+import { type PeerSettings, peerSettings } from '../../model/peer-settings.ts';
 import { parseAddress } from '../../net/address.ts';
 import type { Family } from '../../net/family.ts';
 
-/** The routers that one node speaks with, as its speaker takes them. */
-export interface NodePeer {
-  name: string;
-  address: string;
-  port: number;
-  asn: number;
-  localAsn: number;
-  routerId: string;
-  localAddress?: string;
-  families: readonly Family[];
-  holdSeconds: number;
-  keepaliveSeconds?: number;
-  connectRetrySeconds?: number;
-  multihopTtl?: number;
-  ttlSecurityHops?: number;
-  gracefulRestartSeconds?: number;
-  password?: string;
-  /** For the family that the session itself does not run over. */
-  nextHop?: Partial<Record<Family, string>>;
-}
+/** A router that one node speaks with, as its speaker takes it. */
+export type NodePeer = PeerSettings & { name: string; routerId: string };
 
 interface PeeringNode {
   readonly name: string;
@@ -38,15 +21,14 @@ interface PeeringNode {
 export function nodePeers(peers: Iterable<BgpPeer>, node: PeeringNode): NodePeer[] {
   const chosen: NodePeer[] = [];
   for (const peer of peers) {
-    const { nodeSelectors, gracefulRestartSeconds, routerId, ...settings } = peer;
+    const { nodeSelectors, ...settings } = peer;
     const isForUs =
       nodeSelectors.length === 0 ||
       nodeSelectors.some((selector) => selects(selector, node.labels));
     if (!isForUs) continue;
     chosen.push({
       ...settings,
-      routerId: routerId ?? defaultRouterId(node),
-      ...(gracefulRestartSeconds > 0 ? { gracefulRestartSeconds } : {}),
+      routerId: settings.routerId ?? defaultRouterId(node),
       ...nodeNextHops(settings, node),
     });
   }
@@ -60,13 +42,13 @@ export function nodePeers(peers: Iterable<BgpPeer>, node: PeeringNode): NodePeer
  * which such routes cannot be announced at all.
  */
 function nodeNextHops(
-  peer: { address: string; families: readonly Family[] },
+  { address, families = peerSettings.families.default }: PeerSettings,
   { addresses }: PeeringNode,
 ): { nextHop?: Partial<Record<Family, string>> } {
-  const router = parseAddress(peer.address);
+  const router = parseAddress(address);
   const isLocal = router?.family === 'ipv4' && router.w0 >>> 24 === 127;
   const nextHop: Partial<Record<Family, string>> = {};
-  for (const family of peer.families) {
+  for (const family of families) {
     if (family === router?.family && !isLocal) continue;
     const own = addresses.find((text) => parseAddress(text)?.family === family);
     if (own !== undefined) nextHop[family] = own;
