@@ -240,7 +240,7 @@ describe('what it does not know is an error with line and key', () => {
       'keepalive-time: 0s',
       '5 peers[0].keepalive-time: keepalive-time is 0, not a whole number from 1 to 21845',
     ],
-    ['password: ' + 'x'.repeat(81), '5 peers[0].password: password has more than 80 octets'],
+    [`password: ${'x'.repeat(81)}`, '5 peers[0].password: password has more than 80 octets'],
     ['hold-time: 90', '5 peers[0].hold-time: "90" is not a duration such as 90s or 1m30s'],
     [
       'keepalive-time: 90s',
