@@ -16,7 +16,7 @@ import { isMap, isScalar, LineCounter, type Node, parseDocument, type Scalar } f
 import { rangesOverlap } from './bgp-config/address-range.ts';
 import { readCommunityNames } from './bgp-config/read-community.ts';
 import { readConfigMapPeer } from './bgp-config/read-peer.ts';
-import { type ConfiguredPool, readPool } from './bgp-config/read-pool.ts';
+import { type ConfiguredPool, readConfigMapPool } from './bgp-config/read-pool.ts';
 import { type ConfigProblem, type FieldReader, YamlReader } from './bgp-config/yaml-reader.ts';
 import type { BgpPeer } from './bgp-peer.ts';
 
@@ -117,7 +117,7 @@ function readConfig(reader: YamlReader, root: Node | null): BgpConfig {
   });
   // Pools last: they may use names of communities that stand below them.
   for (const [node, path] of poolNodes) {
-    const pool = readPool(reader, node, path, communities);
+    const pool = readConfigMapPool(reader, node, path, communities);
     if (pool === undefined) continue;
     checkAgainst(reader, node, path, pool, pools);
     pools.push(pool);

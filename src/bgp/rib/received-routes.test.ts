@@ -76,7 +76,7 @@ function manualSchedule() {
 
 function upWithThree() {
   const clock = manualSchedule();
-  const received = new ReceivedRoutes(clock.schedule);
+  const received = new ReceivedRoutes({ schedule: clock.schedule });
   const { events } = received;
   events.onUp(peer, agreed(['ipv4', 'ipv6']));
   events.onUpdate(peer, announce('10.5.112.0/24', '10.5.113.0/24'));
@@ -129,7 +129,7 @@ describe('routes of a peer', () => {
 
   test('go when the peer has no graceful restart at all', () => {
     const clock = manualSchedule();
-    const received = new ReceivedRoutes(clock.schedule);
+    const received = new ReceivedRoutes({ schedule: clock.schedule });
     received.events.onUp(peer, agreed(undefined));
     received.events.onUpdate(peer, announce('10.5.112.0/24'));
     received.events.onDown(peer, lost);

@@ -14,7 +14,7 @@ export interface Rendered {
 
 export type RenderResult =
   | { readonly kind: 'rendered'; readonly rendered: Rendered }
-  | { readonly kind: 'unspeakable'; readonly reason: string };
+  | { readonly kind: 'unencodable'; readonly reason: string };
 
 export interface RenderContext {
   readonly peer: CompletePeer;
@@ -35,7 +35,7 @@ export function renderRoute(
   );
   if (nextHop === undefined) {
     const reason = `no ${family} next hop: the session runs over ${localAddress}, and none is configured`;
-    return { kind: 'unspeakable', reason };
+    return { kind: 'unencodable', reason };
   }
   const { localAsn, isIbgp } = peer;
   // RFC 4271 §5.1.2: an empty path inside the AS, our own AS first outside.

@@ -47,7 +47,7 @@ import type {
   SessionState,
   Side,
 } from './session-events.ts';
-import { type Negotiated, negotiate } from './session-negotiation.ts';
+import { type Negotiated, negotiateSession } from './session-negotiation.ts';
 
 interface Conversation {
   step: 'OpenSent' | 'OpenConfirm' | 'Established';
@@ -66,7 +66,7 @@ export class SessionMachine {
   #isStarted = false;
   readonly #backoff = new SessionBackoff();
   #actions: SessionAction[] = [];
-  #told: SessionState = 'Idle';
+  #advertised: SessionState = 'Idle';
 
   constructor(peer: CompletePeer, random: () => number) {
     this.#peer = peer;
@@ -85,9 +85,9 @@ export class SessionMachine {
     this.#actions = [];
     this.#dispatch(event);
     const state = this.state;
-    if (state !== this.#told) {
-      this.#ask({ do: 'state', from: this.#told, to: state });
-      this.#told = state;
+    if (state !== this.#advertised) {
+      this.#ask({ do: 'state', from: this.#advertised, to: state });
+      this.#advertised = state;
     }
     return this.#actions;
   }
@@ -235,7 +235,7 @@ export class SessionMachine {
   #onOpen(side: Side, open: OpenMessage) {
     const conversation = this.#sides[side]!;
     if (conversation.step !== 'OpenSent') return this.#unexpected(side, 'OPEN');
-    const negotiated = negotiate(this.#peer, open);
+    const negotiated = negotiateSession(this.#peer, open);
     if (negotiated instanceof WireError) return this.#refuse(side, negotiated, negotiated.detail);
     if (!this.#survivesCollision(side, open)) return;
     conversation.step = 'OpenConfirm';

@@ -13,7 +13,7 @@ import {
   preOpenContext,
   WireError,
 } from '../wire/message.ts';
-import { negotiate, noEvidence, ourOpen } from './session-negotiation.ts';
+import { negotiateSession, noEvidence, ourOpen } from './session-negotiation.ts';
 
 const settings: PeerSettings = {
   address: '192.0.2.2',
@@ -43,7 +43,7 @@ const agree = (
   capabilities: Capability[],
   open: Partial<OpenMessage> = {},
 ) => {
-  const result = negotiate(peerOf(more), theirs(capabilities, open));
+  const result = negotiateSession(peerOf(more), theirs(capabilities, open));
   if (result instanceof WireError) throw new Error(result.detail);
   return result;
 };

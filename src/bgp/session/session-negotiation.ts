@@ -108,7 +108,7 @@ export function ourOpen(peer: CompletePeer, evidence: RestartEvidence): OpenMess
   };
 }
 
-export function negotiate(peer: CompletePeer, open: OpenMessage): Negotiated | WireError {
+export function negotiateSession(peer: CompletePeer, open: OpenMessage): Negotiated | WireError {
   const refusal = refuseOpen(open, {
     peerAsn: peer.asn,
     localAsn: peer.localAsn,

@@ -27,10 +27,10 @@ import type { Log } from '../../base/log.ts';
 import type { CompletePeer } from '../speaker/complete-peer.ts';
 import { applyAccepted } from '../transport/listen.ts';
 import {
+  type BgpMessage,
   encodeKeepalive,
   encodeNotification,
   encodeOpen,
-  type Message,
   type RouteRefreshMessage,
   type UpdateMessage,
 } from '../wire/message.ts';
@@ -263,7 +263,7 @@ export class Session {
     return message;
   }
 
-  #onMessage(connection: SessionConnection, side: Side, message: Message) {
+  #onMessage(connection: SessionConnection, side: Side, message: BgpMessage) {
     const { received } = this.counters;
     switch (message.type) {
       case 'open':

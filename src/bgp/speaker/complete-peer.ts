@@ -9,7 +9,7 @@ import {
   type PeerSettings,
   withPeerDefaults,
 } from '../../model/peer-settings.ts';
-import { canonicalAddress } from '../transport/canonical-address.ts';
+import { canonicalPeerAddress } from '../transport/canonical-peer-address.ts';
 import type { SocketOptions } from '../transport/native-sockets.ts';
 
 export type CompletePeer = CompletePeerSettings & {
@@ -31,7 +31,7 @@ export function completePeer(settings: PeerSettings): CompletePeerResult {
   const { routerId } = settings;
   if (routerId === undefined) return { kind: 'refused', reason: 'routerId is missing' };
   const complete = withPeerDefaults(settings);
-  const address = canonicalAddress(settings.address) ?? settings.address;
+  const address = canonicalPeerAddress(settings.address) ?? settings.address;
   const peer: CompletePeer = {
     ...complete,
     address,

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Family } from '../../net/family.ts';
 import { AdjRibOut } from '../rib/adj-rib-out.ts';
-import type { AnnouncementTable, Route } from '../rib/announcement-table.ts';
+import type { AnnouncementTable, OriginatedRoute } from '../rib/announcement-table.ts';
 import { Session, type SessionWorld } from '../session/session.ts';
 import type { SessionCounters } from '../session/session-counters.ts';
 import type { Cease, SessionEnd, SessionState } from '../session/session-events.ts';
@@ -38,7 +38,7 @@ export interface PeerView {
   /** In sync, and the peer's TCP has acknowledged it. */
   readonly isDelivered: boolean;
   /** Prefixes that cannot be told to this peer, with the reason. */
-  readonly unspeakable: Readonly<Record<string, string>>;
+  readonly unencodable: Readonly<Record<string, string>>;
 }
 
 export interface PeerEvents {
@@ -91,7 +91,7 @@ export class SpeakerPeer {
     this.#session.accept(socket);
   }
 
-  touch(routes: readonly Route[]): void {
+  touch(routes: readonly OriginatedRoute[]): void {
     this.#rib.touch(routes);
     this.#session.kick();
   }
@@ -163,7 +163,7 @@ export class SpeakerPeer {
       announced: this.#rib.announcedCount,
       isInSync: this.#negotiated !== undefined && this.#rib.isDone,
       isDelivered: this.#negotiated !== undefined && this.isDelivered,
-      unspeakable: Object.fromEntries(this.#rib.unspeakable),
+      unencodable: Object.fromEntries(this.#rib.unencodable),
     };
   }
 

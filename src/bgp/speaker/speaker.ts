@@ -43,7 +43,7 @@ export interface SpeakerOptions extends PeerEvents {
   /** Where to wait for peers; false: only connect. */
   listen?: ListenTarget | false | undefined;
   /** Settings for an address nobody has declared, or undefined: a router takes its nodes as they come. */
-  welcome?: ((address: string) => PeerSettings | undefined) | undefined;
+  dynamicNeighbor?: ((address: string) => PeerSettings | undefined) | undefined;
   /** Asked for every OPEN; see `RestartEvidence`. */
   evidence?: (() => RestartEvidence) | undefined;
   world?: Partial<SessionWorld> | undefined;
@@ -75,7 +75,7 @@ export class Speaker {
   readonly #table = new AnnouncementTable();
   readonly #peers = new Map<string, SpeakerPeer>();
   /** Peers that came by themselves; `setPeers` does not speak of them. */
-  readonly #guests = new Set<string>();
+  readonly #dynamicNeighbors = new Set<string>();
   readonly #listener: PeerListener;
   readonly #leaving = new Set<Promise<void>>();
   #refusedPeers: RefusedPeer[] = [];
@@ -87,7 +87,7 @@ export class Speaker {
     this.#world = { clock: systemClock, random: Math.random, log: silentLog, ...options.world };
     this.#listener = new PeerListener((socket, remote) => {
       if (!this.#isComplete) return false;
-      const peer = this.#byAddress(remote) ?? this.#welcome(remote);
+      const peer = this.#byAddress(remote) ?? this.#acceptDynamicNeighbor(remote);
       peer?.accept(socket);
       return peer !== undefined;
     }, this.#world.log);
@@ -114,7 +114,7 @@ export class Speaker {
       else this.#refusePeer(settings, judged, known);
     }
     for (const [name, current] of this.#peers) {
-      if (wanted.has(name) || this.#guests.has(name)) continue;
+      if (wanted.has(name) || this.#dynamicNeighbors.has(name)) continue;
       current.stop(ceaseSubcode.deconfigured);
       this.#letGo(name, current);
     }
@@ -131,7 +131,7 @@ export class Speaker {
         current.reset();
         this.#letGo(name, current);
       }
-      this.#guests.delete(name);
+      this.#dynamicNeighbors.delete(name);
       fresh.push(this.#add(peer));
     }
     // Keys and TTLs first: the other side may connect the moment it sees us.
@@ -168,7 +168,7 @@ export class Speaker {
         announced: 0,
         isInSync: false,
         isDelivered: false,
-        unspeakable: {},
+        unencodable: {},
       }),
     );
     return [...[...this.#peers.values()].map((peer) => peer.view()), ...refused];
@@ -212,12 +212,12 @@ export class Speaker {
     return added;
   }
 
-  #welcome(address: string): SpeakerPeer | undefined {
-    const settings = this.#options.welcome?.(address);
+  #acceptDynamicNeighbor(address: string): SpeakerPeer | undefined {
+    const settings = this.#options.dynamicNeighbor?.(address);
     if (settings === undefined || this.#isClosed) return undefined;
     const result = completePeer({ ...settings, address, isPassive: true });
     if (result.kind === 'refused' || this.#peers.has(result.peer.name)) return undefined;
-    this.#guests.add(result.peer.name);
+    this.#dynamicNeighbors.add(result.peer.name);
     const guest = this.#add(result.peer);
     guest.start();
     return guest;

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { CadastreError, describeError } from '../../base/errors.ts';
 import { anyFamily, readRib } from '../../doctor/rib/read-rib.ts';
-import { type RibDump, Spelling } from '../../doctor/rib/rib-dump.ts';
+import { PrefixInterner, type RibDump } from '../../doctor/rib/rib-dump.ts';
 import type { Family } from '../../net/family.ts';
 import { families } from '../../net/family.ts';
 import type { RouterTable } from '../../plan/doctor/evidence.ts';
@@ -36,9 +36,9 @@ export async function readRibs(
   terminal: Terminal,
 ): Promise<SeenRouter[]> {
   const byRouter = new Map<string, Array<{ dump: RibDump; ageSeconds: number }>>();
-  const spelling = new Spelling();
+  const interner = new PrefixInterner();
   for (const { router, path } of flags) {
-    const read = await readDump(router, path, spelling, terminal);
+    const read = await readDump(router, path, interner, terminal);
     const known = byRouter.get(router);
     if (known === undefined) byRouter.set(router, [read]);
     else known.push(read);
@@ -46,7 +46,12 @@ export async function readRibs(
   return [...byRouter].map(([router, dumps]) => merge(router, dumps));
 }
 
-async function readDump(router: string, path: string, spelling: Spelling, terminal: Terminal) {
+async function readDump(
+  router: string,
+  path: string,
+  interner: PrefixInterner,
+  terminal: Terminal,
+) {
   const flag = `--rib ${router}=${path}`;
   let text: string;
   let atMs = terminal.clock.wallMs();
@@ -60,7 +65,7 @@ async function readDump(router: string, path: string, spelling: Spelling, termin
     const why = isMissing ? 'no such file' : describeError(error);
     throw new CadastreError('BAD_INPUT', `${flag}: ${why}`, { cause: error });
   }
-  const read = readRib(text, spelling);
+  const read = readRib(text, interner);
   if (read.kind === 'refused') throw new CadastreError('BAD_INPUT', `${flag}: ${read.problem}`);
   const ageSeconds = Math.max(0, Math.round((terminal.clock.wallMs() - atMs) / 1000));
   return { dump: read.rib, ageSeconds };
