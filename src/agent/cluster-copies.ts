@@ -8,7 +8,7 @@ import type { Kept } from '../kube/object-cache.ts';
 import type { Resource } from '../kube/resource.ts';
 import { type BgpAdvertisement, readBgpAdvertisement } from '../model/bgp-advertisement.ts';
 import { loadConfigMapObject } from '../model/bgp-config-map.ts';
-import { type BgpPeer, peerOfConfig, type ReadBgpPeer, readBgpPeer } from '../model/bgp-peer.ts';
+import { type BgpPeer, type ReadBgpPeer, readBgpPeer } from '../model/bgp-peer.ts';
 import { type LoadBalancerPool, poolsOfConfig } from '../model/load-balancer-pool.ts';
 import { type ClusterNode, readNode } from '../model/node.ts';
 import { type Block, blockName, readBlock } from '../model/node-block.ts';
@@ -187,7 +187,7 @@ export class ClusterCopies {
     const { name, namespace } = object.metadata ?? {};
     const result = loadConfigMapObject(object as { data?: Record<string, string> });
     if (result.kind === 'config') {
-      this.#configPeers = result.config.peers.map(peerOfConfig);
+      this.#configPeers = result.config.peers;
       this.#configPools = poolsOfConfig(result.config);
     } else {
       const problems = result.problems.map(

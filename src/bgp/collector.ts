@@ -1,38 +1,22 @@
 /**
- * The collector: the receiving side. It accepts sessions (or opens them), keeps
- * for every peer what that peer said, unprocessed, and tells whoever listens that
- * something changed. It chooses no best path and forwards nothing: it is a
- * witness, not a router.
+ * The collector: the receiving side. It accepts sessions (or opens them), keeps for
+ * every peer what that peer advertised, unprocessed, and reports every change. It
+ * chooses no best path and forwards nothing: it observes and does not route.
  *
- * It helps a peer through its restart (RFC 4724 §4.2): when the session ends in a
- * way that keeps routes, they stay, marked stale, until the peer has repeated
- * them, has said End-of-RIB, or has had its time. A family the peer does not list
- * again, or lists without its forwarding bit, is dropped at once, because then
- * nothing forwards these packets any more. The same marks serve an answered route
- * refresh (RFC 7313 §4).
- *
- * Underneath it is a speaker with nothing to say.
+ * Underneath are a speaker with nothing to announce and the received routes of its
+ * peers (rib/received-routes.ts), which see them through a graceful restart.
  */
+
+import type { PeerSettings } from '../model/peer-settings.ts';
 import type { Family } from '../net/family.ts';
-import { families } from '../net/family.ts';
-import { AdjRibIn, type ReceivedRoute, type RibChange } from './rib/adj-rib-in.ts';
+import type { ReceivedRoute, RibChange } from './rib/adj-rib-in.ts';
+import { ReceivedRoutes } from './rib/received-routes.ts';
 import type { SessionWorld } from './session/session.ts';
 import type { SessionEnd } from './session/session-events.ts';
-import {
-  type Negotiated,
-  type PeerGracefulRestart,
-  wireFamily,
-} from './session/session-negotiation.ts';
-import type { Peer, PeerSettings } from './speaker/peer-settings.ts';
-import { type RefusedPeer, Speaker } from './speaker/speaker.ts';
+import { type RefusedPeer, Speaker, type SpeakerOptions } from './speaker/speaker.ts';
 import type { PeerView } from './speaker/speaker-peer.ts';
-import type { ListenTarget } from './transport/listen.ts';
-import type { UpdateMessage } from './wire/message.ts';
 
-export interface CollectorOptions {
-  listen?: ListenTarget | false | undefined;
-  /** Settings for an address nobody has declared, or undefined to turn it away. */
-  welcome?: ((address: string) => PeerSettings | undefined) | undefined;
+export interface CollectorOptions extends Pick<SpeakerOptions, 'listen' | 'dynamicNeighbor'> {
   /** Called after every UPDATE, and when routes leave without one. */
   onChange?: ((peer: string, change: RibChange) => void) | undefined;
   onUp?: ((peer: string) => void) | undefined;
@@ -46,31 +30,26 @@ export interface CollectedPeer extends PeerView {
   readonly isRestarting: boolean;
 }
 
-/** The longest a repeated table may take before what is stale goes anyway. */
-const stalePathMs = 360_000;
-
-interface Collected {
-  readonly rib: AdjRibIn;
-  gracefulRestart: PeerGracefulRestart | undefined;
-  isRestarting: boolean;
-  timer: NodeJS.Timeout | undefined;
-}
-
 export class Collector {
-  readonly #options: CollectorOptions;
   readonly #speaker: Speaker;
-  readonly #collected = new Map<string, Collected>();
+  readonly #received: ReceivedRoutes;
 
-  constructor(options: CollectorOptions = {}) {
-    this.#options = options;
+  constructor({ listen, dynamicNeighbor, world, ...options }: CollectorOptions = {}) {
+    this.#received = new ReceivedRoutes({ onChange: options.onChange });
+    const { events } = this.#received;
     this.#speaker = new Speaker({
-      listen: options.listen,
-      world: options.world,
-      welcome: options.welcome,
-      onUp: (peer, negotiated) => this.#onUp(peer, negotiated),
-      onDown: (peer, end) => this.#onDown(peer, end),
-      onUpdate: (peer, update) => this.#onUpdate(peer, update),
-      onRefreshMark: (peer, family, mark) => this.#onRefreshMark(peer, family, mark),
+      listen,
+      dynamicNeighbor,
+      world,
+      ...events,
+      onUp: (peer, negotiated) => {
+        events.onUp(peer, negotiated);
+        options.onUp?.(peer.name);
+      },
+      onDown: (peer, end) => {
+        events.onDown(peer, end);
+        options.onDown?.(peer.name, end);
+      },
     });
     this.#speaker.set([]);
   }
@@ -87,33 +66,28 @@ export class Collector {
   setPeers(all: readonly PeerSettings[]): readonly RefusedPeer[] {
     const refused = this.#speaker.setPeers(all);
     const known = new Set(this.#speaker.peers().map((peer) => peer.name));
-    for (const [name, collected] of this.#collected) {
-      if (known.has(name)) continue;
-      clearTimeout(collected.timer);
-      this.#collected.delete(name);
+    for (const name of this.#received.peerNames()) {
+      if (!known.has(name)) this.#received.forget(name);
     }
     return refused;
   }
 
   peers(): CollectedPeer[] {
-    return this.#speaker.peers().map((view) => {
-      const collected = this.#collected.get(view.name);
-      return {
-        ...view,
-        routes: collected?.rib.size ?? 0,
-        isRestarting: collected?.isRestarting ?? false,
-      };
-    });
+    return this.#speaker.peers().map((view) => ({
+      ...view,
+      routes: this.#received.ribOf(view.name)?.size ?? 0,
+      isRestarting: this.#received.isRestarting(view.name),
+    }));
   }
 
-  /** What one peer has said. */
+  /** What one peer has advertised. */
   routesOf(peer: string): ReceivedRoute[] {
-    return this.#collected.get(peer)?.rib.routes() ?? [];
+    return this.#received.ribOf(peer)?.routes() ?? [];
   }
 
   forEachRoute(visit: (peer: string, route: ReceivedRoute) => void): void {
-    for (const [name, { rib }] of this.#collected) {
-      rib.forEach((route) => {
+    for (const name of this.#received.peerNames()) {
+      this.#received.ribOf(name)?.forEach((route) => {
         visit(name, route);
       });
     }
@@ -124,72 +98,7 @@ export class Collector {
   }
 
   async close(): Promise<void> {
-    for (const { timer } of this.#collected.values()) clearTimeout(timer);
+    for (const name of this.#received.peerNames()) this.#received.forget(name);
     await this.#speaker.close('drain');
-  }
-
-  #of(peer: Peer): Collected {
-    let collected = this.#collected.get(peer.name);
-    if (collected === undefined) {
-      const rib = new AdjRibIn(peer.families.map(wireFamily));
-      collected = { rib, gracefulRestart: undefined, isRestarting: false, timer: undefined };
-      this.#collected.set(peer.name, collected);
-    }
-    return collected;
-  }
-
-  #onUp(peer: Peer, negotiated: Negotiated): void {
-    const collected = this.#of(peer);
-    clearTimeout(collected.timer);
-    if (collected.isRestarting) {
-      // RFC 4724 §4.2: without the family, or without its F-bit, its routes lead nowhere now.
-      const lost = families.filter(
-        (family) => negotiated.gracefulRestart?.families.get(family)?.forwarding !== true,
-      );
-      this.#sweep(peer, collected, lost);
-      collected.timer = setTimeout(() => this.#sweep(peer, collected, families), stalePathMs);
-      collected.timer.unref();
-    }
-    collected.isRestarting = false;
-    collected.gracefulRestart = negotiated.gracefulRestart;
-    this.#options.onUp?.(peer.name);
-  }
-
-  #onDown(peer: Peer, end: SessionEnd): void {
-    const collected = this.#of(peer);
-    const { rib, gracefulRestart } = collected;
-    clearTimeout(collected.timer);
-    const kept = end.keepsRoutes ? [...(gracefulRestart?.families.keys() ?? [])] : [];
-    // RFC 4724 §4.2: what is still stale from the last restart does not get a second chance.
-    this.#sweep(peer, collected, families);
-    for (const family of families) rib.markStale(wireFamily(family));
-    const dropped = families.filter((family) => !kept.includes(family));
-    this.#sweep(peer, collected, dropped);
-    collected.isRestarting = kept.length > 0;
-    if (gracefulRestart !== undefined && kept.length > 0) {
-      collected.timer = setTimeout(() => {
-        collected.isRestarting = false;
-        this.#sweep(peer, collected, families);
-      }, gracefulRestart.restartSeconds * 1000);
-      collected.timer.unref();
-    }
-    this.#options.onDown?.(peer.name, end);
-  }
-
-  #onUpdate(peer: Peer, update: UpdateMessage): void {
-    const change = this.#of(peer).rib.apply(update);
-    this.#options.onChange?.(peer.name, change);
-  }
-
-  #onRefreshMark(peer: Peer, family: Family, mark: 'begin' | 'end'): void {
-    const collected = this.#of(peer);
-    if (mark === 'begin') collected.rib.markStale(wireFamily(family));
-    else this.#sweep(peer, collected, [family]);
-  }
-
-  #sweep(peer: Peer, { rib }: Collected, which: readonly Family[]): void {
-    let withdrawn = 0;
-    for (const family of which) withdrawn += rib.sweepStale(wireFamily(family));
-    if (withdrawn > 0) this.#options.onChange?.(peer.name, { announced: 0, withdrawn });
   }
 }

@@ -4,7 +4,7 @@
  * its own, a node connects from a loopback address of its own: that is how the
  * router knows which node it is.
  */
-import type { PeerSettings } from '../bgp/speaker/peer-settings.ts';
+import type { PeerSettings } from '../model/peer-settings.ts';
 
 export interface Socket {
   host: string;

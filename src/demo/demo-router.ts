@@ -46,7 +46,7 @@ export class DemoRouter {
     const collector = new Collector({
       // The same port again, so that the nodes find what they look for.
       listen: { address: host, port: this.#port },
-      welcome: (loopback) => {
+      dynamicNeighbor: (loopback) => {
         const node = cabling.nodeAt(loopback);
         if (node === undefined) return undefined;
         return {

@@ -102,7 +102,7 @@ async function openCollector({ host, port, localAsn = 0, peerAsn = 0 }: ListenPl
   const complete = new Map<string, Set<Family>>();
   const collector = new Collector({
     listen: { address: host, port },
-    welcome: (address) => ({
+    dynamicNeighbor: (address) => ({
       address,
       asn: peerAsn,
       localAsn,
@@ -111,7 +111,6 @@ async function openCollector({ host, port, localAsn = 0, peerAsn = 0 }: ListenPl
       isPassive: true,
       holdSeconds: 90,
       families: ['ipv4', 'ipv6'],
-      capabilities: { addPathReceive: false },
     }),
     onChange: (peer, { endOfRib }) => {
       const family = endOfRib && familyOf(endOfRib);

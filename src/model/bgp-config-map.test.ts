@@ -94,20 +94,18 @@ function problems(text: string): string[] {
 describe('the ConfigMap', () => {
   test('of the two-rack cluster loads as it stands', () => {
     const { peers, pools } = config(printed);
-    expect(peers.map((peer) => `${peer.peerAddress} ${peer.peerAsn} ${peer.myAsn}`)).toEqual([
+    expect(peers.map((peer) => `${peer.address} ${peer.asn} ${peer.localAsn}`)).toEqual([
       '10.4.36.239 64524 64513',
       '10.4.36.238 64524 64513',
       '10.4.36.250 64512 64512',
       '10.4.36.251 64512 64512',
     ]);
     expect(peers[0]).toEqual({
-      peerAddress: '10.4.36.239',
-      peerPort: 179,
-      peerAsn: 64524,
-      myAsn: 64513,
-      holdSeconds: 90,
-      keepaliveSeconds: 30,
-      ebgpMultihop: false,
+      name: '10.4.36.239',
+      address: '10.4.36.239',
+      asn: 64524,
+      localAsn: 64513,
+      gracefulRestartSeconds: 120,
       nodeSelectors: [],
     });
     expect(peers[2]!.nodeSelectors).toEqual([
@@ -134,16 +132,17 @@ describe('the ConfigMap', () => {
     const { peers, pools, communities } = config(whole);
     expect(peers).toEqual([
       {
-        peerAddress: 'fd00::1',
-        peerPort: 1179,
-        peerAsn: 4200000000,
-        myAsn: 64513,
-        sourceAddress: 'fd00::2',
+        name: 'fd00::1',
+        address: 'fd00::1',
+        port: 1179,
+        asn: 4200000000,
+        localAsn: 64513,
+        localAddress: 'fd00::2',
         holdSeconds: 90,
         keepaliveSeconds: 10,
         routerId: '10.0.0.1',
         password: '12345',
-        ebgpMultihop: true,
+        gracefulRestartSeconds: 120,
         nodeSelectors: [
           {
             matchLabels: { rack: '83' },
@@ -196,7 +195,7 @@ peers:
 - <<: *base
   peer-address: 10.0.0.2
 `;
-    expect(config(text).peers.map((peer) => `${peer.peerAddress} ${peer.peerAsn}`)).toEqual([
+    expect(config(text).peers.map((peer) => `${peer.address} ${peer.asn}`)).toEqual([
       '10.0.0.1 64512',
       '10.0.0.2 64512',
     ]);
@@ -206,8 +205,8 @@ peers:
 describe('what it does not know is an error with line and key', () => {
   test('also inside a file of the ConfigMap, where lines are those of the file', () => {
     expect(problems(printed.replace('my-asn: 64512', 'my-as: 64512'))).toEqual([
-      `11 peers[2].my-asn: a peer needs my-asn`,
-      `13 peers[2].my-as: unknown key "my-as"; known here are peer-address, peer-asn, my-asn, peer-port, source-address, hold-time, keepalive-time, router-id, password, ebgp-multihop, node-selectors, bfd-profile`,
+      `11 peers[2].my-asn: my-asn is missing`,
+      `13 peers[2].my-as: unknown key "my-as"; known here are peer-address, peer-port, peer-asn, my-asn, source-address, router-id, hold-time, keepalive-time, password, ebgp-multihop, node-selectors, bfd-profile`,
     ]);
     expect(problems(printed.replace('config.yaml', 'config.yml'))).toEqual([
       '3 data.config.yml: a ConfigMap for BGP holds nothing but config.yaml (or config)',
@@ -233,20 +232,31 @@ describe('what it does not know is an error with line and key', () => {
     `peers:\n- peer-address: 10.0.0.1\n  peer-asn: 64512\n  my-asn: 64513\n  ${line}\n`;
 
   test.each([
-    ['hold-time: 2s', '5 peers[0].hold-time: hold-time must be 0, or from 3s to 65535s'],
+    [
+      'hold-time: 2s',
+      '5 peers[0].hold-time: hold-time is 2, not 0 or a whole number from 3 to 65535',
+    ],
+    [
+      'keepalive-time: 0s',
+      '5 peers[0].keepalive-time: keepalive-time is 0, not a whole number from 1 to 21845',
+    ],
+    [`password: ${'x'.repeat(81)}`, '5 peers[0].password: password has more than 80 octets'],
     ['hold-time: 90', '5 peers[0].hold-time: "90" is not a duration such as 90s or 1m30s'],
     [
       'keepalive-time: 90s',
-      '5 peers[0].keepalive-time: keepalive-time must be at least 1s and shorter than the hold time of 90s',
+      '5 peers[0].keepalive-time: keepalive-time must be shorter than hold-time',
     ],
     [
       'peer-port: 0',
       '5 peers[0].peer-port: peers[0].peer-port must be a whole number from 1 to 65535, and is 0',
     ],
-    ['router-id: fd00::1', '5 peers[0].router-id: router-id "fd00::1" must look like 192.0.2.1'],
+    [
+      'router-id: fd00::1',
+      '5 peers[0].router-id: router-id is "fd00::1", not an identifier such as 192.0.2.1',
+    ],
     [
       'source-address: fd00::1',
-      '2 peers[0].source-address: source-address fd00::1 and peer-address 10.0.0.1 are of different families',
+      '5 peers[0].source-address: source-address and peer-address are of different families',
     ],
     [
       'ebgp-multihop: maybe',
@@ -274,13 +284,19 @@ describe('what it does not know is an error with line and key', () => {
 
   test('a peer without what every peer needs, and multihop inside one AS', () => {
     expect(problems('peers:\n- {}')).toEqual([
-      '2 peers[0].peer-address: a peer needs peer-address',
-      '2 peers[0].peer-asn: a peer needs peer-asn',
-      '2 peers[0].my-asn: a peer needs my-asn',
+      '2 peers[0].peer-address: peer-address is missing',
+      '2 peers[0].peer-asn: peer-asn is missing',
+      '2 peers[0].my-asn: my-asn is missing',
     ]);
     expect(problems(peer('ebgp-multihop: true').replace('64513', '64512'))).toEqual([
       '2 peers[0].ebgp-multihop: ebgp-multihop makes no sense with a peer in our own AS',
     ]);
+  });
+
+  test('a hold time of 0 with keepalives of 0, as MetalLB writes it, is fine', () => {
+    const { peers } = config(peer('hold-time: 0s\n  keepalive-time: 0s'));
+    expect(peers[0]).toMatchObject({ holdSeconds: 0 });
+    expect(peers[0]?.keepaliveSeconds).toBeUndefined();
   });
 
   const pool = (line: string) =>

@@ -15,18 +15,17 @@
 import { isMap, isScalar, LineCounter, type Node, parseDocument, type Scalar } from 'yaml';
 import { rangesOverlap } from './bgp-config/address-range.ts';
 import { readCommunityNames } from './bgp-config/read-community.ts';
-import { type ConfiguredPeer, readPeer } from './bgp-config/read-peer.ts';
-import { type ConfiguredPool, readPool } from './bgp-config/read-pool.ts';
+import { readConfigMapPeer } from './bgp-config/read-peer.ts';
+import { type ConfiguredPool, readConfigMapPool } from './bgp-config/read-pool.ts';
 import { type ConfigProblem, type FieldReader, YamlReader } from './bgp-config/yaml-reader.ts';
+import type { BgpPeer } from './bgp-peer.ts';
 
 export type { AddressRange } from './bgp-config/address-range.ts';
-export type { ConfiguredPeer } from './bgp-config/read-peer.ts';
 export type { ConfiguredAdvertisement, ConfiguredPool } from './bgp-config/read-pool.ts';
-export type { NodeSelector, SelectorExpression } from './bgp-config/read-selector.ts';
 export type { ConfigProblem } from './bgp-config/yaml-reader.ts';
 
 export interface BgpConfig {
-  readonly peers: readonly ConfiguredPeer[];
+  readonly peers: readonly BgpPeer[];
   readonly pools: readonly ConfiguredPool[];
   /** Names for communities, already put in where they are used. */
   readonly communities: ReadonlyMap<string, number>;
@@ -98,13 +97,13 @@ function loadText(text: string, linesAbove: number): ConfigResult {
 
 function readConfig(reader: YamlReader, root: Node | null): BgpConfig {
   let communities: ReadonlyMap<string, number> = new Map();
-  const peers: ConfiguredPeer[] = [];
+  const peers: BgpPeer[] = [];
   const pools: ConfiguredPool[] = [];
   const poolNodes: Parameters<FieldReader>[] = [];
   reader.mapping(root, '', {
     peers: (value, key) => {
       reader.list(value, key, (item, path) => {
-        const peer = readPeer(reader, item, path);
+        const peer = readConfigMapPeer(reader, item, path);
         if (peer !== undefined) peers.push(peer);
       });
     },
@@ -118,7 +117,7 @@ function readConfig(reader: YamlReader, root: Node | null): BgpConfig {
   });
   // Pools last: they may use names of communities that stand below them.
   for (const [node, path] of poolNodes) {
-    const pool = readPool(reader, node, path, communities);
+    const pool = readConfigMapPool(reader, node, path, communities);
     if (pool === undefined) continue;
     checkAgainst(reader, node, path, pool, pools);
     pools.push(pool);

@@ -6,7 +6,7 @@
  * What nobody looked at is absent; an empty list says that there is none.
  */
 import type { Prefix } from '../net/prefix.ts';
-import { type BgpPeer, peerOfConfig } from './bgp-peer.ts';
+import type { BgpPeer } from './bgp-peer.ts';
 import type { BlockLog } from './block-history.ts';
 import type { CiliumSettings, CiliumVersion } from './cilium-config.ts';
 import type { CiliumNode } from './cilium-node.ts';
@@ -122,7 +122,7 @@ export function clusterState(
     ],
     peers: [
       ...all('peers').flatMap((read) => (read.kind === 'peer' ? [read.peer] : [])),
-      ...(bgp?.peers ?? []).map(peerOfConfig),
+      ...(bgp?.peers ?? []),
     ],
     cilium: ciliumOf(all('configMaps'), all('daemonSets'), stated.ciliumVersion),
     controllerManagerAllocates: manager?.allocatesNodeCidrs,

@@ -52,6 +52,15 @@ const differences: { readonly [id: string]: { why: string; errors: readonly obje
     why: 'as 079, with the extended-length bit (0x70)',
     errors: [{ action: 'treat-as-withdraw', attribute: 153, code: 3, subcode: 2 }],
   },
+  ...Object.fromEntries(
+    ['029', '034', '035', '037', '038', '039', '040', '041', '061', '088'].map((id) => [
+      `update-unicast-exabgp-${id}`,
+      {
+        why: 'NEXT_HOP 127.0.0.1, in 061 255.255.255.255, is no valid host address: RFC 4271 §6.3 makes that an error, RFC 7606 §7.3 a withdrawal',
+        errors: [{ action: 'treat-as-withdraw', attribute: 3, code: 3, subcode: 8 }],
+      },
+    ]),
+  ),
 };
 
 /** Cases that need to know whom we expect; they name it in words under `given`. */

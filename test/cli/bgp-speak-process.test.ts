@@ -36,7 +36,7 @@ router-id: 10.0.0.1
 listen: false
 graceful-restart: { time: 60s, state-file: ${join(folder, 'mark')} }
 peers:
-  - { name: router, address: 127.0.0.2, local-address: 127.0.0.1, port: ${collector.port}, asn: 64524, connect-retry: 1s }
+  - { name: router, address: 127.0.0.2, local-address: 127.0.0.1, port: ${collector.port}, asn: 64524, connect-retry: 1s, next-hop: { ipv4: 10.4.94.32 } }
 announcements:
 ${prefixes.map((prefix) => `  - prefix: ${prefix}\n`).join('')}`,
   );

@@ -5,10 +5,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Announcement } from '../../src/bgp/rib/announcement.ts';
 import type { RestartEvidence } from '../../src/bgp/session/session-negotiation.ts';
-import type { PeerSettings } from '../../src/bgp/speaker/peer-settings.ts';
+import type { PeerSettings } from '../../src/model/peer-settings.ts';
 import { type Feature, FeatureColumn } from './features.ts';
 import { eventually, type Link, makeLink, sweepDeadRuns } from './link.ts';
-import type { HeldRoute, Router, RouterSettings, RunningRouter } from './routers/router.ts';
+import type { Router, RouterSettings, RunningRouter, TableRoute } from './routers/router.ts';
 import { SpeakerProcess } from './speaker-process.ts';
 
 const routerAsn = 64524;
@@ -95,7 +95,7 @@ export function describeRouter(router: Router): void {
         () => prefixes(family),
         (list) => list.join() === [...expected].sort().join(),
       );
-    const route = async (prefix: string, isRight: (held: HeldRoute) => boolean) => {
+    const route = async (prefix: string, isRight: (held: TableRoute) => boolean) => {
       const family = prefix.includes(':') ? 'ipv6' : 'ipv4';
       const [held] = await eventually(
         `the router holds ${prefix} as expected`,

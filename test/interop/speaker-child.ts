@@ -1,9 +1,9 @@
 /** Our side of the wire: a speaker in a process of its own, driven over the IPC channel. */
 import type { Announcement } from '../../src/bgp/rib/announcement.ts';
 import type { RestartEvidence } from '../../src/bgp/session/session-negotiation.ts';
-import type { PeerSettings } from '../../src/bgp/speaker/peer-settings.ts';
 import { Speaker } from '../../src/bgp/speaker/speaker.ts';
 import type { ListenTarget } from '../../src/bgp/transport/listen.ts';
+import type { PeerSettings } from '../../src/model/peer-settings.ts';
 
 let speaker: Speaker;
 

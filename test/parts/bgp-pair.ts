@@ -1,13 +1,15 @@
 /** A speaker and a collector that talk over loopback, and what tests ask of them. */
 import { Collector, type CollectorOptions } from '../../src/bgp/collector.ts';
-import type { PeerSettings } from '../../src/bgp/speaker/peer-settings.ts';
 import { Speaker, type SpeakerOptions } from '../../src/bgp/speaker/speaker.ts';
+import type { PeerSettings } from '../../src/model/peer-settings.ts';
 
 export const speakerAddress = '127.0.0.1';
 export const collectorAddress = '127.0.0.2';
+/** The next hop of what the speaker announces. */
+export const speakerNextHop = '10.4.94.32';
 
 /** Timers short enough for a test; nothing is asserted about them. */
-export const quick = { connectRetrySeconds: 0.1, idleSeconds: 0.02, maxIdleSeconds: 0.1 };
+export const quick = { connectRetrySeconds: 1, idleSeconds: 0.02, maxIdleSeconds: 0.1 };
 
 export interface PairOptions {
   speaker?: SpeakerOptions;
@@ -65,7 +67,8 @@ export class Pair {
       asn: 64524,
       localAsn: 64513,
       routerId: '10.0.0.1',
-      nextHop: { ipv6: '2001:db8::1' },
+      // The session's own address is of 127.0.0.0/8, which is no next hop (RFC 4271 §6.3).
+      nextHop: { ipv4: speakerNextHop, ipv6: '2001:db8::1' },
       ...quick,
       ...this.#options.both,
       ...this.#options.toCollector,

@@ -1,7 +1,7 @@
-import { addressBytes } from '../wire/address-text.ts';
+import { addressOctets } from '../wire/address-text.ts';
 import { hexToBytes } from '../wire/hex.ts';
+import { u16, u32 } from '../wire/octets.ts';
 import { bmpHeaderLength, bmpType, bmpVersion, type Tlv } from './bmp-message.ts';
-import { u16, u32 } from './octets.ts';
 import { locRibPeerType, type PeerHeader, peerFlag } from './peer-header.ts';
 
 /** The router's side of BMP: for a router that is monitored, and for tests. */
@@ -94,7 +94,7 @@ function peerHeader(peer: PeerHeader): Uint8Array {
     ...hexToBytes(peer.distinguisher),
     ...address16(peer.address),
     ...u32(peer.asn),
-    ...(addressBytes(peer.routerId) ?? [0, 0, 0, 0]),
+    ...(addressOctets(peer.routerId) ?? [0, 0, 0, 0]),
     ...u32(Math.floor(peer.timestampMs / 1000)),
     ...u32((peer.timestampMs % 1000) * 1000),
   ]);
@@ -102,7 +102,7 @@ function peerHeader(peer: PeerHeader): Uint8Array {
 
 /** 16 octets; an IPv4 address stands in the last four (RFC 7854 §4.2). */
 function address16(text: string): Uint8Array {
-  const octets = addressBytes(text) ?? new Uint8Array(4);
+  const octets = addressOctets(text) ?? new Uint8Array(4);
   const bytes = new Uint8Array(16);
   bytes.set(octets, 16 - octets.length);
   return bytes;

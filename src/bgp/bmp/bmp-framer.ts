@@ -1,5 +1,5 @@
+import { readU32 } from '../wire/octets.ts';
 import { bmpHeaderLength, bmpVersion } from './bmp-message.ts';
-import { readU32 } from './octets.ts';
 
 /**
  * The longest message a router has reason to send: Peer Up with two extended

@@ -16,7 +16,7 @@
  * said is forgotten when its connection ends: there is no way to know whether
  * it is still true.
  */
-import { readU16, readU32, readU64 } from './octets.ts';
+import { readU16, readU32, readU64 } from '../wire/octets.ts';
 import { decodePeerHeader, type PeerHeader, peerHeaderLength } from './peer-header.ts';
 
 export const bmpVersion = 3;

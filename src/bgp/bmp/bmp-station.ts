@@ -19,7 +19,7 @@ export class BmpStation {
   constructor({ log = silentLog, maxRouters = 256 }: BmpStationOptions = {}) {
     this.#log = log;
     this.#maxRouters = maxRouters;
-    this.#server = createServer((socket) => this.#welcome(socket));
+    this.#server = createServer((socket) => this.#accept(socket));
   }
 
   /** Port 0 lets the kernel choose; see `port`. */
@@ -55,7 +55,7 @@ export class BmpStation {
     });
   }
 
-  #welcome(socket: Socket): void {
+  #accept(socket: Socket): void {
     const address = socket.remoteAddress ?? '';
     if (this.#routers.size >= this.#maxRouters) {
       this.#log.warn({ router: address, limit: this.#maxRouters }, 'too many routers report');

@@ -1,7 +1,7 @@
-import { formatAddress, formatIpv4Word, readWord } from '../wire/address-text.ts';
+import { formatIpv4Word, formatWireAddress, readWord } from '../wire/address-text.ts';
 import { afiIpv4, afiIpv6 } from '../wire/afi-safi.ts';
 import { bytesToHex } from '../wire/hex.ts';
-import { readU32 } from './octets.ts';
+import { readU32 } from '../wire/octets.ts';
 
 /** What a route is a part of, from the monitored router's point of view. */
 export type RibView =
@@ -44,7 +44,9 @@ export function decodePeerHeader(bytes: Uint8Array): PeerHeader {
   // RFC 9069 §4.2: a Loc-RIB has flags of its own and no address.
   const isLocRib = peerType === locRibPeerType;
   const isIpv6 = !isLocRib && (flags & peerFlag.ipv6) !== 0;
-  const address = isIpv6 ? formatAddress(bytes, 10, afiIpv6) : formatAddress(bytes, 22, afiIpv4);
+  const address = isIpv6
+    ? formatWireAddress(bytes, 10, afiIpv6)
+    : formatWireAddress(bytes, 22, afiIpv4);
   return {
     peerType,
     distinguisher: bytesToHex(bytes.subarray(2, 10)),

@@ -98,6 +98,36 @@ describe('an Adj-RIB-In', () => {
     expect(held(rib)).toEqual(['10.5.113.0/24 via 10.4.94.32']);
   });
 
+  /** ORIGIN, AS_PATH and this NEXT_HOP beside MP_REACH_NLRI of 2001:db8::/32. */
+  const reachBeside = (nextHop: string) =>
+    `800e1a0002011020010db8000000000000000000000001002020010db84001010040020602010000fde9400304${nextHop}`;
+  const updateOf = (attributes: string, nlri = '') => {
+    const size = (hex: string) => (hex.length / 2).toString(16).padStart(4, '0');
+    const body = `0000${size(attributes)}${attributes}${nlri}`;
+    return update(
+      Buffer.from(`${'ff'.repeat(16)}${size(`${'00'.repeat(19)}${body}`)}02${body}`, 'hex'),
+    );
+  };
+
+  test('takes IPv6 routes beside a NEXT_HOP of 0.0.0.0, which none of them uses', () => {
+    const rib = new AdjRibIn();
+    expect(rib.apply(updateOf(reachBeside('00000000')))).toEqual({ announced: 1, withdrawn: 0 });
+    expect(held(rib)).toEqual(['2001:db8::/32 via 2001:db8::1']);
+    const unreach = '800f080002012020010db840030400000000';
+    expect(rib.apply(updateOf(unreach)).withdrawn).toBe(1);
+    expect(held(rib)).toEqual([]);
+  });
+
+  test('an IPv4 route with a NEXT_HOP in 127.0.0.0/8 is withdrawn, not kept as it was', () => {
+    const rib = new AdjRibIn();
+    rib.apply(announce(['10.5.112.0/24']));
+    rib.apply(updateOf(reachBeside('0a000002')));
+    const loopback = updateOf(reachBeside('7f000001'), '180a0570');
+    // RFC 7606 §2: all routes of the faulty UPDATE, the IPv6 one too.
+    expect(rib.apply(loopback)).toEqual({ announced: 0, withdrawn: 2 });
+    expect(held(rib)).toEqual([]);
+  });
+
   test('keeps several paths to one prefix apart by their identifiers', () => {
     const session = { ...defaultContext, addPathIpv4: true };
     const rib = new AdjRibIn();

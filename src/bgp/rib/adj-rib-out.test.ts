@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { runs } from '../../../test/parts/random.ts';
-import { negotiate, noEvidence, ourOpen } from '../session/session-negotiation.ts';
-import { completePeer, type Peer, type PeerSettings } from '../speaker/peer-settings.ts';
+import type { PeerSettings } from '../../model/peer-settings.ts';
+import { negotiateSession, noEvidence, ourOpen } from '../session/session-negotiation.ts';
+import { type CompletePeer, completePeer } from '../speaker/complete-peer.ts';
 import { decodeMessage, type UpdateMessage, WireError } from '../wire/message.ts';
 import { AdjRibIn } from './adj-rib-in.ts';
 import { AdjRibOut } from './adj-rib-out.ts';
@@ -20,7 +21,7 @@ const settings: PeerSettings = {
 };
 
 function contextOf(more: Partial<PeerSettings> = {}): RenderContext {
-  const complete = (s: PeerSettings): Peer => {
+  const complete = (s: PeerSettings): CompletePeer => {
     const result = completePeer(s);
     if (result.kind === 'refused') throw new Error(result.reason);
     return result.peer;
@@ -32,7 +33,7 @@ function contextOf(more: Partial<PeerSettings> = {}): RenderContext {
     localAsn: peer.asn,
     routerId: '10.0.0.2',
   });
-  const negotiated = negotiate(peer, ourOpen(mirror, noEvidence));
+  const negotiated = negotiateSession(peer, ourOpen(mirror, noEvidence));
   if (negotiated instanceof WireError) throw new Error(negotiated.detail);
   return { peer, negotiated, localAddress: '192.0.2.1' };
 }
@@ -127,7 +128,7 @@ describe('the start of a session', () => {
   test('an announcement without a next hop for this peer is not made, and the reason is kept', () => {
     const { listener, out } = begin([{ prefix: 'fd00::/64' }], { nextHop: {} });
     expect(listener.listen().heard).toEqual(['end of rib 1', 'end of rib 2']);
-    expect([...out.unspeakable]).toEqual([
+    expect([...out.unencodable]).toEqual([
       ['fd00::/64', expect.stringContaining('no ipv6 next hop')],
     ]);
   });

@@ -21,7 +21,7 @@ import {
   encodeWithdraw,
   Nlri,
 } from '../wire/message.ts';
-import type { AnnouncementTable, Route } from './announcement-table.ts';
+import type { AnnouncementTable, OriginatedRoute } from './announcement-table.ts';
 import { RenderingCache } from './rendering-cache.ts';
 import type { RenderContext, Rendered } from './route-rendering.ts';
 
@@ -33,7 +33,7 @@ const gatherLimit = 2000;
 interface Sweep {
   readonly family: Family;
   readonly kind: 'initial' | 'refresh' | 'compare';
-  routes: Iterator<Route> | undefined;
+  routes: Iterator<OriginatedRoute> | undefined;
 }
 
 export class AdjRibOut {
@@ -42,9 +42,9 @@ export class AdjRibOut {
   #context: RenderContext | undefined;
   #isDraining = false;
   /** By prefix: the very object it was made of, so that a comparison is one of references. */
-  readonly #told = new Map<string, Rendered>();
-  readonly #unspeakable = new Map<string, string>();
-  readonly #dirty = new Map<string, Route>();
+  readonly #advertised = new Map<string, Rendered>();
+  readonly #unencodable = new Map<string, string>();
+  readonly #dirty = new Map<string, OriginatedRoute>();
   #sweeps: Sweep[] = [];
   readonly #buckets = new Map<Rendered, Nlri[]>();
   #gathered = 0;
@@ -72,7 +72,7 @@ export class AdjRibOut {
 
   close(): void {
     this.#context = undefined;
-    this.#told.clear();
+    this.#advertised.clear();
     this.#dirty.clear();
     this.#buckets.clear();
     this.#gathered = 0;
@@ -81,12 +81,12 @@ export class AdjRibOut {
     this.#withdrawals.ipv6.clear();
     this.#ready = [];
     this.#sweeps = [];
-    this.#unspeakable.clear();
+    this.#unencodable.clear();
     this.#renderings.clear();
   }
 
   /** These prefixes are new, gone or different. */
-  touch(routes: Iterable<Route>): void {
+  touch(routes: Iterable<OriginatedRoute>): void {
     if (this.#context === undefined) return;
     for (const route of routes) {
       if (this.#isConcerned(route)) this.#dirty.set(route.prefix, route);
@@ -109,7 +109,7 @@ export class AdjRibOut {
     if (this.#context === undefined) return;
     this.#flush();
     this.#context = context;
-    this.#unspeakable.clear();
+    this.#unencodable.clear();
     this.#renderings.contextChanged();
     for (const family of context.negotiated.families) {
       this.#sweeps.push({ family, kind: 'compare', routes: undefined });
@@ -120,11 +120,11 @@ export class AdjRibOut {
   drain(): void {
     this.#isDraining = true;
     this.#sweeps = this.#sweeps.filter((sweep) => sweep.kind === 'initial');
-    for (const prefix of this.#told.keys()) this.#dirty.set(prefix, routeOf(prefix));
+    for (const prefix of this.#advertised.keys()) this.#dirty.set(prefix, routeOf(prefix));
   }
 
   get announcedCount(): number {
-    return this.#told.size;
+    return this.#advertised.size;
   }
 
   /** Nothing is waiting to be made into a message. */
@@ -134,12 +134,12 @@ export class AdjRibOut {
   }
 
   *announced(): IterableIterator<{ prefix: string; rendered: Rendered }> {
-    for (const [prefix, rendered] of this.#told) yield { prefix, rendered };
+    for (const [prefix, rendered] of this.#advertised) yield { prefix, rendered };
   }
 
   /** Announcements this peer cannot be told, with the reason. */
-  get unspeakable(): ReadonlyMap<string, string> {
-    return this.#unspeakable;
+  get unencodable(): ReadonlyMap<string, string> {
+    return this.#unencodable;
   }
 
   next(): Uint8Array | undefined {
@@ -190,18 +190,18 @@ export class AdjRibOut {
   }
 
   /** Puts a route where it belongs: a bucket, the withdrawals, or nowhere. */
-  #weigh(route: Route, evenIfTold: boolean): void {
+  #weigh(route: OriginatedRoute, evenIfAdvertised: boolean): void {
     const { prefix, family, nlri } = route;
     const wanted = this.#desired(route);
-    const told = this.#told.get(prefix);
+    const told = this.#advertised.get(prefix);
     if (wanted === undefined) {
       if (told === undefined) return;
-      this.#told.delete(prefix);
+      this.#advertised.delete(prefix);
       this.#withdrawals[family].set(prefix, nlri);
       return;
     }
-    if (told === wanted && !evenIfTold) return;
-    if (told !== wanted) this.#told.set(prefix, wanted);
+    if (told === wanted && !evenIfAdvertised) return;
+    if (told !== wanted) this.#advertised.set(prefix, wanted);
     // Back before its withdrawal was made: announcing it again says it all.
     if (this.#withdrawals[family].size > 0) this.#withdrawals[family].delete(prefix);
     const bucket = this.#buckets.get(wanted);
@@ -210,24 +210,24 @@ export class AdjRibOut {
     if (++this.#gathered >= gatherLimit) this.#flushAnnouncements();
   }
 
-  #desired(route: Route): Rendered | undefined {
+  #desired(route: OriginatedRoute): Rendered | undefined {
     const context = this.#context;
     if (context === undefined || this.#isDraining) return undefined;
     if (!context.negotiated.families.includes(route.family)) return undefined;
     const set = route.variants.find((v) => v.peers === undefined || v.peers.has(this.#name));
     if (set === undefined) {
-      this.#unspeakable.delete(route.prefix);
+      this.#unencodable.delete(route.prefix);
       return undefined;
     }
-    if (this.#renderings.size > 2 * this.#told.size + 1000) {
-      this.#renderings.keepOnly(new Set(this.#told.values()));
+    if (this.#renderings.size > 2 * this.#advertised.size + 1000) {
+      this.#renderings.keepOnly(new Set(this.#advertised.values()));
     }
     const rendered = this.#renderings.render(set, route.family, context);
     if (typeof rendered === 'string') {
-      this.#unspeakable.set(route.prefix, rendered);
+      this.#unencodable.set(route.prefix, rendered);
       return undefined;
     }
-    if (this.#unspeakable.size > 0) this.#unspeakable.delete(route.prefix);
+    if (this.#unencodable.size > 0) this.#unencodable.delete(route.prefix);
     return rendered;
   }
 
@@ -235,8 +235,8 @@ export class AdjRibOut {
     return this.#renderings.size;
   }
 
-  #isConcerned(route: Route): boolean {
-    if (this.#told.has(route.prefix)) return true;
+  #isConcerned(route: OriginatedRoute): boolean {
+    if (this.#advertised.has(route.prefix)) return true;
     return route.variants.some((v) => v.peers === undefined || v.peers.has(this.#name));
   }
 
@@ -267,7 +267,7 @@ export class AdjRibOut {
 }
 
 /** A prefix that nobody announces any more, as far as a withdrawal needs it. */
-function routeOf(prefix: string): Route {
+function routeOf(prefix: string): OriginatedRoute {
   const nlri = Nlri.parse(prefix);
   if (nlri === undefined) throw new Error(`${prefix} is not a prefix`);
   return { prefix, family: prefix.includes(':') ? 'ipv6' : 'ipv4', nlri, variants: [] };

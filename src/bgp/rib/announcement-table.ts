@@ -15,7 +15,7 @@ import {
   readAttributes,
 } from './announcement.ts';
 
-export interface Route {
+export interface OriginatedRoute {
   readonly prefix: string;
   readonly family: Family;
   readonly nlri: Nlri;
@@ -30,12 +30,15 @@ export interface RefusedAnnouncement {
 
 export interface TableChange {
   /** Prefixes that are new, gone or have other attributes. */
-  readonly changed: readonly Route[];
+  readonly changed: readonly OriginatedRoute[];
   readonly refused: readonly RefusedAnnouncement[];
 }
 
 export class AnnouncementTable {
-  readonly #routes: Record<Family, Map<string, Route>> = { ipv4: new Map(), ipv6: new Map() };
+  readonly #routes: Record<Family, Map<string, OriginatedRoute>> = {
+    ipv4: new Map(),
+    ipv6: new Map(),
+  };
   readonly #interned = new Map<string, AttributeSet>();
   /** Our own copy: what the owner does to its array afterwards is no declaration. */
   readonly #list: Announcement[] = [];
@@ -45,11 +48,11 @@ export class AnnouncementTable {
     return this.#routes.ipv4.size + this.#routes.ipv6.size;
   }
 
-  routes(family: Family): IterableIterator<Route> {
+  routes(family: Family): IterableIterator<OriginatedRoute> {
     return this.#routes[family].values();
   }
 
-  get(route: Route): Route | undefined {
+  get(route: OriginatedRoute): OriginatedRoute | undefined {
     return this.#routes[route.family].get(route.prefix);
   }
 
@@ -69,8 +72,8 @@ export class AnnouncementTable {
     mine.length = list.length;
     if (gone.length === 0 && fresh.length === 0) return { changed: [], refused: this.#refusals() };
 
-    const previous = new Map<Route, readonly AttributeSet[]>();
-    const touch = (route: Route) => {
+    const previous = new Map<OriginatedRoute, readonly AttributeSet[]>();
+    const touch = (route: OriginatedRoute) => {
       if (previous.has(route)) return;
       previous.set(route, route.variants.length === 0 ? none : [...route.variants]);
     };
@@ -80,7 +83,7 @@ export class AnnouncementTable {
     this.#refused.clear();
     for (const announcement of retried) this.#add(announcement, touch);
     for (const announcement of fresh) this.#add(announcement, touch);
-    const changed: Route[] = [];
+    const changed: OriginatedRoute[] = [];
     for (const [route, before] of previous) {
       if (route.variants.length === 0) this.#routes[route.family].delete(route.prefix);
       if (!sameSets(before, route.variants)) changed.push(route);
@@ -93,7 +96,7 @@ export class AnnouncementTable {
     return [...this.#refused].map(([announcement, reason]) => ({ announcement, reason }));
   }
 
-  #remove(announcement: Announcement, touch: (route: Route) => void): void {
+  #remove(announcement: Announcement, touch: (route: OriginatedRoute) => void): void {
     if (this.#refused.delete(announcement)) return;
     const route = this.#find(announcement.prefix) ?? this.#make(announcement.prefix);
     const set = this.#interned.get(attributeKey(announcement));
@@ -103,7 +106,7 @@ export class AnnouncementTable {
     if (at >= 0) route.variants.splice(at, 1);
   }
 
-  #add(announcement: Announcement, touch: (route: Route) => void) {
+  #add(announcement: Announcement, touch: (route: OriginatedRoute) => void) {
     const refuse = (reason: string) => {
       this.#refused.set(announcement, reason);
     };
@@ -119,19 +122,19 @@ export class AnnouncementTable {
   }
 
   /** By the text as given: it is nearly always canonical, and parsing is not free. */
-  #find(prefix: string): Route | undefined {
+  #find(prefix: string): OriginatedRoute | undefined {
     return this.#routes[prefix.includes(':') ? 'ipv6' : 'ipv4'].get(prefix);
   }
 
   /** The route of a prefix in any spelling, made if there is none yet. */
-  #make(text: string): Route | undefined {
+  #make(text: string): OriginatedRoute | undefined {
     const nlri = Nlri.parse(text);
     if (nlri === undefined) return undefined;
     const family: Family = nlri.afi === afiIpv4 ? 'ipv4' : 'ipv6';
     const prefix = nlri.toString();
     const known = this.#routes[family].get(prefix);
     if (known !== undefined) return known;
-    const route: Route = { prefix, family, nlri, variants: [] };
+    const route: OriginatedRoute = { prefix, family, nlri, variants: [] };
     this.#routes[family].set(prefix, route);
     return route;
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Family } from '../../net/family.ts';
 import type { SessionEnd } from '../session/session-events.ts';
 import type { Negotiated } from '../session/session-negotiation.ts';
-import { completePeer, type Peer } from '../speaker/peer-settings.ts';
+import { type CompletePeer, completePeer } from '../speaker/complete-peer.ts';
 import {
   decodeMessage,
   defaultContext,
@@ -14,7 +14,7 @@ import {
 } from '../wire/message.ts';
 import { ReceivedRoutes, type Schedule } from './received-routes.ts';
 
-const peer = ((): Peer => {
+const peer = ((): CompletePeer => {
   const settings = { address: '10.0.0.1', asn: 64513, localAsn: 64524, routerId: '10.0.0.2' };
   const result = completePeer(settings);
   if (result.kind === 'refused') throw new Error(result.reason);
@@ -76,7 +76,7 @@ function manualSchedule() {
 
 function upWithThree() {
   const clock = manualSchedule();
-  const received = new ReceivedRoutes(clock.schedule);
+  const received = new ReceivedRoutes({ schedule: clock.schedule });
   const { events } = received;
   events.onUp(peer, agreed(['ipv4', 'ipv6']));
   events.onUpdate(peer, announce('10.5.112.0/24', '10.5.113.0/24'));
@@ -129,7 +129,7 @@ describe('routes of a peer', () => {
 
   test('go when the peer has no graceful restart at all', () => {
     const clock = manualSchedule();
-    const received = new ReceivedRoutes(clock.schedule);
+    const received = new ReceivedRoutes({ schedule: clock.schedule });
     received.events.onUp(peer, agreed(undefined));
     received.events.onUpdate(peer, announce('10.5.112.0/24'));
     received.events.onDown(peer, lost);

@@ -1,28 +1,42 @@
 /**
- * What all peers have told us: an Adj-RIB-In each, fed by the events of a
- * speaker. It plays the receiving speaker of RFC 4724 §4.2: when a session ends
- * in a way that keeps routes, they stay, marked stale, until the peer repeats
- * them, says End-of-RIB, comes back without the promise to have kept
- * forwarding, or does not come back in the time it asked for.
+ * What all peers have advertised to us: an Adj-RIB-In each, fed by the events of a
+ * speaker.
  *
  *   const received = new ReceivedRoutes();
  *   const speaker = new Speaker({ ...received.events, listen: { port: 179 } });
+ *
+ * It is the receiving speaker of RFC 4724 §4.2. When a session ends in a way that
+ * keeps routes, they stay, marked stale, until the peer has repeated them, has sent
+ * End-of-RIB, or has not come back in the restart time it asked for. A family that
+ * the peer does not list again, or lists without its forwarding bit, is dropped at
+ * once: nothing forwards these packets any more. What is still stale from one restart
+ * when the next one begins goes too. The same marks serve an answered route refresh
+ * (RFC 7313 §4).
  */
 import type { Family } from '../../net/family.ts';
 import type { SessionEnd } from '../session/session-events.ts';
 import { type Negotiated, wireFamily } from '../session/session-negotiation.ts';
-import type { Peer } from '../speaker/peer-settings.ts';
+import type { CompletePeer } from '../speaker/complete-peer.ts';
 import type { PeerEvents } from '../speaker/speaker-peer.ts';
 import type { UpdateMessage } from '../wire/message.ts';
-import { AdjRibIn } from './adj-rib-in.ts';
+import { AdjRibIn, type RibChange } from './adj-rib-in.ts';
 
 /** Calls back after so many milliseconds unless cancelled. */
 export type Schedule = (afterMs: number, then: () => void) => () => void;
 
+export interface ReceivedRoutesOptions {
+  readonly schedule?: Schedule;
+  /** Called after every UPDATE, and when routes leave without one. */
+  readonly onChange?: ((peerName: string, change: RibChange) => void) | undefined;
+}
+
 interface PeerRoutes {
-  rib: AdjRibIn;
+  readonly rib: AdjRibIn;
+  readonly families: readonly Family[];
+  /** Of the running session. */
   negotiated: Negotiated | undefined;
-  families: readonly Family[];
+  /** The session is gone and its routes are kept for a restart. */
+  isRestarting: boolean;
   cancelTimer: () => void;
 }
 
@@ -40,21 +54,29 @@ const nothing = () => {};
 export class ReceivedRoutes {
   readonly #peers = new Map<string, PeerRoutes>();
   readonly #schedule: Schedule;
+  readonly #onChange: NonNullable<ReceivedRoutesOptions['onChange']>;
 
-  constructor(schedule: Schedule = realSchedule) {
+  constructor({ schedule = realSchedule, onChange = nothing }: ReceivedRoutesOptions = {}) {
     this.#schedule = schedule;
+    this.#onChange = onChange;
   }
 
   /** To be given to the speaker. */
   readonly events = {
-    onUp: (peer: Peer, negotiated: Negotiated) => this.#onUp(peer, negotiated),
-    onDown: (peer: Peer, end: SessionEnd) => this.#onDown(peer, end),
-    onUpdate: (peer: Peer, update: UpdateMessage) => this.#onUpdate(peer, update),
+    onUp: (peer: CompletePeer, negotiated: Negotiated) => this.#onUp(peer.name, negotiated),
+    onDown: (peer: CompletePeer, end: SessionEnd) => this.#onDown(peer.name, end),
+    onUpdate: (peer: CompletePeer, update: UpdateMessage) => this.#onUpdate(peer.name, update),
+    onRefreshMark: (peer: CompletePeer, family: Family, mark: 'begin' | 'end') =>
+      this.#onRefreshMark(peer.name, family, mark),
   } satisfies PeerEvents;
 
   /** The routes of one peer by its name; undefined if it has never been up. */
   ribOf(peerName: string): AdjRibIn | undefined {
     return this.#peers.get(peerName)?.rib;
+  }
+
+  isRestarting(peerName: string): boolean {
+    return this.#peers.get(peerName)?.isRestarting ?? false;
   }
 
   peerNames(): string[] {
@@ -67,52 +89,68 @@ export class ReceivedRoutes {
     this.#peers.delete(peerName);
   }
 
-  #onUp(peer: Peer, negotiated: Negotiated): void {
-    const before = this.#peers.get(peer.name);
+  #onUp(name: string, negotiated: Negotiated): void {
+    const { families, gracefulRestart } = negotiated;
+    const before = this.#peers.get(name);
     before?.cancelTimer();
-    const sameFamilies =
-      before !== undefined && before.families.join() === negotiated.families.join();
-    const rib = sameFamilies ? before.rib : new AdjRibIn(negotiated.families.map(wireFamily));
+    const isSame = before !== undefined && before.families.join() === families.join();
+    const rib = isSame ? before.rib : new AdjRibIn(families.map(wireFamily));
     const routes: PeerRoutes = {
       rib,
+      families,
       negotiated,
-      families: negotiated.families,
+      isRestarting: false,
       cancelTimer: nothing,
     };
-    this.#peers.set(peer.name, routes);
+    this.#peers.set(name, routes);
+    if (!isSame) this.#withdrawn(name, before?.rib.size ?? 0);
     if (rib.size === 0) return;
-    for (const family of negotiated.families) {
-      // Not listed, or forwarding not kept: what we hold of it is not true any more.
-      const kept = negotiated.gracefulRestart?.families.get(family)?.forwarding === true;
-      if (!kept) rib.sweepStale(wireFamily(family));
-    }
-    routes.cancelTimer = this.#schedule(endOfRibMs, () => sweep(routes));
+    const lost = families.filter((one) => gracefulRestart?.families.get(one)?.forwarding !== true);
+    this.#sweep(name, rib, lost);
+    routes.cancelTimer = this.#schedule(endOfRibMs, () => this.#sweep(name, rib, families));
   }
 
-  #onDown(peer: Peer, end: SessionEnd): void {
-    const routes = this.#peers.get(peer.name);
+  #onDown(name: string, end: SessionEnd): void {
+    const routes = this.#peers.get(name);
     if (routes === undefined) return;
+    const { rib, families } = routes;
+    const restart = end.keepsRoutes ? routes.negotiated?.gracefulRestart : undefined;
     routes.cancelTimer();
-    const restart = routes.negotiated?.gracefulRestart;
     routes.negotiated = undefined;
-    if (!end.keepsRoutes || restart === undefined) {
-      routes.rib.clear();
-      return;
-    }
-    for (const family of routes.families) {
-      // RFC 4724 §4.2: routes still stale from the last restart go now.
-      routes.rib.sweepStale(wireFamily(family));
-      routes.rib.markStale(wireFamily(family));
-      if (!restart.families.has(family)) routes.rib.sweepStale(wireFamily(family));
-    }
-    routes.cancelTimer = this.#schedule(restart.restartSeconds * 1000, () => sweep(routes));
+    this.#sweep(name, rib, families);
+    for (const family of families) rib.markStale(wireFamily(family));
+    this.#sweep(
+      name,
+      rib,
+      families.filter((family) => restart?.families.has(family) !== true),
+    );
+    routes.isRestarting = restart !== undefined && restart.families.size > 0;
+    if (restart === undefined || !routes.isRestarting) return;
+    routes.cancelTimer = this.#schedule(restart.restartSeconds * 1000, () => {
+      routes.isRestarting = false;
+      this.#sweep(name, rib, families);
+    });
   }
 
-  #onUpdate(peer: Peer, update: UpdateMessage): void {
-    this.#peers.get(peer.name)?.rib.apply(update);
+  #onUpdate(name: string, update: UpdateMessage): void {
+    const change = this.#peers.get(name)?.rib.apply(update);
+    if (change !== undefined) this.#onChange(name, change);
   }
-}
 
-function sweep(routes: PeerRoutes): void {
-  for (const family of routes.families) routes.rib.sweepStale(wireFamily(family));
+  #onRefreshMark(name: string, family: Family, mark: 'begin' | 'end'): void {
+    const rib = this.ribOf(name);
+    if (mark === 'begin') rib?.markStale(wireFamily(family));
+    else if (rib !== undefined) this.#sweep(name, rib, [family]);
+  }
+
+  /** Removes what is still stale. */
+  #sweep(name: string, rib: AdjRibIn, families: readonly Family[]): void {
+    let withdrawn = 0;
+    for (const family of families) withdrawn += rib.sweepStale(wireFamily(family));
+    this.#withdrawn(name, withdrawn);
+  }
+
+  #withdrawn(name: string, withdrawn: number): void {
+    if (withdrawn > 0) this.#onChange(name, { announced: 0, withdrawn });
+  }
 }

@@ -43,7 +43,7 @@ export class RenderingCache {
 
   #renderAnew(set: AttributeSet, family: Family, context: RenderContext): Rendered | string {
     const result = renderRoute(set, family, context);
-    if (result.kind === 'unspeakable') return result.reason;
+    if (result.kind === 'unencodable') return result.reason;
     const key = `${family}${JSON.stringify(result.rendered)}`;
     const known = this.#interned.get(key);
     if (known !== undefined) return known;

@@ -2,7 +2,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { Family } from '../../net/family.ts';
 import type { Negotiated } from '../session/session-negotiation.ts';
-import type { Peer } from '../speaker/peer-settings.ts';
+import type { CompletePeer } from '../speaker/complete-peer.ts';
 import { gracefulShutdownCommunity } from '../wire/community-text.ts';
 import type { PathAttributes } from '../wire/message.ts';
 import type { AttributeSet } from './announcement.ts';
@@ -14,10 +14,10 @@ export interface Rendered {
 
 export type RenderResult =
   | { readonly kind: 'rendered'; readonly rendered: Rendered }
-  | { readonly kind: 'unspeakable'; readonly reason: string };
+  | { readonly kind: 'unencodable'; readonly reason: string };
 
 export interface RenderContext {
-  readonly peer: Peer;
+  readonly peer: CompletePeer;
   readonly negotiated: Negotiated;
   /** Our end of the session. */
   readonly localAddress: string;
@@ -35,7 +35,7 @@ export function renderRoute(
   );
   if (nextHop === undefined) {
     const reason = `no ${family} next hop: the session runs over ${localAddress}, and none is configured`;
-    return { kind: 'unspeakable', reason };
+    return { kind: 'unencodable', reason };
   }
   const { localAsn, isIbgp } = peer;
   // RFC 4271 §5.1.2: an empty path inside the AS, our own AS first outside.

@@ -4,13 +4,13 @@
  * nothing of states; whatever it cannot read it reports.
  */
 import type { Socket } from 'node:net';
-import { canonicalAddress } from '../transport/canonical-address.ts';
+import { canonicalPeerAddress } from '../transport/canonical-peer-address.ts';
 import { descriptorOf } from '../transport/listen.ts';
 import { nativeSockets } from '../transport/native-sockets.ts';
 import {
+  type BgpMessage,
   decodeMessage,
   Framer,
-  type Message,
   preOpenContext,
   type SessionContext,
   WireError,
@@ -18,7 +18,7 @@ import {
 import { SessionWriter, type WriterOptions } from './session-writer.ts';
 
 export interface ConnectionEvents extends WriterOptions {
-  onMessage(message: Message): void;
+  onMessage(message: BgpMessage): void;
   onError(error: WireError): void;
   onClosed(detail: string): void;
 }
@@ -38,7 +38,7 @@ export class SessionConnection {
   constructor(socket: Socket, events: ConnectionEvents) {
     this.#socket = socket;
     this.#events = events;
-    this.localAddress = canonicalAddress(socket.localAddress ?? '') ?? '';
+    this.localAddress = canonicalPeerAddress(socket.localAddress ?? '') ?? '';
     this.writer = new SessionWriter(socket, events);
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#read(chunk));

@@ -3,7 +3,7 @@
  * also when its SYN is answered after all.
  */
 import type { Socket } from 'node:net';
-import type { Peer } from '../speaker/peer-settings.ts';
+import type { CompletePeer } from '../speaker/complete-peer.ts';
 import { dial } from '../transport/dial.ts';
 
 export class SessionDialler {
@@ -16,7 +16,7 @@ export class SessionDialler {
     this.#onFailed = onFailed;
   }
 
-  connect({ address, port, localAddress, localPort, socket: options }: Peer): void {
+  connect({ address, port, localAddress, localPort, socket: options }: CompletePeer): void {
     let socket: Socket;
     try {
       socket = dial({ address, port, localAddress, localPort, options });

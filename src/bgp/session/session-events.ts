@@ -1,5 +1,5 @@
 /** The alphabet of the state machine: what can happen to it, and what it can ask for. */
-import type { Peer } from '../speaker/peer-settings.ts';
+import type { CompletePeer } from '../speaker/complete-peer.ts';
 import type {
   NotificationMessage,
   OpenMessage,
@@ -43,7 +43,7 @@ export type SessionEvent =
   /** We go away without a word, so that the peer keeps our routes (RFC 4724). */
   | { readonly type: 'abandon' }
   /** New settings of the kind that needs no reset; timers take them from their next start on. */
-  | { readonly type: 'settings'; readonly peer: Peer }
+  | { readonly type: 'settings'; readonly peer: CompletePeer }
   | { readonly type: 'connected' }
   | { readonly type: 'connect-failed'; readonly detail: string }
   | { readonly type: 'accepted' }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { runs } from '../../../test/parts/random.ts';
-import { completePeer, type Peer, type PeerSettings } from '../speaker/peer-settings.ts';
+import type { PeerSettings } from '../../model/peer-settings.ts';
+import { type CompletePeer, completePeer } from '../speaker/complete-peer.ts';
 import type { NotificationMessage, OpenMessage, UpdateMessage } from '../wire/message.ts';
 import { openError, WireError } from '../wire/message.ts';
 import type { SessionAction, SessionEvent, Side } from './session-events.ts';
@@ -16,7 +17,7 @@ const settings: PeerSettings = {
   holdSeconds: 90,
 };
 
-function peerOf(more: Partial<PeerSettings> = {}): Peer {
+function peerOf(more: Partial<PeerSettings> = {}): CompletePeer {
   const result = completePeer({ ...settings, ...more });
   if (result.kind === 'refused') throw new Error(result.reason);
   return result.peer;
@@ -454,7 +455,7 @@ describe('the ends', () => {
 /** Two machines joined by ideal wires that deliver in any order between connections. */
 class TwoMachines {
   readonly #machines: SessionMachine[];
-  readonly #peers: Peer[];
+  readonly #peers: CompletePeer[];
   /** Wire w was opened by machine w; it is 'ours' there and 'theirs' at the other end. */
   readonly #isOpen = [false, false];
   readonly #queues: SessionEvent[][] = [[], [], [], []];

@@ -22,7 +22,7 @@
  * is turned away waits two minutes. A send-hold timer (RFC 9687) is kept by the
  * writer, which alone knows whether bytes leave.
  */
-import type { Peer } from '../speaker/peer-settings.ts';
+import type { CompletePeer } from '../speaker/complete-peer.ts';
 import {
   errorCode,
   type NotificationMessage,
@@ -47,7 +47,7 @@ import type {
   SessionState,
   Side,
 } from './session-events.ts';
-import { type Negotiated, negotiate } from './session-negotiation.ts';
+import { type Negotiated, negotiateSession } from './session-negotiation.ts';
 
 interface Conversation {
   step: 'OpenSent' | 'OpenConfirm' | 'Established';
@@ -59,16 +59,16 @@ interface Conversation {
 const stableMs = 30_000;
 
 export class SessionMachine {
-  #peer: Peer;
+  #peer: CompletePeer;
   readonly #random: () => number;
   readonly #sides: Record<Side, Conversation | undefined> = { ours: undefined, theirs: undefined };
   #resting: 'Idle' | 'Connect' | 'Active' = 'Idle';
   #isStarted = false;
   readonly #backoff = new SessionBackoff();
   #actions: SessionAction[] = [];
-  #told: SessionState = 'Idle';
+  #advertised: SessionState = 'Idle';
 
-  constructor(peer: Peer, random: () => number) {
+  constructor(peer: CompletePeer, random: () => number) {
     this.#peer = peer;
     this.#random = random;
   }
@@ -85,9 +85,9 @@ export class SessionMachine {
     this.#actions = [];
     this.#dispatch(event);
     const state = this.state;
-    if (state !== this.#told) {
-      this.#ask({ do: 'state', from: this.#told, to: state });
-      this.#told = state;
+    if (state !== this.#advertised) {
+      this.#ask({ do: 'state', from: this.#advertised, to: state });
+      this.#advertised = state;
     }
     return this.#actions;
   }
@@ -177,7 +177,7 @@ export class SessionMachine {
     this.#ask({ do: 'start-timer', timer: 'connect-retry', ms });
   }
 
-  #onSettings(peer: Peer): void {
+  #onSettings(peer: CompletePeer): void {
     const wasPassive = this.#peer.isPassive;
     this.#peer = peer;
     const isWaiting = this.#isStarted && this.#resting === 'Active' && !this.#hasSide();
@@ -235,7 +235,7 @@ export class SessionMachine {
   #onOpen(side: Side, open: OpenMessage) {
     const conversation = this.#sides[side]!;
     if (conversation.step !== 'OpenSent') return this.#unexpected(side, 'OPEN');
-    const negotiated = negotiate(this.#peer, open);
+    const negotiated = negotiateSession(this.#peer, open);
     if (negotiated instanceof WireError) return this.#refuse(side, negotiated, negotiated.detail);
     if (!this.#survivesCollision(side, open)) return;
     conversation.step = 'OpenConfirm';

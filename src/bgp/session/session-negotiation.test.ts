@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import {
-  completePeer,
-  needsReset,
-  type Peer,
+  type PeerSettingName,
   type PeerSettings,
-} from '../speaker/peer-settings.ts';
+  settingThatNeedsReset,
+} from '../../model/peer-settings.ts';
+import { type CompletePeer, completePeer } from '../speaker/complete-peer.ts';
 import {
   type Capability,
   decodeMessage,
@@ -13,7 +13,7 @@ import {
   preOpenContext,
   WireError,
 } from '../wire/message.ts';
-import { negotiate, noEvidence, ourOpen } from './session-negotiation.ts';
+import { negotiateSession, noEvidence, ourOpen } from './session-negotiation.ts';
 
 const settings: PeerSettings = {
   address: '192.0.2.2',
@@ -22,7 +22,7 @@ const settings: PeerSettings = {
   routerId: '10.0.0.1',
 };
 
-function peerOf(more: Partial<PeerSettings> = {}): Peer {
+function peerOf(more: Partial<PeerSettings> = {}): CompletePeer {
   const result = completePeer({ ...settings, ...more });
   if (result.kind === 'refused') throw new Error(result.reason);
   return result.peer;
@@ -43,7 +43,7 @@ const agree = (
   capabilities: Capability[],
   open: Partial<OpenMessage> = {},
 ) => {
-  const result = negotiate(peerOf(more), theirs(capabilities, open));
+  const result = negotiateSession(peerOf(more), theirs(capabilities, open));
   if (result instanceof WireError) throw new Error(result.detail);
   return result;
 };
@@ -66,8 +66,8 @@ describe('our OPEN', () => {
   });
 
   test('leaves out what is switched off', () => {
-    const off = { multiprotocol: false, routeRefresh: false, as4: false };
-    expect(names(ourOpen(peerOf({ capabilities: off }), noEvidence))).toEqual([]);
+    const off = { hasMultiprotocol: false, hasRouteRefresh: false, hasAs4: false };
+    expect(names(ourOpen(peerOf(off), noEvidence))).toEqual([]);
   });
 
   test('an AS above 65535 travels in the capability, AS_TRANS in the field', () => {
@@ -117,13 +117,13 @@ describe('what both agree on', () => {
   test('extended messages and 4-octet AS only where both said so', () => {
     const capabilities: Capability[] = [{ name: 'extended-message' }, { name: 'as4', asn: 64524 }];
     expect(agree({}, capabilities).send).toMatchObject({ as4: true, extendedMessage: false });
-    const wanted = agree({ capabilities: { extendedMessage: true, as4: false } }, capabilities);
+    const wanted = agree({ hasExtendedMessage: true, hasAs4: false }, capabilities);
     expect(wanted.send).toMatchObject({ as4: false, extendedMessage: true });
   });
 
   test('several paths are taken only from a peer that sends them, and never sent', () => {
     const sends: Capability[] = [{ name: 'add-path', families: [{ afi: 1, safi: 1, mode: 2 }] }];
-    const { receive, send } = agree({ capabilities: { addPathReceive: true } }, sends);
+    const { receive, send } = agree({ hasAddPathReceive: true }, sends);
     expect([receive.addPathIpv4, receive.addPathIpv6, send.addPathIpv4]).toEqual([
       true,
       false,
@@ -151,33 +151,29 @@ describe('what both agree on', () => {
 });
 
 describe('settings', () => {
-  test.each<[Partial<PeerSettings>, keyof Peer | undefined]>([
+  test.each<[Partial<PeerSettings>, PeerSettingName | undefined]>([
     [{ connectRetrySeconds: 3 }, undefined],
     [{ gracefulShutdown: true }, undefined],
     [{ nextHop: { ipv4: '192.0.2.9' } }, undefined],
     [{ isPassive: true }, undefined],
     [{ holdSeconds: 30 }, 'holdSeconds'],
     [{ families: ['ipv4'] }, 'families'],
-    [{ password: 'x' }, 'socket'],
-    [{ ttlSecurityHops: 2 }, 'socket'],
+    [{ password: 'x' }, 'password'],
+    [{ ttlSecurityHops: 2 }, 'ttlSecurityHops'],
     [{ routerId: '10.0.0.9' }, 'routerId'],
   ])('%j: a new session is needed for %s', (change, expected) => {
-    expect(needsReset(peerOf(), peerOf(change))).toBe(expected);
+    expect(settingThatNeedsReset(peerOf(), peerOf(change))).toBe(expected);
   });
 
-  test.each<[Partial<PeerSettings>, string]>([
-    [{ address: 'router' }, 'not an IP address'],
-    [{ asn: 0 }, 'peer AS 0'],
-    [{ localAsn: 2 ** 32 }, 'our AS 4294967296'],
-    [{ routerId: '0.0.0.0' }, 'router id 0.0.0.0'],
-    [{ localAddress: '2001:db8::1' }, 'not of the family'],
-    [{ holdSeconds: 2 }, 'neither 0 nor between 3'],
-    [{ password: 'x'.repeat(81) }, 'at most 80 octets'],
-    [{ multihopTtl: 5, ttlSecurityHops: 1 }, 'exclude each other'],
-    [{ families: [] }, 'at least one address family'],
-  ])('%j is refused in words', (change, words) => {
-    const result = completePeer({ ...settings, ...change });
-    expect(result.kind === 'refused' && result.reason).toContain(words);
+  test('outside their limits they are refused in words, and so is a peer without an identifier', () => {
+    const reason = (change: Partial<PeerSettings>) => {
+      const result = completePeer({ ...settings, ...change });
+      return result.kind === 'refused' && result.reason;
+    };
+    expect(reason({ holdSeconds: 2 })).toBe(
+      'holdSeconds is 2, not 0 or a whole number from 3 to 65535',
+    );
+    expect(reason({ routerId: undefined })).toBe('routerId is missing');
   });
 
   test('an address is one address in every spelling', () => {

@@ -1,6 +1,6 @@
 /** Our OPEN, and what it comes to once the peer's has arrived. Pure. */
 import type { Family } from '../../net/family.ts';
-import type { Peer } from '../speaker/peer-settings.ts';
+import type { CompletePeer } from '../speaker/complete-peer.ts';
 import {
   type AfiSafi,
   type Capability,
@@ -63,7 +63,7 @@ export function familyOfWire(afi: number, safi: number): Family | undefined {
   return afi === 1 ? 'ipv4' : afi === 2 ? 'ipv6' : undefined;
 }
 
-export function ourOpen(peer: Peer, evidence: RestartEvidence): OpenMessage {
+export function ourOpen(peer: CompletePeer, evidence: RestartEvidence): OpenMessage {
   const capabilities: Capability[] = [];
   if (peer.hasMultiprotocol) {
     for (const family of peer.families) {
@@ -85,7 +85,7 @@ export function ourOpen(peer: Peer, evidence: RestartEvidence): OpenMessage {
     const families = peer.families.map((family) => ({ ...wireFamily(family), mode: 1 }));
     capabilities.push({ name: 'add-path', families });
   }
-  if (peer.gracefulRestartSeconds !== undefined) {
+  if (peer.gracefulRestartSeconds > 0) {
     capabilities.push({
       name: 'graceful-restart',
       restart: evidence.hasRestarted,
@@ -108,7 +108,7 @@ export function ourOpen(peer: Peer, evidence: RestartEvidence): OpenMessage {
   };
 }
 
-export function negotiate(peer: Peer, open: OpenMessage): Negotiated | WireError {
+export function negotiateSession(peer: CompletePeer, open: OpenMessage): Negotiated | WireError {
   const refusal = refuseOpen(open, {
     peerAsn: peer.asn,
     localAsn: peer.localAsn,
@@ -152,7 +152,7 @@ export function negotiate(peer: Peer, open: OpenMessage): Negotiated | WireError
   };
 }
 
-function commonFamilies(peer: Peer, open: OpenMessage): Family[] {
+function commonFamilies(peer: CompletePeer, open: OpenMessage): Family[] {
   const theirs = open.capabilities.flatMap((c) =>
     c.name === 'multiprotocol' ? [familyOfWire(c.afi, c.safi)] : [],
   );
@@ -163,7 +163,7 @@ function commonFamilies(peer: Peer, open: OpenMessage): Family[] {
 }
 
 /** RFC 5492 §5: the data lists the capabilities that would have been needed. */
-function noCommonFamily(peer: Peer): WireError {
+function noCommonFamily(peer: CompletePeer): WireError {
   const data = peer.families.flatMap((family) => {
     const { afi, safi } = wireFamily(family);
     return [1, 4, 0, afi, 0, safi];
@@ -194,8 +194,8 @@ function sendsPaths(open: OpenMessage, family: Family): boolean {
   );
 }
 
-function gracefulRestart(peer: Peer, open: OpenMessage): PeerGracefulRestart | undefined {
-  if (peer.gracefulRestartSeconds === undefined) return undefined;
+function gracefulRestart(peer: CompletePeer, open: OpenMessage): PeerGracefulRestart | undefined {
+  if (peer.gracefulRestartSeconds === 0) return undefined;
   // RFC 4724 §3: of several instances the last one counts.
   const offer = open.capabilities.filter((c) => c.name === 'graceful-restart').at(-1);
   if (offer === undefined) return undefined;

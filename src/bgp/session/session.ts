@@ -24,13 +24,13 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import type { Peer } from '../speaker/peer-settings.ts';
+import type { CompletePeer } from '../speaker/complete-peer.ts';
 import { applyAccepted } from '../transport/listen.ts';
 import {
+  type BgpMessage,
   encodeKeepalive,
   encodeNotification,
   encodeOpen,
-  type Message,
   type RouteRefreshMessage,
   type UpdateMessage,
 } from '../wire/message.ts';
@@ -69,7 +69,7 @@ export interface SessionWorld {
 }
 
 /** RFC 9687 §3.1: eight minutes, or twice the hold time where that is longer. */
-function sendHoldMs(peer: Peer): number {
+function sendHoldMs(peer: CompletePeer): number {
   return 1000 * (peer.sendHoldSeconds ?? Math.max(480, 2 * peer.holdSeconds));
 }
 
@@ -80,7 +80,7 @@ export class Session {
   readonly #machine: SessionMachine;
   readonly #timers: TimerSet<TimerName>;
   readonly #connections = new Map<Side, SessionConnection>();
-  #peer: Peer;
+  #peer: CompletePeer;
   readonly #dialler: SessionDialler;
   /** A connection of either side, while the machine decides whether it wants it. */
   #offered: Socket | undefined;
@@ -89,7 +89,7 @@ export class Session {
   #upSinceMs: number | undefined;
   #lastError: string | undefined;
 
-  constructor(peer: Peer, owner: SessionOwner, world: SessionWorld) {
+  constructor(peer: CompletePeer, owner: SessionOwner, world: SessionWorld) {
     this.#peer = peer;
     this.#owner = owner;
     this.#world = world;
@@ -141,7 +141,7 @@ export class Session {
   }
 
   /** Only for settings that need no reset. */
-  setPeer(peer: Peer): void {
+  setPeer(peer: CompletePeer): void {
     this.#peer = peer;
     this.#happen({ type: 'settings', peer });
   }
@@ -263,7 +263,7 @@ export class Session {
     return message;
   }
 
-  #onMessage(connection: SessionConnection, side: Side, message: Message) {
+  #onMessage(connection: SessionConnection, side: Side, message: BgpMessage) {
     const { received } = this.counters;
     switch (message.type) {
       case 'open':

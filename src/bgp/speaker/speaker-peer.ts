@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Family } from '../../net/family.ts';
 import { AdjRibOut } from '../rib/adj-rib-out.ts';
-import type { AnnouncementTable, Route } from '../rib/announcement-table.ts';
+import type { AnnouncementTable, OriginatedRoute } from '../rib/announcement-table.ts';
 import { Session, type SessionWorld } from '../session/session.ts';
 import type { SessionCounters } from '../session/session-counters.ts';
 import type { Cease, SessionEnd, SessionState } from '../session/session-events.ts';
@@ -19,7 +19,7 @@ import {
   type UpdateMessage,
 } from '../wire/message.ts';
 import { ceaseSubcode } from '../wire/notification.ts';
-import type { Peer } from './peer-settings.ts';
+import type { CompletePeer } from './complete-peer.ts';
 
 export interface PeerView {
   readonly name: string;
@@ -38,20 +38,20 @@ export interface PeerView {
   /** In sync, and the peer's TCP has acknowledged it. */
   readonly isDelivered: boolean;
   /** Prefixes that cannot be told to this peer, with the reason. */
-  readonly unspeakable: Readonly<Record<string, string>>;
+  readonly unencodable: Readonly<Record<string, string>>;
 }
 
 export interface PeerEvents {
   /** What the peer tells us; a speaker without a collector ignores it. */
-  onUpdate?: ((peer: Peer, update: UpdateMessage) => void) | undefined;
-  onUp?: ((peer: Peer, negotiated: Negotiated) => void) | undefined;
-  onDown?: ((peer: Peer, end: SessionEnd) => void) | undefined;
+  onUpdate?: ((peer: CompletePeer, update: UpdateMessage) => void) | undefined;
+  onUp?: ((peer: CompletePeer, negotiated: Negotiated) => void) | undefined;
+  onDown?: ((peer: CompletePeer, end: SessionEnd) => void) | undefined;
   /** RFC 7313: the peer begins (1) or ends (2) telling everything of a family again. */
-  onRefreshMark?: ((peer: Peer, family: Family, mark: 'begin' | 'end') => void) | undefined;
+  onRefreshMark?: ((peer: CompletePeer, family: Family, mark: 'begin' | 'end') => void) | undefined;
 }
 
 export class SpeakerPeer {
-  peer: Peer;
+  peer: CompletePeer;
   readonly #session: Session;
   readonly #rib: AdjRibOut;
   readonly #events: PeerEvents;
@@ -60,7 +60,7 @@ export class SpeakerPeer {
   #hasBeenUp = false;
 
   constructor(
-    peer: Peer,
+    peer: CompletePeer,
     table: AnnouncementTable,
     world: SessionWorld,
     events: PeerEvents,
@@ -91,13 +91,13 @@ export class SpeakerPeer {
     this.#session.accept(socket);
   }
 
-  touch(routes: readonly Route[]): void {
+  touch(routes: readonly OriginatedRoute[]): void {
     this.#rib.touch(routes);
     this.#session.kick();
   }
 
   /** Settings that need no reset. */
-  setPeer(peer: Peer): void {
+  setPeer(peer: CompletePeer): void {
     // Said again, as it is on every round of an agent: nothing has to be looked at anew, and
     // whoever waits until everything is told is not kept waiting by the same words.
     if (JSON.stringify(peer) === JSON.stringify(this.peer)) return;
@@ -163,7 +163,7 @@ export class SpeakerPeer {
       announced: this.#rib.announcedCount,
       isInSync: this.#negotiated !== undefined && this.#rib.isDone,
       isDelivered: this.#negotiated !== undefined && this.isDelivered,
-      unspeakable: Object.fromEntries(this.#rib.unspeakable),
+      unencodable: Object.fromEntries(this.#rib.unencodable),
     };
   }
 

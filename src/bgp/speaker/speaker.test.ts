@@ -18,8 +18,8 @@ const holds = (...routes: string[]) =>
   until(`the collector holds ${routes}`, () => pair.held().join() === [...routes].sort().join());
 const a = { prefix: '10.0.0.0/24' };
 const b = { prefix: '10.0.1.0/24' };
-const aHeld = '10.0.0.0/24 via 127.0.0.1';
-const bHeld = '10.0.1.0/24 via 127.0.0.1';
+const aHeld = '10.0.0.0/24 via 10.4.94.32';
+const bHeld = '10.0.1.0/24 via 10.4.94.32';
 
 describe('a speaker', () => {
   test('does not connect before it knows what to say', async () => {
@@ -35,7 +35,7 @@ describe('a speaker', () => {
     pair.speaker.set([a, { prefix: 'fd00::/64' }]);
     await holds(aHeld, 'fd00::/64 via 2001:db8::1');
     expect(pair.speaker.announcedTo('router')).toMatchObject([
-      { prefix: '10.0.0.0/24', nextHop: '127.0.0.1', attributes: { origin: 'igp' } },
+      { prefix: '10.0.0.0/24', nextHop: '10.4.94.32', attributes: { origin: 'igp' } },
       { prefix: 'fd00::/64', nextHop: '2001:db8::1' },
     ]);
     pair.speaker.set([b]);
@@ -50,9 +50,9 @@ describe('a speaker', () => {
     pair.speaker.set([a]);
     await holds(aHeld);
     pair.speaker.setPeers([
-      pair.collectorSettings({ gracefulShutdown: true, nextHop: { ipv4: '127.0.0.9' } }),
+      pair.collectorSettings({ gracefulShutdown: true, nextHop: { ipv4: '10.4.94.9' } }),
     ]);
-    await holds('10.0.0.0/24 via 127.0.0.9');
+    await holds('10.0.0.0/24 via 10.4.94.9');
     const [route] = pair.collector.routesOf('node');
     expect(route?.attributes.communities).toEqual([0xffff0000]);
     expect(pair.router()?.counters?.established).toBe(1);
@@ -112,7 +112,7 @@ describe('a speaker', () => {
     expect(refused.map((peer) => `${peer.name}: ${peer.reason}`)).toEqual([
       `secret: ${reason}`,
       'twin: peer router has the address 127.0.0.2 already',
-      'wrong: peer AS 0 is not between 1 and 4294967295',
+      'wrong: asn is 0, not a whole number from 1 to 4294967295',
     ]);
     pair.speaker.set([a]);
     await holds(aHeld);
@@ -147,7 +147,7 @@ describe('a speaker', () => {
     const one = new Speaker({ listen: { address: '127.0.0.1', port: 0 } });
     const two = new Speaker({ listen: { address: '127.0.0.2', port: 0 } });
     await Promise.all([one.listen(), two.listen()]);
-    const timing = { connectRetrySeconds: 0.1, idleSeconds: 0.02, maxIdleSeconds: 0.1 };
+    const timing = { connectRetrySeconds: 1, idleSeconds: 0.02, maxIdleSeconds: 0.1 };
     one.setPeers([
       {
         address: '127.0.0.2',

@@ -24,6 +24,7 @@
  */
 import { systemClock } from '../../base/clock.ts';
 import { silentLog } from '../../base/log.ts';
+import { type PeerSettings, settingThatNeedsReset } from '../../model/peer-settings.ts';
 import type { Family } from '../../net/family.ts';
 import type { Announcement } from '../rib/announcement.ts';
 import { AnnouncementTable, type RefusedAnnouncement } from '../rib/announcement-table.ts';
@@ -34,15 +35,15 @@ import type { ListenTarget } from '../transport/listen.ts';
 import type { NativeSocketsResult } from '../transport/native-sockets.ts';
 import type { PathAttributes } from '../wire/message.ts';
 import { ceaseSubcode } from '../wire/notification.ts';
+import { type CompletePeer, completePeer } from './complete-peer.ts';
 import { PeerListener } from './peer-listener.ts';
-import { completePeer, needsReset, type Peer, type PeerSettings } from './peer-settings.ts';
 import { type PeerEvents, type PeerView, SpeakerPeer } from './speaker-peer.ts';
 
 export interface SpeakerOptions extends PeerEvents {
   /** Where to wait for peers; false: only connect. */
   listen?: ListenTarget | false | undefined;
   /** Settings for an address nobody has declared, or undefined: a router takes its nodes as they come. */
-  welcome?: ((address: string) => PeerSettings | undefined) | undefined;
+  dynamicNeighbor?: ((address: string) => PeerSettings | undefined) | undefined;
   /** Asked for every OPEN; see `RestartEvidence`. */
   evidence?: (() => RestartEvidence) | undefined;
   world?: Partial<SessionWorld> | undefined;
@@ -74,7 +75,7 @@ export class Speaker {
   readonly #table = new AnnouncementTable();
   readonly #peers = new Map<string, SpeakerPeer>();
   /** Peers that came by themselves; `setPeers` does not speak of them. */
-  readonly #guests = new Set<string>();
+  readonly #dynamicNeighbors = new Set<string>();
   readonly #listener: PeerListener;
   readonly #leaving = new Set<Promise<void>>();
   #refusedPeers: RefusedPeer[] = [];
@@ -86,7 +87,7 @@ export class Speaker {
     this.#world = { clock: systemClock, random: Math.random, log: silentLog, ...options.world };
     this.#listener = new PeerListener((socket, remote) => {
       if (!this.#isComplete) return false;
-      const peer = this.#byAddress(remote) ?? this.#welcome(remote);
+      const peer = this.#byAddress(remote) ?? this.#acceptDynamicNeighbor(remote);
       peer?.accept(socket);
       return peer !== undefined;
     }, this.#world.log);
@@ -104,7 +105,7 @@ export class Speaker {
   /** Declares all peers. Those refused are named with the reason; the others run. */
   setPeers(all: readonly PeerSettings[]): readonly RefusedPeer[] {
     if (this.#isClosed) return [];
-    const wanted = new Map<string, Peer>();
+    const wanted = new Map<string, CompletePeer>();
     const known = this.#refusedPeers;
     this.#refusedPeers = [];
     for (const settings of all) {
@@ -113,14 +114,14 @@ export class Speaker {
       else this.#refusePeer(settings, judged, known);
     }
     for (const [name, current] of this.#peers) {
-      if (wanted.has(name) || this.#guests.has(name)) continue;
+      if (wanted.has(name) || this.#dynamicNeighbors.has(name)) continue;
       current.stop(ceaseSubcode.deconfigured);
       this.#letGo(name, current);
     }
     const fresh: SpeakerPeer[] = [];
     for (const [name, peer] of wanted) {
       const current = this.#peers.get(name);
-      const reset = current && needsReset(current.peer, peer);
+      const reset = current && settingThatNeedsReset(current.peer, peer);
       if (current !== undefined && reset === undefined) {
         current.setPeer(peer);
         continue;
@@ -130,7 +131,7 @@ export class Speaker {
         current.reset();
         this.#letGo(name, current);
       }
-      this.#guests.delete(name);
+      this.#dynamicNeighbors.delete(name);
       fresh.push(this.#add(peer));
     }
     // Keys and TTLs first: the other side may connect the moment it sees us.
@@ -167,7 +168,7 @@ export class Speaker {
         announced: 0,
         isInSync: false,
         isDelivered: false,
-        unspeakable: {},
+        unencodable: {},
       }),
     );
     return [...[...this.#peers.values()].map((peer) => peer.view()), ...refused];
@@ -204,19 +205,19 @@ export class Speaker {
     await Promise.all([...peers.map((peer) => peer.settled()), ...this.#leaving]);
   }
 
-  #add(peer: Peer): SpeakerPeer {
+  #add(peer: CompletePeer): SpeakerPeer {
     const evidence = this.#options.evidence ?? (() => noEvidence);
     const added = new SpeakerPeer(peer, this.#table, this.#world, this.#options, evidence);
     this.#peers.set(peer.name, added);
     return added;
   }
 
-  #welcome(address: string): SpeakerPeer | undefined {
-    const settings = this.#options.welcome?.(address);
+  #acceptDynamicNeighbor(address: string): SpeakerPeer | undefined {
+    const settings = this.#options.dynamicNeighbor?.(address);
     if (settings === undefined || this.#isClosed) return undefined;
     const result = completePeer({ ...settings, address, isPassive: true });
     if (result.kind === 'refused' || this.#peers.has(result.peer.name)) return undefined;
-    this.#guests.add(result.peer.name);
+    this.#dynamicNeighbors.add(result.peer.name);
     const guest = this.#add(result.peer);
     guest.start();
     return guest;
@@ -255,9 +256,9 @@ export class Speaker {
 /** The peer with its defaults, or why it cannot be one. */
 function judge(
   settings: PeerSettings,
-  taken: ReadonlyMap<string, Peer>,
+  taken: ReadonlyMap<string, CompletePeer>,
   native: NativeSocketsResult | undefined,
-): Peer | string {
+): CompletePeer | string {
   const result = completePeer(settings);
   if (result.kind === 'refused') return result.reason;
   const { peer } = result;

@@ -5,7 +5,7 @@
  * never closes the door on the others.
  */
 import { createServer, isIPv6, type Server, type Socket } from 'node:net';
-import { canonicalAddress } from './canonical-address.ts';
+import { canonicalPeerAddress } from './canonical-peer-address.ts';
 import { nativeSockets, type SocketOptions } from './native-sockets.ts';
 
 export interface ListenTarget {
@@ -39,7 +39,7 @@ export async function listen(
     // Whoever takes the socket listens for itself; one that is turned away must not throw.
     socket.on('error', () => undefined);
     // Gone before we looked: there is nobody to talk to.
-    const remote = canonicalAddress(socket.remoteAddress ?? '');
+    const remote = canonicalPeerAddress(socket.remoteAddress ?? '');
     if (remote === undefined) socket.destroy();
     else accept(socket, remote);
   });

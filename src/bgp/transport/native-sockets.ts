@@ -10,7 +10,7 @@
 import { createRequire } from 'node:module';
 import { isIPv6 } from 'node:net';
 import { endianness } from 'node:os';
-import { addressBytes } from '../wire/address-text.ts';
+import { addressOctets } from '../wire/address-text.ts';
 
 export interface SocketOptions {
   /** TCP-MD5 password of the session, at most 80 octets. */
@@ -138,7 +138,7 @@ export function md5Option(socketFamily: 4 | 6, peerAddress: string, password: st
   const little = endianness() === 'LE';
   const put16 = (value: number, at: number) =>
     little ? option.writeUInt16LE(value, at) : option.writeUInt16BE(value, at);
-  const address = addressBytes(peerAddress.split('%')[0] ?? '');
+  const address = addressOctets(peerAddress.split('%')[0] ?? '');
   if (address === undefined) throw new RangeError(`${peerAddress} is not an IP address`);
   if (socketFamily === 4) {
     put16(AF_INET, 0);

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { endianness } from 'node:os';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { canonicalAddress } from './canonical-address.ts';
+import { canonicalPeerAddress } from './canonical-peer-address.ts';
 import { dial, needsNativeSockets, refuseTransport } from './dial.ts';
 import { descriptorOf, listen } from './listen.ts';
 import { md5Option, nativeSockets } from './native-sockets.ts';
@@ -28,7 +28,7 @@ describe('addresses', () => {
     ['router', undefined],
     ['', undefined],
   ])('%s is %s', (text, expected) => {
-    expect(canonicalAddress(text)).toBe(expected);
+    expect(canonicalPeerAddress(text)).toBe(expected);
   });
 });
 

@@ -26,7 +26,7 @@ export function formatIpv4Word(word: number): string {
 }
 
 /** The text of the 4 or 16 octets at `at`. */
-export function formatAddress(bytes: Uint8Array, at: number, afi: UnicastAfi): string {
+export function formatWireAddress(bytes: Uint8Array, at: number, afi: UnicastAfi): string {
   if (afi === afiIpv4) return formatIpv4Word(readWord(bytes, at));
   return formatWords(
     'ipv6',
@@ -45,7 +45,7 @@ export function parseAddressText(text: string): AddressWords | undefined {
 }
 
 /** The octets of an address text; undefined if it is none. */
-export function addressBytes(text: string): Uint8Array | undefined {
+export function addressOctets(text: string): Uint8Array | undefined {
   const words = parseAddressText(text);
   if (words === undefined) return undefined;
   const bytes = new Uint8Array(words.afi === afiIpv4 ? 4 : 16);

@@ -23,7 +23,7 @@ export function isUnicast(afi: number, safi: number): afi is UnicastAfi {
 }
 
 /** `ipv4/unicast`, or the numbers of a family without a name here. */
-export function familyName(family: AfiSafi): string {
+export function afiSafiName(family: AfiSafi): string {
   if (family.safi !== safiUnicast) return `${family.afi}/${family.safi}`;
   if (family.afi === afiIpv4) return 'ipv4/unicast';
   if (family.afi === afiIpv6) return 'ipv6/unicast';

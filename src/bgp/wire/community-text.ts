@@ -1,4 +1,5 @@
 /** Communities as people write them. */
+import { parseCommunityNumbers } from '../../model/bgp-config/read-community.ts';
 import type { LargeCommunity } from './message.ts';
 
 /** RFC 1997, 3765, 7999, 8326; the names routers use in their own configuration. */
@@ -18,14 +19,8 @@ export const gracefulShutdownCommunity = 0xffff0000;
 
 /** `64513:100`, a well-known name, or a plain 32-bit number; undefined if it is none of them. */
 export function parseCommunity(text: string): number | undefined {
-  const named = wellKnown[text];
-  if (named !== undefined) return named;
-  const pair = /^(\d{1,5}):(\d{1,5})$/.exec(text);
-  if (pair !== null) {
-    const high = Number(pair[1]);
-    const low = Number(pair[2]);
-    return high > 0xffff || low > 0xffff ? undefined : high * 0x10000 + low;
-  }
+  const known = wellKnown[text] ?? parseCommunityNumbers(text);
+  if (known !== undefined) return known;
   const whole = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   return whole <= 0xffffffff ? whole : undefined;
 }

@@ -7,7 +7,7 @@
  * where NLRI of a multiprotocol attribute cannot be read. We always take the
  * reset: a family that silently stays dead is the kind of fault nobody sees.
  */
-export type Severity = 'attribute-discard' | 'treat-as-withdraw' | 'session-reset';
+export type ErrorAction = 'attribute-discard' | 'treat-as-withdraw' | 'session-reset';
 
 const noData = new Uint8Array(0);
 
@@ -21,7 +21,7 @@ export interface WireErrorFields {
 }
 
 export class WireError {
-  readonly action: Severity;
+  readonly action: ErrorAction;
   readonly code: number;
   readonly subcode: number;
   /** The Data field of the NOTIFICATION. */
@@ -33,7 +33,7 @@ export class WireError {
   /** RFC 4271 §6.4: a broken NOTIFICATION ends the session but is never answered with one. */
   readonly quiet: boolean;
 
-  constructor(action: Severity, fields: WireErrorFields) {
+  constructor(action: ErrorAction, fields: WireErrorFields) {
     this.action = action;
     this.code = fields.code;
     this.subcode = fields.subcode;

@@ -3,7 +3,7 @@ import type { MpReach, MpUnreach } from './attribute/multiprotocol.ts';
 import { type Capability, capabilityCode } from './capability.ts';
 import type { WireError } from './error.ts';
 import { bytesToHex } from './hex.ts';
-import type { DecodeResult, Message } from './message.ts';
+import type { BgpMessage, DecodeResult } from './message.ts';
 import type { NlriRun } from './nlri-run.ts';
 import type { OpenMessage } from './open.ts';
 import type { UpdateMessage } from './update.ts';
@@ -20,7 +20,7 @@ export function resultJson(result: DecodeResult): JsonObject {
   return { error: { action, code, subcode, data: bytesToHex(data), detail } };
 }
 
-export function messageJson(message: Message): JsonObject {
+export function messageJson(message: BgpMessage): JsonObject {
   switch (message.type) {
     case 'open':
       return openJson(message);

@@ -31,7 +31,7 @@ import { decodeRouteRefresh, type RouteRefreshMessage } from './route-refresh.ts
 import type { SessionContext } from './session-context.ts';
 import { decodeUpdate, type UpdateMessage } from './update.ts';
 
-export { type AfiSafi, familyName, ipv4Unicast, ipv6Unicast, sameFamily } from './afi-safi.ts';
+export { type AfiSafi, afiSafiName, ipv4Unicast, ipv6Unicast, sameFamily } from './afi-safi.ts';
 export type {
   AsPath,
   AsSegment,
@@ -60,7 +60,7 @@ export interface KeepaliveMessage {
   readonly type: 'keepalive';
 }
 
-export type Message =
+export type BgpMessage =
   | OpenMessage
   | UpdateMessage
   | NotificationMessage
@@ -68,7 +68,7 @@ export type Message =
   | RouteRefreshMessage;
 
 export type DecodeResult =
-  | { readonly kind: 'message'; readonly message: Message }
+  | { readonly kind: 'message'; readonly message: BgpMessage }
   | { readonly kind: 'error'; readonly error: WireError };
 
 const keepalive: KeepaliveMessage = { type: 'keepalive' };
@@ -86,7 +86,7 @@ export function decodeMessage(bytes: Uint8Array, session: SessionContext): Decod
   return { kind: 'message', message: decoded };
 }
 
-function decodeBody(bytes: Uint8Array, session: SessionContext): Message | WireError {
+function decodeBody(bytes: Uint8Array, session: SessionContext): BgpMessage | WireError {
   switch (bytes[18]) {
     case messageType.open:
       return decodeOpen(bytes);

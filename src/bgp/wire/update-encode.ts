@@ -1,4 +1,4 @@
-import { addressBytes } from './address-text.ts';
+import { addressOctets } from './address-text.ts';
 import { type AfiSafi, afiIpv4, ipv4Unicast, sameFamily } from './afi-safi.ts';
 import { flag, optionalNonTransitive } from './attribute/attribute-codec.ts';
 import { mpReachType, mpUnreachType } from './attribute/multiprotocol.ts';
@@ -167,7 +167,7 @@ export function encodeAttributes(from: PathAttributes, session: SessionContext):
 
 function nextHopBytes(nextHops: readonly string[]): Uint8Array {
   const parts = nextHops.map((text) => {
-    const octets = addressBytes(text);
+    const octets = addressOctets(text);
     if (octets === undefined) throw new RangeError(`next hop ${text} is no address`);
     return octets;
   });

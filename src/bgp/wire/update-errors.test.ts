@@ -77,7 +77,15 @@ describe('RFC 7606: what an UPDATE error costs', () => {
       ],
       ['NEXT_HOP of three octets', `${origin}${asPath}4003030a0000`, 'treat-as-withdraw 3 3/5'],
       ['NEXT_HOP 0.0.0.0', `${origin}${asPath}40030400000000`, 'treat-as-withdraw 3 3/8'],
+      ['NEXT_HOP in 0.0.0.0/8', `${origin}${asPath}40030400000001`, 'treat-as-withdraw 3 3/8'],
+      ['NEXT_HOP 1.0.0.0', `${origin}${asPath}40030401000000`, 'accept'],
+      ['NEXT_HOP 126.255.255.255', `${origin}${asPath}4003047effffff`, 'accept'],
+      ['NEXT_HOP in 127.0.0.0/8', `${origin}${asPath}4003047f000001`, 'treat-as-withdraw 3 3/8'],
+      ['NEXT_HOP 128.0.0.0', `${origin}${asPath}40030480000000`, 'accept'],
+      ['NEXT_HOP 223.255.255.255', `${origin}${asPath}400304dfffffff`, 'accept'],
       ['NEXT_HOP multicast', `${origin}${asPath}400304e0000001`, 'treat-as-withdraw 3 3/8'],
+      ['NEXT_HOP in 240.0.0.0/4', `${origin}${asPath}400304f0000001`, 'treat-as-withdraw 3 3/8'],
+      ['NEXT_HOP broadcast', `${origin}${asPath}400304ffffffff`, 'treat-as-withdraw 3 3/8'],
       ['MED of three octets', `${good}800403000000`, 'treat-as-withdraw 4 3/5'],
       ['LOCAL_PREF from outside', `${good}40050400000064`, 'attribute-discard 5 3/0'],
       ['LOCAL_PREF from inside', `${good}40050400000064`, 'accept', ibgp],
@@ -146,8 +154,42 @@ describe('RFC 7606: what an UPDATE error costs', () => {
       'session-reset 14 3/10',
     ],
     ['MP_UNREACH too short', '800f020002', 'session-reset 15 3/9'],
+    // RFC 4760 §3: without IPv4 NLRI nobody asks the NEXT_HOP attribute anything.
+    ['MP_REACH beside NEXT_HOP 0.0.0.0', `${reach}${origin}${asPath}40030400000000`, 'accept'],
+    ['MP_REACH beside NEXT_HOP 127.0.0.1', `${reach}${origin}${asPath}4003047f000001`, 'accept'],
+    [
+      'MP_REACH beside a NEXT_HOP of 16 octets',
+      `${reach}${origin}${asPath}400310${'00'.repeat(16)}`,
+      'accept',
+    ],
+    [
+      'MP_REACH beside a NEXT_HOP marked optional',
+      `${reach}${origin}${asPath}c00304${'00'.repeat(4)}`,
+      'accept',
+    ],
+    ['MP_UNREACH beside NEXT_HOP 0.0.0.0', `${unreach}40030400000000`, 'accept'],
+    [
+      'MP_UNREACH with all of ORIGIN, AS_PATH, NEXT_HOP 0.0.0.0',
+      `${unreach}${origin}${asPath}40030400000000`,
+      'accept',
+    ],
+    ['NEXT_HOP 0.0.0.0 and no route at all', '40030400000000', 'accept'],
+    [
+      'a NEXT_HOP that runs past the end may have hidden the routes',
+      `${origin}${asPath}4003ff00`,
+      'session-reset 3 3/1',
+    ],
   ])('%s', (_what, attributes, expected) => {
     expect(verdict(update(attributes, ''))).toBe(expected);
+  });
+
+  test('a NEXT_HOP that no IPv4 route uses still costs nothing where one is withdrawn', () => {
+    expect(verdict(update('40030400000000', '', route))).toBe('accept');
+  });
+
+  test('IPv4 routes with a bad NEXT_HOP take the IPv6 routes of their UPDATE with them (§2)', () => {
+    const both = update(`${reach}${origin}${asPath}4003047f000001`);
+    expect(verdict(both)).toBe('treat-as-withdraw 3 3/8');
   });
 
   test('without routes to withdraw, an error that costs the routes costs the session (§5.2)', () => {

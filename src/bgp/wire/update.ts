@@ -1,6 +1,7 @@
 import { type AfiSafi, afiIpv4, ipv4Unicast } from './afi-safi.ts';
 import { type AttributeList, decodeAttributeList } from './attribute/attribute-list.ts';
 import type { MpReach, MpUnreach } from './attribute/multiprotocol.ts';
+import { nextHopType } from './attribute/next-hop.ts';
 import type { PathAttributes } from './attribute/path-attributes.ts';
 import { errorCode, updateError, WireError } from './error.ts';
 import { headerLength } from './header.ts';
@@ -49,7 +50,7 @@ export function decodeUpdate(
   if (withdrawn instanceof WireError) return withdrawn;
   const nlri = NlriRun.check(bytes, attributesEnd, bytes.length, afiIpv4, addPath, 'NLRI');
   if (nlri instanceof WireError) return nlri;
-  const list = decodeAttributeList(bytes, attributesStart, attributesEnd, session);
+  const list = decodeAttributeList(bytes, attributesStart, attributesEnd, session, nlri.count > 0);
   if (list instanceof WireError) return list;
 
   const errors = [...list.errors, ...missing(list, nlri)];
@@ -100,7 +101,7 @@ function missing(list: AttributeList, nlri: NlriRun): WireError[] {
   demand(1, 'ORIGIN', attributes.origin !== undefined);
   demand(2, 'AS_PATH', attributes.asPath !== undefined);
   // RFC 4760 §3: routes in MP_REACH_NLRI have their next hop there.
-  if (nlri.count > 0) demand(3, 'NEXT_HOP', attributes.nextHop !== undefined);
+  if (nlri.count > 0) demand(nextHopType, 'NEXT_HOP', attributes.nextHop !== undefined);
   return faults;
 }
 

@@ -16,16 +16,15 @@
  */
 import type { Node } from 'yaml';
 import type { Announcement } from '../../bgp/rib/announcement.ts';
-import { completePeer, type PeerSettings } from '../../bgp/speaker/peer-settings.ts';
 import type { ListenTarget } from '../../bgp/transport/listen.ts';
-import { parseGoDuration } from '../../model/bgp-config/go-duration.ts';
+import { readPeerSetting, readPeerSettings } from '../../model/bgp-config/read-peer-settings.ts';
 import {
   type ConfigProblem,
   type FieldReader,
   openYaml,
   type YamlReader,
 } from '../../model/bgp-config/yaml-reader.ts';
-import { type Family, families } from '../../net/family.ts';
+import { type PeerSettings, peerSettings } from '../../model/peer-settings.ts';
 
 export interface SpeakConfig {
   readonly listen: ListenTarget | false;
@@ -44,7 +43,7 @@ export type SpeakConfigResult =
   | { readonly kind: 'config'; readonly config: SpeakConfig }
   | { readonly kind: 'refused'; readonly problems: readonly ConfigProblem[] };
 
-const maxAsn = 0xffffffff;
+const maxUint32 = 0xffffffff;
 
 type Draft<T> = { -readonly [K in keyof T]?: T[K] };
 
@@ -56,14 +55,14 @@ export function readSpeakConfig(text: string): SpeakConfigResult {
   let routerId: string | undefined;
   let listen: ListenTarget | false = {};
   let gracefulRestart: GracefulRestartConfig | undefined;
-  const peers: { node: Node | null; path: string; draft: Draft<PeerSettings> }[] = [];
+  const peers: { node: Node | null; path: string }[] = [];
   const announcements: Announcement[] = [];
   reader.mapping(document.contents, '', {
     asn: (node, key) => {
-      asn = reader.integer(node, key, 1, maxAsn);
+      asn = readPeerSetting(reader, 'localAsn', node, key, 'file');
     },
     'router-id': (node, key) => {
-      routerId = reader.text(node, key);
+      routerId = readPeerSetting(reader, 'routerId', node, key, 'file');
     },
     listen: (node, key) => {
       listen = readListen(reader, node, key);
@@ -73,36 +72,29 @@ export function readSpeakConfig(text: string): SpeakConfigResult {
     },
     peers: (node, key) =>
       reader.list(node, key, (item, path) => {
-        peers.push({ node: item, path, draft: readPeer(reader, item, path) });
+        peers.push({ node: item, path });
       }),
     announcements: (node, key) =>
       reader.list(node, key, (item, path) => {
         announcements.push(readAnnouncement(reader, item, path));
       }),
   });
-  if (asn === undefined) reader.problemAt(0, 'asn', 'asn (our own AS) is missing');
-  if (routerId === undefined) reader.problemAt(0, 'router-id', 'router-id is missing');
-  const complete = peers.map(({ node, path, draft }): PeerSettings => {
-    const settings = {
-      localAsn: asn ?? 0,
-      routerId: routerId ?? '',
-      ...(gracefulRestart === undefined ? {} : { gracefulRestartSeconds: gracefulRestart.seconds }),
-      ...draft,
-    } as PeerSettings;
-    for (const needed of ['address', 'asn'] as const) {
-      if (draft[needed] === undefined) {
-        reader.problem(node, `${path}.${needed}`, `a peer needs ${needed}`);
-      }
-    }
-    return settings;
-  });
-  if (reader.problems.length === 0) {
-    for (const [at, settings] of complete.entries()) {
-      const result = completePeer(settings);
-      if (result.kind === 'refused')
-        reader.problem(peers[at]?.node, peers[at]!.path, result.reason);
-    }
+  const isGiven = (key: string) => reader.problems.some((problem) => problem.key === key);
+  if (asn === undefined && !isGiven('asn')) {
+    reader.problemAt(0, 'asn', 'asn (our own AS) is missing');
   }
+  if (routerId === undefined && !isGiven('router-id')) {
+    reader.problemAt(0, 'router-id', 'router-id is missing');
+  }
+  // After the rest: what they inherit may stand below them. Without it they would all be wrong.
+  const inherited = {
+    localAsn: asn ?? peerSettings.localAsn.minimum,
+    routerId,
+    gracefulRestartSeconds: gracefulRestart?.seconds,
+  };
+  const complete = peers.flatMap(
+    ({ node, path }) => readPeerSettings(reader, node, path, 'file', { inherited }) ?? [],
+  );
   if (reader.problems.length > 0) return { kind: 'refused', problems: reader.problems };
   return { kind: 'config', config: { listen, gracefulRestart, peers: complete, announcements } };
 }
@@ -126,11 +118,11 @@ function readGracefulRestart(
   node: Node | null,
   path: string,
 ): GracefulRestartConfig | undefined {
-  let seconds: number | undefined = 120;
+  let seconds: number | undefined = peerSettings.gracefulRestartSeconds.clusterDefault;
   let stateFile: string | undefined;
   reader.mapping(node, path, {
     time: (value, key) => {
-      seconds = readSeconds(reader, value, key, 1, 4095);
+      seconds = readPeerSetting(reader, 'gracefulRestartSeconds', value, key, 'file');
     },
     'state-file': (value, key) => {
       stateFile = reader.text(value, key);
@@ -139,102 +131,12 @@ function readGracefulRestart(
   return seconds === undefined ? undefined : { seconds, stateFile };
 }
 
-function readPeer(reader: YamlReader, node: Node | null, path: string): Draft<PeerSettings> {
-  const draft: Draft<PeerSettings> = {};
-  const text =
-    (field: 'name' | 'address' | 'localAddress' | 'routerId' | 'password'): FieldReader =>
-    (value, key) => {
-      draft[field] = reader.text(value, key) ?? '';
-    };
-  const whole =
-    (
-      field: 'asn' | 'localAsn' | 'port' | 'localPort' | 'multihopTtl' | 'ttlSecurityHops',
-      high: number,
-    ): FieldReader =>
-    (value, key) => {
-      draft[field] = reader.integer(value, key, 1, high) ?? 1;
-    };
-  const seconds =
-    (field: 'holdSeconds' | 'keepaliveSeconds' | 'connectRetrySeconds'): FieldReader =>
-    (value, key) => {
-      draft[field] = readSeconds(reader, value, key, 0, 65535);
-    };
-  const flag =
-    (field: 'isPassive' | 'gracefulShutdown'): FieldReader =>
-    (value, key) => {
-      draft[field] = reader.boolean(value, key);
-    };
-  reader.mapping(node, path, {
-    name: text('name'),
-    address: text('address'),
-    port: whole('port', 65535),
-    asn: whole('asn', maxAsn),
-    'local-asn': whole('localAsn', maxAsn),
-    'local-address': text('localAddress'),
-    'local-port': whole('localPort', 65535),
-    'router-id': text('routerId'),
-    passive: flag('isPassive'),
-    families: (value, key) => {
-      draft.families = readFamilies(reader, value, key);
-    },
-    'hold-time': seconds('holdSeconds'),
-    'keepalive-time': seconds('keepaliveSeconds'),
-    'connect-retry': seconds('connectRetrySeconds'),
-    password: text('password'),
-    'multihop-ttl': whole('multihopTtl', 255),
-    'ttl-security-hops': whole('ttlSecurityHops', 254),
-    'graceful-shutdown': flag('gracefulShutdown'),
-    'next-hop': (value, key) => {
-      const nextHop: Partial<Record<Family, string>> = {};
-      const of =
-        (family: Family): FieldReader =>
-        (hop, hopKey) => {
-          nextHop[family] = reader.text(hop, hopKey) ?? '';
-        };
-      reader.mapping(value, key, { ipv4: of('ipv4'), ipv6: of('ipv6') });
-      draft.nextHop = nextHop;
-    },
-    capabilities: (value, key) => {
-      draft.capabilities = readCapabilities(reader, value, key);
-    },
-  });
-  return draft;
-}
-
-function readCapabilities(reader: YamlReader, node: Node | null, path: string) {
-  const capabilities: NonNullable<PeerSettings['capabilities']> = {};
-  const flag =
-    (field: keyof typeof capabilities): FieldReader =>
-    (value, key) => {
-      capabilities[field] = reader.boolean(value, key);
-    };
-  reader.mapping(node, path, {
-    multiprotocol: flag('multiprotocol'),
-    'route-refresh': flag('routeRefresh'),
-    as4: flag('as4'),
-    'extended-next-hop': flag('extendedNextHop'),
-    'extended-message': flag('extendedMessage'),
-  });
-  return capabilities;
-}
-
-function readFamilies(reader: YamlReader, node: Node | null, path: string): Family[] {
-  const found: Family[] = [];
-  reader.list(node, path, (item, key) => {
-    const text = reader.text(item, key);
-    const family = families.find((one) => one === text);
-    if (family !== undefined) found.push(family);
-    else if (text !== undefined) reader.problem(item, key, `"${text}" is neither ipv4 nor ipv6`);
-  });
-  return found;
-}
-
 function readAnnouncement(reader: YamlReader, node: Node | null, path: string): Announcement {
   const draft: Draft<Announcement> = {};
   const whole =
     (field: 'localPref' | 'med' | 'prepend'): FieldReader =>
     (value, key) => {
-      draft[field] = reader.integer(value, key, 0, maxAsn);
+      draft[field] = reader.integer(value, key, 0, maxUint32);
     };
   const texts =
     (field: 'communities' | 'largeCommunities' | 'peers'): FieldReader =>
@@ -263,21 +165,4 @@ function readAnnouncement(reader: YamlReader, node: Node | null, path: string): 
     reader.problem(node, `${path}.prefix`, 'an announcement needs prefix');
   }
   return draft as Announcement;
-}
-
-/** `90s`, `1m30s`, or a plain number of seconds. */
-function readSeconds(
-  reader: YamlReader,
-  node: Node | null,
-  path: string,
-  low: number,
-  high: number,
-): number | undefined {
-  const text = reader.text(node, path);
-  if (text === undefined) return undefined;
-  const seconds = /^\d+$/.test(text) ? Number(text) : parseGoDuration(text);
-  if (seconds === undefined || seconds < low || seconds > high) {
-    return reader.problem(node, path, `"${text}" is not a time from ${low}s to ${high}s`);
-  }
-  return seconds;
 }

@@ -76,7 +76,7 @@ announcements:
             gracefulShutdown: true,
             gracefulRestartSeconds: 120,
             nextHop: { ipv4: '10.4.94.33' },
-            capabilities: { as4: false },
+            hasAs4: false,
           },
         ],
         announcements: [
@@ -98,12 +98,12 @@ announcements:
   test.each([
     ['router-id: 10.0.0.1\n', 'asn (our own AS) is missing'],
     [`${minimal}peer: []\n`, 'unknown key "peer"; known here are asn,'],
-    [`${minimal}peers:\n  - asn: 1\n`, 'a peer needs address'],
+    [`${minimal}peers:\n  - asn: 1\n`, 'address is missing'],
     [
       `${minimal}peers:\n  - { address: 10.0.0.2, asn: 1, hold-time: 2s }\n`,
-      'hold time 2 s is neither 0',
+      'hold-time is 2, not 0 or a whole number from 3 to 65535',
     ],
-    [`${minimal}peers:\n  - { address: tor1, asn: 1 }\n`, 'peer address tor1 is not an IP address'],
+    [`${minimal}peers:\n  - { address: tor1, asn: 1 }\n`, 'address is "tor1", not an IP address'],
     [
       `${minimal}peers:\n  - { address: 10.0.0.2, asn: 1, families: [ip] }\n`,
       '"ip" is neither ipv4 nor ipv6',
@@ -216,7 +216,7 @@ describe('cadastre bgp speak', () => {
   const file = (announcements: string, more = '') => {
     const text = `${minimal}${more}listen: false
 peers:
-  - { name: router, address: 127.0.0.2, local-address: 127.0.0.1, port: ${collector.port}, asn: 64524, connect-retry: 1s }
+  - { name: router, address: 127.0.0.2, local-address: 127.0.0.1, port: ${collector.port}, asn: 64524, connect-retry: 1s, next-hop: { ipv4: 10.4.94.32 } }
 announcements:
 ${announcements}`;
     writeFileSync(join(folder, 'speak.yaml'), text);

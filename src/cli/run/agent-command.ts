@@ -26,7 +26,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import { type BgpConfig, loadConfigMap } from '../../model/bgp-config-map.ts';
-import { defaultGracefulRestartSeconds, peerOfConfig } from '../../model/bgp-peer.ts';
+import { defaultGracefulRestartSeconds } from '../../model/bgp-peer.ts';
 import { agentSocketPath } from '../../model/keys.ts';
 import { poolsOfConfig } from '../../model/load-balancer-pool.ts';
 import { type Family, families } from '../../net/family.ts';
@@ -278,7 +278,7 @@ function readSettings(flags: AgentFlags): AgentSettings {
     reserved: (flags.reserved ?? []).map((text) => readCidr('--reserved', text)),
     ...readMasquerade(flags),
     configMap: readConfigMapName(flags.bgpConfigMap),
-    filePeers: config?.peers.map(peerOfConfig) ?? [],
+    filePeers: config?.peers ?? [],
     filePools: config === undefined ? [] : poolsOfConfig(config),
     memoryPath: join(flags.stateDir, 'last-known.json'),
     apiGraceMs: readNumber('--api-grace', flags.apiGrace, 3600) * 1000,

@@ -1,4 +1,4 @@
-import { type ReadRib, RouteCollector, refusedRib, type Spelling } from './rib-dump.ts';
+import { type PrefixInterner, type ReadRib, RibDumpBuilder, refusedRib } from './rib-dump.ts';
 
 /**
  * BIRD's `show route [all|primary]`, which is text only. BIRD 2 puts the head of
@@ -34,8 +34,8 @@ interface BirdPath {
   attribute: string | undefined;
 }
 
-export function readBird(text: string, spelling: Spelling): ReadRib {
-  const collector = new RouteCollector(spelling);
+export function readBird(text: string, interner: PrefixInterner): ReadRib {
+  const builder = new RibDumpBuilder(interner);
   let path: BirdPath | undefined;
   let prefix = '';
   const flush = (): string | undefined => {
@@ -45,7 +45,7 @@ export function readBird(text: string, spelling: Spelling): ReadRib {
       return `the route ${path.prefix} has no next hop; the dump is cut short`;
     }
     const hops = nextHops.length > 0 ? nextHops : attribute === undefined ? [''] : [attribute];
-    for (const hop of isLocal ? [''] : hops) collector.add(path.prefix, hop, isUsed, from);
+    for (const hop of isLocal ? [''] : hops) builder.add(path.prefix, hop, isUsed, from);
     path = undefined;
     return undefined;
   };
@@ -85,7 +85,7 @@ export function readBird(text: string, spelling: Spelling): ReadRib {
   }
   const lame = flush();
   if (lame !== undefined) return refusedRib(lame);
-  return { kind: 'rib', rib: collector.dump('BIRD') };
+  return { kind: 'rib', rib: builder.dump('BIRD') };
 }
 
 function quote(line: string | undefined): string {

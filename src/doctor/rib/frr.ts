@@ -1,10 +1,10 @@
 import type { Family } from '../../net/family.ts';
 import {
   isMap,
+  type PrefixInterner,
   type ReadRib,
-  RouteCollector,
+  RibDumpBuilder,
   refusedRib,
-  type Spelling,
   textOf,
 } from './rib-dump.ts';
 
@@ -38,8 +38,8 @@ function isTable(
   return isMap(value.routes) && ('vrfId' in value || 'routerId' in value || 'localAS' in value);
 }
 
-export function readFrr(value: Record<string, unknown>, spelling: Spelling): ReadRib {
-  const collector = new RouteCollector(spelling);
+export function readFrr(value: Record<string, unknown>, interner: PrefixInterner): ReadRib {
+  const builder = new RibDumpBuilder(interner);
   const addresses = new Set<string>();
   const asked = new Set<Family>();
   for (const { name, table, routes } of tablesOf(value)) {
@@ -51,13 +51,13 @@ export function readFrr(value: Record<string, unknown>, spelling: Spelling): Rea
       if (!Array.isArray(paths)) {
         return refusedRib(`the route ${prefix} has no list of paths, so this is no FRR table`);
       }
-      for (const path of paths) if (isMap(path)) readPath(collector, prefix, path);
+      for (const path of paths) if (isMap(path)) readPath(builder, prefix, path);
     }
   }
-  return { kind: 'rib', rib: collector.dump('FRR', [...addresses], [...asked]) };
+  return { kind: 'rib', rib: builder.dump('FRR', [...addresses], [...asked]) };
 }
 
-function readPath(collector: RouteCollector, prefix: string, path: Record<string, unknown>): void {
+function readPath(builder: RibDumpBuilder, prefix: string, path: Record<string, unknown>): void {
   const { nexthops, bestpath, multipath, valid, peer } = path;
   if (!Array.isArray(nexthops)) return;
   const isBest = bestpath === true || (isMap(bestpath) && bestpath.overall === true);
@@ -67,11 +67,6 @@ function readPath(collector: RouteCollector, prefix: string, path: Record<string
   const hops = nexthops.filter(isMap);
   const named = hops.filter(({ scope }) => scope !== 'link-local');
   for (const { ip, accessible } of named.length > 0 ? named : hops.slice(0, 1)) {
-    collector.add(
-      prefix,
-      textOf(ip),
-      isUsed && accessible !== false,
-      from === '' ? undefined : from,
-    );
+    builder.add(prefix, textOf(ip), isUsed && accessible !== false, from === '' ? undefined : from);
   }
 }

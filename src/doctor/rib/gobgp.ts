@@ -1,9 +1,9 @@
 import {
   isMap,
+  type PrefixInterner,
   type ReadRib,
-  RouteCollector,
+  RibDumpBuilder,
   refusedRib,
-  type Spelling,
   textOf,
 } from './rib-dump.ts';
 
@@ -19,8 +19,8 @@ export function looksLikeGobgp(value: Record<string, unknown>): boolean {
   return Array.isArray(paths) && paths.some((path) => isMap(path) && isMap(path.nlri));
 }
 
-export function readGobgp(value: Record<string, unknown>, spelling: Spelling): ReadRib {
-  const collector = new RouteCollector(spelling);
+export function readGobgp(value: Record<string, unknown>, interner: PrefixInterner): ReadRib {
+  const builder = new RibDumpBuilder(interner);
   const entries = Object.entries(value);
   const marksBest = entries.some(
     ([, paths]) => Array.isArray(paths) && paths.some((path) => isMap(path) && path.best === true),
@@ -31,7 +31,7 @@ export function readGobgp(value: Record<string, unknown>, spelling: Spelling): R
       if (!isMap(path)) return refusedRib(`${key} has a path that is none`);
       const prefix = isMap(path.nlri) ? textOf(path.nlri.prefix) || key : key;
       const from = textOf(path['source-id']) || textOf(path['neighbor-ip']);
-      collector.add(
+      builder.add(
         prefix,
         nextHopOf(path.attrs),
         !marksBest || path.best === true,
@@ -39,7 +39,7 @@ export function readGobgp(value: Record<string, unknown>, spelling: Spelling): R
       );
     }
   }
-  return { kind: 'rib', rib: collector.dump('GoBGP') };
+  return { kind: 'rib', rib: builder.dump('GoBGP') };
 }
 
 /** NEXT_HOP is attribute 3; of an IPv6 route it is inside MP_REACH_NLRI, attribute 14. */

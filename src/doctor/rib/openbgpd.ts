@@ -1,9 +1,9 @@
 import {
   isMap,
+  type PrefixInterner,
   type ReadRib,
-  RouteCollector,
+  RibDumpBuilder,
   refusedRib,
-  type Spelling,
   textOf,
 } from './rib-dump.ts';
 
@@ -16,15 +16,15 @@ export function looksLikeOpenbgpd(value: Record<string, unknown>): boolean {
   return Array.isArray(value.rib);
 }
 
-export function readOpenbgpd(value: Record<string, unknown>, spelling: Spelling): ReadRib {
-  const collector = new RouteCollector(spelling);
+export function readOpenbgpd(value: Record<string, unknown>, interner: PrefixInterner): ReadRib {
+  const builder = new RibDumpBuilder(interner);
   for (const path of value.rib as unknown[]) {
     if (!isMap(path)) return refusedRib('an entry of "rib" is no path');
     const { best, valid, neighbor } = path;
     const isUsed = best === true && valid !== false;
     const from = isMap(neighbor) ? textOf(neighbor.bgp_id) || textOf(neighbor.remote_addr) : '';
     const nextHop = path.source === 'static' ? '' : textOf(path.exit_nexthop);
-    collector.add(textOf(path.prefix), nextHop, isUsed, from === '' ? undefined : from);
+    builder.add(textOf(path.prefix), nextHop, isUsed, from === '' ? undefined : from);
   }
-  return { kind: 'rib', rib: collector.dump('OpenBGPD') };
+  return { kind: 'rib', rib: builder.dump('OpenBGPD') };
 }

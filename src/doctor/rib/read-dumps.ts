@@ -5,7 +5,7 @@ import type { Family } from '../../net/family.ts';
 import { families } from '../../net/family.ts';
 import type { SeenRouter } from '../gather.ts';
 import { anyFamily, readRib } from './read-rib.ts';
-import { type RibDump, Spelling } from './rib-dump.ts';
+import { PrefixInterner, type RibDump } from './rib-dump.ts';
 
 /** A router's own dump: what the router is called, and the file; `-` is stdin. */
 export interface RibDumpFile {
@@ -24,9 +24,9 @@ export async function readDumps(
   reader: DumpReader,
 ): Promise<SeenRouter[]> {
   const byRouter = new Map<string, Array<{ dump: RibDump; ageSeconds: number }>>();
-  const spelling = new Spelling();
+  const interner = new PrefixInterner();
   for (const { router, path } of files) {
-    const read = await readDump(router, path, spelling, reader);
+    const read = await readDump(router, path, interner, reader);
     const known = byRouter.get(router);
     if (known === undefined) byRouter.set(router, [read]);
     else known.push(read);
@@ -34,7 +34,12 @@ export async function readDumps(
   return [...byRouter].map(([router, dumps]) => merge(router, dumps));
 }
 
-async function readDump(router: string, path: string, spelling: Spelling, reader: DumpReader) {
+async function readDump(
+  router: string,
+  path: string,
+  interner: PrefixInterner,
+  reader: DumpReader,
+) {
   const flag = `--rib ${router}=${path}`;
   let text: string;
   let atMs = reader.clock.wallMs();
@@ -46,7 +51,7 @@ async function readDump(router: string, path: string, spelling: Spelling, reader
     const why = isMissing ? 'no such file' : describeError(error);
     throw new CadastreError('BAD_INPUT', `${flag}: ${why}`, { cause: error });
   }
-  const read = readRib(text, spelling);
+  const read = readRib(text, interner);
   if (read.kind === 'refused') throw new CadastreError('BAD_INPUT', `${flag}: ${read.problem}`);
   const ageSeconds = Math.max(0, Math.round((reader.clock.wallMs() - atMs) / 1000));
   return { dump: read.rib, ageSeconds };

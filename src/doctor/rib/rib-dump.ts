@@ -29,7 +29,7 @@ export const refusedRib = (problem: string): ReadRib => ({ kind: 'refused', prob
  * Prefixes and addresses as they are understood, each once: next hops repeat by
  * the thousand, and four routers hold the same blocks.
  */
-export class Spelling {
+export class PrefixInterner {
   readonly #prefixes = new Map<string, Prefix | undefined>();
   readonly #addresses = new Map<string, string>();
 
@@ -54,29 +54,29 @@ export class Spelling {
   }
 }
 
-export class RouteCollector {
+export class RibDumpBuilder {
   readonly routes: RouterRoute[] = [];
   readonly families = new Set<Family>();
   skipped = 0;
-  readonly #spelling: Spelling;
+  readonly #interner: PrefixInterner;
 
-  constructor(spelling: Spelling) {
-    this.#spelling = spelling;
+  constructor(interner: PrefixInterner) {
+    this.#interner = interner;
   }
 
   /** What is no prefix is passed over, and counted. */
   add(prefixText: string, hop: string, isUsed: boolean, from?: string): void {
-    const prefix = this.#spelling.prefix(prefixText);
+    const prefix = this.#interner.prefix(prefixText);
     if (prefix === undefined) {
       this.skipped++;
       return;
     }
     this.families.add(prefix.family);
-    const nextHop = this.#spelling.address(hop);
+    const nextHop = this.#interner.address(hop);
     this.routes.push(
       from === undefined
         ? { prefix, nextHop, isUsed }
-        : { prefix, nextHop, isUsed, from: this.#spelling.address(from) },
+        : { prefix, nextHop, isUsed, from: this.#interner.address(from) },
     );
   }
 

@@ -2,9 +2,9 @@ import type { YamlNode, YamlReader } from './yaml-reader.ts';
 
 /**
  * `64512:100` as 32 bits (RFC 1997); undefined if it is not two numbers of 16 bits.
- * This grammar has no well-known names: `no-export` must be defined to be used.
+ * The ConfigMap has no well-known names: `no-export` must be defined to be used.
  */
-export function parseCommunity(text: string): number | undefined {
+export function parseCommunityNumbers(text: string): number | undefined {
   const match = /^(\d{1,5}):(\d{1,5})$/.exec(text);
   if (match === null) return undefined;
   const [high, low] = [Number(match[1]), Number(match[2])];
@@ -19,7 +19,7 @@ export function readCommunityNames(
 ): Map<string, number> {
   const names = new Map<string, number>();
   for (const [name, { text, node: value }] of reader.texts(node, path)) {
-    const community = parseCommunity(text);
+    const community = parseCommunityNumbers(text);
     if (community !== undefined) names.set(name, community);
     else reader.problem(value, `${path}.${name}`, `"${text}" is not a community such as 64512:100`);
   }
@@ -35,7 +35,7 @@ export function readCommunity(
 ): number | undefined {
   const text = reader.text(node, path);
   if (text === undefined) return undefined;
-  const community = names.get(text) ?? parseCommunity(text);
+  const community = names.get(text) ?? parseCommunityNumbers(text);
   if (community !== undefined) return community;
   const sentence = `"${text}" is neither a community such as 64512:100 nor a name of bgp-communities`;
   return reader.problem(node, path, sentence);

@@ -34,7 +34,7 @@ const plainAdvertisement: ConfiguredAdvertisement = {
   communities: [],
 };
 
-export function readPool(
+export function readConfigMapPool(
   reader: YamlReader,
   node: YamlNode | null,
   path: string,

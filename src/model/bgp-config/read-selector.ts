@@ -1,18 +1,5 @@
+import type { LabelSelector, Requirement } from '../label-selector.ts';
 import type { YamlNode, YamlReader } from './yaml-reader.ts';
-
-export type SelectorOperator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
-
-export interface SelectorExpression {
-  readonly key: string;
-  readonly operator: SelectorOperator;
-  readonly values: readonly string[];
-}
-
-/** All labels and all expressions must match; an empty selector matches everything. */
-export interface NodeSelector {
-  readonly matchLabels: Readonly<Record<string, string>>;
-  readonly matchExpressions: readonly SelectorExpression[];
-}
 
 const operators: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
@@ -20,9 +7,9 @@ export function readNodeSelector(
   reader: YamlReader,
   node: YamlNode | null,
   path: string,
-): NodeSelector {
+): LabelSelector {
   const matchLabels: Record<string, string> = {};
-  const matchExpressions: SelectorExpression[] = [];
+  const matchExpressions: Requirement[] = [];
   reader.mapping(node, path, {
     'match-labels': (value, key) => {
       for (const [label, { text }] of reader.texts(value, key)) matchLabels[label] = text;
@@ -41,7 +28,7 @@ function readExpression(
   reader: YamlReader,
   node: YamlNode | null,
   path: string,
-): SelectorExpression | undefined {
+): Requirement | undefined {
   let key: string | undefined;
   let operator: string | undefined;
   const values: string[] = [];
@@ -77,5 +64,5 @@ function readExpression(
   if (!wantsValues && values.length > 0) {
     return reader.problem(node, `${path}.values`, `operator ${operator} takes no values`);
   }
-  return { key, operator: operator as SelectorOperator, values };
+  return { key, operator, values };
 }

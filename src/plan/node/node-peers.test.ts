@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadConfigMap } from '../../model/bgp-config-map.ts';
-import { peerOfConfig, readBgpPeer } from '../../model/bgp-peer.ts';
+import { readBgpPeer } from '../../model/bgp-peer.ts';
 import { defaultRouterId, nodePeers } from './node-peers.ts';
 
 const node = (labels: Record<string, string>, addresses = ['10.4.94.32']) => ({
@@ -28,7 +28,7 @@ peers:
 function configured() {
   const result = loadConfigMap(config);
   if (result.kind === 'refused') throw new Error(JSON.stringify(result.problems));
-  return result.config.peers.map(peerOfConfig);
+  return result.config.peers;
 }
 
 test('the peers of the ConfigMap are told apart by node selectors', () => {
@@ -48,12 +48,10 @@ test('a BGPPeer object has its defaults, and the node its identifier', () => {
     {
       name: 'tor1',
       address: '10.4.94.1',
-      port: 179,
       asn: 64524,
       localAsn: 64513,
       routerId: '10.4.94.32',
       families: ['ipv4'],
-      holdSeconds: 90,
       gracefulRestartSeconds: 120,
     },
   ]);
@@ -62,7 +60,7 @@ test('a BGPPeer object has its defaults, and the node its identifier', () => {
 test('a BGPPeer without an address is malformed, and says so', () => {
   expect(readBgpPeer({ metadata: { name: 'x' }, spec: { asn: 1 } })).toMatchObject({
     kind: 'malformed',
-    problem: 'spec needs address, asn and localASN',
+    problem: 'spec.address is missing',
   });
 });
 
@@ -82,4 +80,10 @@ test('routes of the other family go by the address that the node has in it', () 
   expect(nodePeers(overIpv6, both)[0]?.nextHop).toEqual({ ipv4: '10.4.94.32' });
   const ipv4Alone = peers.map((peer) => ({ ...peer, families: ['ipv4' as const] }));
   expect(nodePeers(ipv4Alone, both)[0]?.nextHop).toBeUndefined();
+});
+
+test('with a router on the node itself the next hop is the node, not loopback', () => {
+  const local = configured().map((peer) => ({ ...peer, address: '127.0.0.1' }));
+  const both = node({}, ['10.4.94.32', 'fd00:94::32']);
+  expect(nodePeers(local, both)[0]?.nextHop).toEqual({ ipv4: '10.4.94.32', ipv6: 'fd00:94::32' });
 });

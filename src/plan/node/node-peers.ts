@@ -1,28 +1,11 @@
 import type { BgpPeer } from '../../model/bgp-peer.ts';
 import { type Labels, selects } from '../../model/label-selector.ts';
+import { type PeerSettings, peerSettings } from '../../model/peer-settings.ts';
 import { parseAddress } from '../../net/address.ts';
 import type { Family } from '../../net/family.ts';
 
-/** The routers that one node speaks with, as its speaker takes them. */
-export interface NodePeer {
-  name: string;
-  address: string;
-  port: number;
-  asn: number;
-  localAsn: number;
-  routerId: string;
-  localAddress?: string;
-  families: readonly Family[];
-  holdSeconds: number;
-  keepaliveSeconds?: number;
-  connectRetrySeconds?: number;
-  multihopTtl?: number;
-  ttlSecurityHops?: number;
-  gracefulRestartSeconds?: number;
-  password?: string;
-  /** For the family that the session itself does not run over. */
-  nextHop?: Partial<Record<Family, string>>;
-}
+/** A router that one node speaks with, as its speaker takes it. */
+export type NodePeer = PeerSettings & { name: string; routerId: string };
 
 interface PeeringNode {
   readonly name: string;
@@ -38,33 +21,39 @@ interface PeeringNode {
 export function nodePeers(peers: Iterable<BgpPeer>, node: PeeringNode): NodePeer[] {
   const chosen: NodePeer[] = [];
   for (const peer of peers) {
-    const { nodeSelectors, gracefulRestartSeconds, routerId, ...settings } = peer;
+    const { nodeSelectors, ...settings } = peer;
     const isForUs =
       nodeSelectors.length === 0 ||
       nodeSelectors.some((selector) => selects(selector, node.labels));
     if (!isForUs) continue;
     chosen.push({
       ...settings,
-      routerId: routerId ?? defaultRouterId(node),
-      ...(gracefulRestartSeconds > 0 ? { gracefulRestartSeconds } : {}),
-      ...otherNextHop(settings, node),
+      routerId: settings.routerId ?? defaultRouterId(node),
+      ...nodeNextHops(settings, node),
     });
   }
   return chosen.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
 /**
- * A session's own address is no next hop for the other family: there it is the
- * node's first address of that family, or the routes could not be told at all.
+ * The session's own address is no next hop for the other family, nor is one of
+ * 127.0.0.0/8 for any (RFC 4271 §6.3): with a router on the node itself, reached
+ * over loopback. There it is the node's first address of the family, without
+ * which such routes cannot be announced at all.
  */
-function otherNextHop(
-  peer: { address: string; families: readonly Family[] },
+function nodeNextHops(
+  { address, families = peerSettings.families.default }: PeerSettings,
   { addresses }: PeeringNode,
 ): { nextHop?: Partial<Record<Family, string>> } {
-  const other: Family = parseAddress(peer.address)?.family === 'ipv6' ? 'ipv4' : 'ipv6';
-  if (!peer.families.includes(other)) return {};
-  const own = addresses.find((text) => parseAddress(text)?.family === other);
-  return own === undefined ? {} : { nextHop: { [other]: own } };
+  const router = parseAddress(address);
+  const isLocal = router?.family === 'ipv4' && router.w0 >>> 24 === 127;
+  const nextHop: Partial<Record<Family, string>> = {};
+  for (const family of families) {
+    if (family === router?.family && !isLocal) continue;
+    const own = addresses.find((text) => parseAddress(text)?.family === family);
+    if (own !== undefined) nextHop[family] = own;
+  }
+  return Object.keys(nextHop).length === 0 ? {} : { nextHop };
 }
 
 /**

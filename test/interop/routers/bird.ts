@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type HeldRoute, type Router, routerFolder, startDaemon } from './router.ts';
+import { type Router, routerFolder, startDaemon, type TableRoute } from './router.ts';
 
 export const bird: Router = {
   name: 'BIRD',
@@ -55,8 +55,8 @@ protocol bgp node {
 };
 
 /** `show route all`: a head line per prefix, then one indented attribute a line. */
-export function parseBird(text: string): HeldRoute[] {
-  const held: HeldRoute[] = [];
+export function parseBird(text: string): TableRoute[] {
+  const held: TableRoute[] = [];
   for (const line of text.split('\n')) {
     const head = /^([0-9a-f.:]+\/\d+)\s/.exec(line);
     if (head) {

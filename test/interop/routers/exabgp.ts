@@ -1,6 +1,6 @@
 import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type HeldRoute, type Router, routerFolder, startDaemon } from './router.ts';
+import { type Router, routerFolder, startDaemon, type TableRoute } from './router.ts';
 
 export const exabgp: Router = {
   name: 'ExaBGP',
@@ -73,8 +73,8 @@ neighbor ${settings.neighborAddress} {
 };
 
 /** ExaBGP holds no table to ask for; its account of every UPDATE, replayed in order, is one. */
-export function replay(text: string): { isUp: boolean; table: Map<string, HeldRoute> } {
-  const table = new Map<string, HeldRoute>();
+export function replay(text: string): { isUp: boolean; table: Map<string, TableRoute> } {
+  const table = new Map<string, TableRoute>();
   let isUp = false;
   for (const line of text.split('\n')) {
     if (!line.startsWith('{') || !line.endsWith('}')) continue;

@@ -3,10 +3,10 @@ import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   communityNumbers,
-  type HeldRoute,
   type Router,
   routerFolder,
   startDaemon,
+  type TableRoute,
 } from './router.ts';
 
 interface FrrPath {
@@ -75,13 +75,13 @@ export const frr: Router = {
       },
       async routes(family) {
         const table = JSON.parse(await vtysh(`show bgp ${family} unicast json detail`));
-        const held: HeldRoute[] = [];
+        const held: TableRoute[] = [];
         for (const [prefix, value] of Object.entries(table.routes ?? {})) {
           const paths = (
             Array.isArray(value) ? value : (value as { paths: FrrPath[] }).paths
           ) as FrrPath[];
           // The first entry is about the prefix, not about a path.
-          for (const path of paths) if (path.nexthops) held.push(toHeld(prefix, path));
+          for (const path of paths) if (path.nexthops) held.push(toTableRoute(prefix, path));
         }
         return held;
       },
@@ -92,7 +92,7 @@ export const frr: Router = {
   },
 };
 
-function toHeld(prefix: string, path: FrrPath): HeldRoute {
+function toTableRoute(prefix: string, path: FrrPath): TableRoute {
   const text = path.aspath?.string ?? path.path ?? '';
   return {
     prefix,

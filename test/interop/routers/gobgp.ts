@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type HeldRoute, type Router, routerFolder, startDaemon } from './router.ts';
+import { type Router, routerFolder, startDaemon, type TableRoute } from './router.ts';
 
 interface GobgpPath {
   nlri: { prefix: string };
@@ -79,7 +79,7 @@ ${family('ipv6-unicast')}
       async routes(wanted) {
         const text = await cli('global', 'rib', '-a', wanted, '-j');
         const table = JSON.parse(text || '{}') as Record<string, GobgpPath[]>;
-        return Object.values(table).flat().map(toHeld);
+        return Object.values(table).flat().map(toTableRoute);
       },
       async requestRefresh() {
         await cli('neighbor', settings.neighborAddress, 'softresetin', '-a', 'ipv4');
@@ -88,8 +88,8 @@ ${family('ipv6-unicast')}
   },
 };
 
-function toHeld(path: GobgpPath): HeldRoute {
-  const held: HeldRoute = {
+function toTableRoute(path: GobgpPath): TableRoute {
+  const held: TableRoute = {
     prefix: path.nlri.prefix,
     nextHop: '',
     asPath: [],

@@ -2,10 +2,10 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   communityNumbers,
-  type HeldRoute,
   type Router,
   routerFolder,
   startDaemon,
+  type TableRoute,
 } from './router.ts';
 
 interface OpenbgpdRoute {
@@ -72,7 +72,7 @@ allow to any
         const { rib } = JSON.parse(await ctl('show', 'rib', name, 'detail')) as {
           rib?: OpenbgpdRoute[];
         };
-        return (rib ?? []).map(toHeld);
+        return (rib ?? []).map(toTableRoute);
       },
       async requestRefresh() {
         await link.inTheirs(
@@ -88,7 +88,7 @@ allow to any
   },
 };
 
-function toHeld(route: OpenbgpdRoute): HeldRoute {
+function toTableRoute(route: OpenbgpdRoute): TableRoute {
   const all = route.attributes ?? [];
   return {
     prefix: route.prefix,

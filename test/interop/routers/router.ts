@@ -25,7 +25,7 @@ export interface RouterSettings {
 }
 
 /** A route as the router's own command shows it. */
-export interface HeldRoute {
+export interface TableRoute {
   prefix: string;
   nextHop: string;
   asPath: number[];
@@ -37,7 +37,7 @@ export interface HeldRoute {
 
 export interface RunningRouter {
   isEstablished(): Promise<boolean>;
-  routes(family: Family): Promise<HeldRoute[]>;
+  routes(family: Family): Promise<TableRoute[]>;
   /** Makes the router ask us for our routes again. */
   requestRefresh(): Promise<void>;
   /** Stops the clock of the router, and starts it again. */

@@ -1,12 +1,12 @@
 import { formatIpv4Word, parseAddressText, readWord } from '../address-text.ts';
 import { updateError } from '../error.ts';
+import { readU32 } from '../octets.ts';
 import { asTrans } from '../open.ts';
 import type { SessionContext } from '../session-context.ts';
 import {
   type AttributeCodec,
   discard,
   optionalTransitive,
-  readU32,
   u32Bytes,
   wellKnown,
 } from './attribute-codec.ts';

@@ -1,10 +1,10 @@
 import { updateError } from '../error.ts';
+import { readU32 } from '../octets.ts';
 import { asTrans } from '../open.ts';
 import {
   type AttributeCodec,
   discard,
   optionalTransitive,
-  readU32,
   wellKnown,
   withdraw,
 } from './attribute-codec.ts';

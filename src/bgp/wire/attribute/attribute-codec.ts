@@ -1,4 +1,4 @@
-import type { Severity } from '../error.ts';
+import type { ErrorAction } from '../error.ts';
 import type { SessionContext } from '../session-context.ts';
 import type { MutableAttributes, PathAttributes } from './path-attributes.ts';
 
@@ -16,7 +16,7 @@ export const optionalNonTransitive = flag.optional;
 
 /** What a decoder found wrong; the list decoder adds type and octets. */
 export interface AttributeFault {
-  readonly action: Severity;
+  readonly action: ErrorAction;
   readonly subcode: number;
   readonly detail: string;
 }
@@ -43,12 +43,6 @@ export function withdraw(subcode: number, detail: string): AttributeFault {
 
 export function discard(subcode: number, detail: string): AttributeFault {
   return { action: 'attribute-discard', subcode, detail };
-}
-
-export function readU32(bytes: Uint8Array, at: number): number {
-  return (
-    ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0
-  );
 }
 
 export function u32Bytes(...values: readonly number[]): Uint8Array {

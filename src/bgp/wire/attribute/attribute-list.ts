@@ -11,6 +11,7 @@ import {
   mpReachType,
   mpUnreachType,
 } from './multiprotocol.ts';
+import { nextHopType } from './next-hop.ts';
 import type { MutableAttributes, PathAttributes, RawAttribute } from './path-attributes.ts';
 import { attributeCodec } from './table.ts';
 
@@ -28,13 +29,15 @@ export interface AttributeList {
 
 const conflictBits = flag.optional | flag.transitive;
 
+/** `hasIpv4Nlri`: the UPDATE announces routes in its classic NLRI field. */
 export function decodeAttributeList(
   bytes: Uint8Array,
   start: number,
   end: number,
   session: SessionContext,
+  hasIpv4Nlri: boolean,
 ): AttributeList | WireError {
-  return new ListDecoder(bytes, start, end, session).run();
+  return new ListDecoder(bytes, start, end, session, hasIpv4Nlri).run();
 }
 
 /** One pass over the field. A class only because a pass has a dozen variables. */
@@ -42,6 +45,7 @@ class ListDecoder {
   readonly #bytes: Uint8Array;
   readonly #end: number;
   readonly #session: SessionContext;
+  readonly #hasIpv4Nlri: boolean;
   readonly #attributes: MutableAttributes = {};
   readonly #other: RawAttribute[] = [];
   readonly #errors: WireError[] = [];
@@ -53,12 +57,19 @@ class ListDecoder {
   #key = '';
   #keyFrom: number;
 
-  constructor(bytes: Uint8Array, start: number, end: number, session: SessionContext) {
+  constructor(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    session: SessionContext,
+    hasIpv4Nlri: boolean,
+  ) {
     this.#bytes = bytes;
     this.#at = start;
     this.#keyFrom = start;
     this.#end = end;
     this.#session = session;
+    this.#hasIpv4Nlri = hasIpv4Nlri;
   }
 
   run(): AttributeList | WireError {
@@ -162,7 +173,9 @@ class ListDecoder {
             detail: `flags 0x${flags.toString(16)}`,
           } as const)
         : codec.decode(value, this.#session, this.#attributes);
-    if (fault !== undefined) {
+    // RFC 4760 §3: a NEXT_HOP without IPv4 NLRI is ignored, whatever it says.
+    const isIgnored = type === nextHopType && !this.#hasIpv4Nlri;
+    if (fault !== undefined && !isIgnored) {
       const detail = `${codec.name}: ${fault.detail}`;
       this.#errors.push(this.#fault(fault.action, fault.subcode, type, detail, start));
     }

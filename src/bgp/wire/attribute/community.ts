@@ -1,12 +1,7 @@
 import { updateError } from '../error.ts';
 import { bytesToHex, hexToBytes } from '../hex.ts';
-import {
-  type AttributeCodec,
-  optionalTransitive,
-  readU32,
-  u32Bytes,
-  withdraw,
-} from './attribute-codec.ts';
+import { readU32 } from '../octets.ts';
+import { type AttributeCodec, optionalTransitive, u32Bytes, withdraw } from './attribute-codec.ts';
 import type { LargeCommunity } from './path-attributes.ts';
 
 /** COMMUNITIES (RFC 1997). */

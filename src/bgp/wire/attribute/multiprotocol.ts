@@ -1,4 +1,4 @@
-import { formatAddress } from '../address-text.ts';
+import { formatWireAddress } from '../address-text.ts';
 import { type AfiSafi, afiIpv4, afiIpv6, isUnicast } from '../afi-safi.ts';
 import { errorCode, updateError, WireError } from '../error.ts';
 import { NlriRun } from '../nlri-run.ts';
@@ -52,10 +52,10 @@ export function decodeMpReach(value: Uint8Array, session: SessionContext): MpRea
  * can be located, so they are no reason to end a session.
  */
 function readNextHops(octets: Uint8Array): string[] | undefined {
-  if (octets.length === 4) return [formatAddress(octets, 0, afiIpv4)];
-  if (octets.length === 16) return [formatAddress(octets, 0, afiIpv6)];
+  if (octets.length === 4) return [formatWireAddress(octets, 0, afiIpv4)];
+  if (octets.length === 16) return [formatWireAddress(octets, 0, afiIpv6)];
   if (octets.length !== 32) return undefined;
-  return [formatAddress(octets, 0, afiIpv6), formatAddress(octets, 16, afiIpv6)];
+  return [formatWireAddress(octets, 0, afiIpv6), formatWireAddress(octets, 16, afiIpv6)];
 }
 
 export function decodeMpUnreach(value: Uint8Array, session: SessionContext): MpUnreach | WireError {

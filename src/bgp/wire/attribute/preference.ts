@@ -1,10 +1,10 @@
 import { updateError } from '../error.ts';
+import { readU32 } from '../octets.ts';
 import type { SessionContext } from '../session-context.ts';
 import {
   type AttributeCodec,
   discard,
   optionalNonTransitive,
-  readU32,
   u32Bytes,
   wellKnown,
   withdraw,

@@ -4,7 +4,9 @@ export function readU16(bytes: Uint8Array, at: number): number {
 }
 
 export function readU32(bytes: Uint8Array, at: number): number {
-  return readU16(bytes, at) * 0x10000 + readU16(bytes, at + 2);
+  return (
+    ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0
+  );
 }
 
 export function readU64(bytes: Uint8Array, at: number): bigint {
