@@ -9,10 +9,10 @@ import { type NodeMigration, readMigration } from '../../model/node-migration.ts
 import { type NodeReport, readNodeReport } from '../../model/node-report.ts';
 import type { NodeReportStatus } from '../../model/node-report-status.ts';
 import type { KubeObject } from '../../model/object.ts';
+import { shapeProblems } from '../../model/schema/shape-problems.ts';
 import { readServiceAddress, type ServiceAddress } from '../../model/service-address.ts';
 import { networksOf } from '../../operator/service-networks.ts';
 import type { NamedNetwork } from '../../plan/pools/pool-set.ts';
-import { shapeProblems } from './object-shape.ts';
 
 /**
  * A cluster as every looking command sees it, wherever it came from: an API
