@@ -1,11 +1,9 @@
 import { type Family, families } from '../net/family.ts';
 import type { ConfiguredPeer } from './bgp-config-map.ts';
-import { bgpPeerSpec } from './bgp-peer-schema.ts';
 import type { LabelSelector } from './label-selector.ts';
 import { type Identity, identityOf, type KubeObject } from './object.ts';
-import { schemaProblems, withDefaults } from './schema/schema-problems.ts';
 
-/** A router that some nodes have a session with, be it a BGPPeer object or an entry of the ConfigMap. */
+/** A router that some nodes speak with, be it a BGPPeer object or an entry of the ConfigMap. */
 export interface BgpPeer {
   name: string;
   address: string;
@@ -30,35 +28,40 @@ export interface BgpPeer {
 export type ReadBgpPeer = Identity &
   ({ kind: 'peer'; peer: BgpPeer } | { kind: 'malformed'; problem: string });
 
-export const defaultGracefulRestartSeconds = bgpPeerSpec.properties.gracefulRestartSeconds.default;
+export const defaultGracefulRestartSeconds = 120;
 
 export function readBgpPeer(object: KubeObject): ReadBgpPeer {
   const identity = identityOf(object);
-  const problems = schemaProblems(bgpPeerSpec, object.spec, 'spec');
-  if (problems.length > 0) {
-    return { ...identity, kind: 'malformed', problem: problems.join('; ') };
+  const spec = (object.spec ?? {}) as Record<string, unknown>;
+  const { address, asn, localASN } = spec;
+  if (typeof address !== 'string' || typeof asn !== 'number' || typeof localASN !== 'number') {
+    return { ...identity, kind: 'malformed', problem: 'spec needs address, asn and localASN' };
   }
-  const spec = withDefaults(bgpPeerSpec, object.spec);
-  const { families: wanted, nodeSelector } = spec;
+  const number = (key: string) =>
+    typeof spec[key] === 'number' ? (spec[key] as number) : undefined;
+  const text = (key: string) => (typeof spec[key] === 'string' ? (spec[key] as string) : undefined);
+  const wanted: unknown[] = Array.isArray(spec.families) ? spec.families : [];
+  const served = families.filter((family) => wanted.includes(family));
+  const selector = spec.nodeSelector as LabelSelector | undefined;
   return {
     ...identity,
     kind: 'peer',
     peer: {
       name: identity.name,
-      address: spec.address,
-      port: spec.port,
-      asn: spec.asn,
-      localAsn: spec.localASN,
-      ...optional('localAddress', spec.localAddress),
-      ...optional('routerId', spec.routerID),
-      families: families.filter((family) => wanted?.includes(family) ?? true),
-      holdSeconds: spec.holdSeconds,
-      ...optional('keepaliveSeconds', spec.keepaliveSeconds),
-      ...optional('connectRetrySeconds', spec.connectRetrySeconds),
-      ...optional('multihopTtl', spec.multihopTTL),
-      ...optional('ttlSecurityHops', spec.ttlSecurityHops),
-      gracefulRestartSeconds: spec.gracefulRestartSeconds,
-      nodeSelectors: nodeSelector ? [nodeSelector as LabelSelector] : [],
+      address,
+      port: number('port') ?? 179,
+      asn,
+      localAsn: localASN,
+      ...optional('localAddress', text('localAddress')),
+      ...optional('routerId', text('routerID')),
+      families: served.length > 0 ? served : families,
+      holdSeconds: number('holdSeconds') ?? 90,
+      ...optional('keepaliveSeconds', number('keepaliveSeconds')),
+      ...optional('connectRetrySeconds', number('connectRetrySeconds')),
+      ...optional('multihopTtl', number('multihopTTL')),
+      ...optional('ttlSecurityHops', number('ttlSecurityHops')),
+      gracefulRestartSeconds: number('gracefulRestartSeconds') ?? defaultGracefulRestartSeconds,
+      nodeSelectors: selector === undefined || selector === null ? [] : [selector],
     },
   };
 }
@@ -91,6 +94,6 @@ export function peerOfConfig(configured: ConfiguredPeer): BgpPeer {
   };
 }
 
-function optional<K extends string, V>(key: K, value: V | null | undefined): { [P in K]?: V } {
-  return (value === undefined || value === null ? {} : { [key]: value }) as { [P in K]?: V };
+function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return (value === undefined ? {} : { [key]: value }) as { [P in K]?: V };
 }

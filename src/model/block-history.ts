@@ -2,7 +2,7 @@ import type { ResourceDefinition } from './crd.ts';
 import { apiVersion } from './keys.ts';
 import { type KubeObject, timestampMs } from './object.ts';
 import { blockHistories } from './resources.ts';
-import { count, list, name, object, text, time, uid } from './schema/schema.ts';
+import { count, list, name, object, records, text, time, uid } from './schema/schema.ts';
 import { cidrText } from './schema/shared-fields.ts';
 
 /**
@@ -63,28 +63,20 @@ export const blockHistoryDefinition: ResourceDefinition = {
     'One volume of what became of blocks: who held them, why, and when they were announced. Written by the operator; cadastre explain reads it.',
     [],
     {
-      blocks: list(
-        '',
-        maxEntriesOfVolume,
-        object('', ['cidr', 'entries'], {
-          cidr: cidrText,
-          dropped: count(),
-          entries: list(
-            '',
-            maxEntriesOfVolume,
-            object('', ['at', 'event', 'node'], {
-              at: time(),
-              event: text('', { enum: historyEvents }),
-              node: name(),
-              nodeUID: uid(),
-              blockUID: uid(),
-              pool: name(),
-              why: text('', { maxLength: maxWhyLength }),
-              peers: list('', maxPeers, name()),
-            }),
-          ),
+      blocks: records(maxEntriesOfVolume, ['cidr', 'entries'], {
+        cidr: cidrText,
+        dropped: count(),
+        entries: records(maxEntriesOfVolume, ['at', 'event', 'node'], {
+          at: time(),
+          event: text('', { enum: historyEvents }),
+          node: name(),
+          nodeUID: uid(),
+          blockUID: uid(),
+          pool: name(),
+          why: text('', { maxLength: maxWhyLength }),
+          peers: list('', maxPeers, name()),
         }),
-      ),
+      }),
     },
   ),
   status: { type: 'object' },

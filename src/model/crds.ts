@@ -1,5 +1,5 @@
 import { bgpAdvertisementDefinition } from './bgp-advertisement.ts';
-import { bgpPeerDefinition } from './bgp-peer-schema.ts';
+import { bgpPeerDefinition } from './bgp-peer-definition.ts';
 import { blockHistoryDefinition } from './block-history.ts';
 import { crd } from './crd.ts';
 import { ipPoolDefinition } from './ip-pool-schema.ts';

@@ -4,7 +4,16 @@ import { type ResourceDefinition, readyStatus } from './crd.ts';
 import { labelSelector } from './label-selector.ts';
 import { unnameable } from './node-block.ts';
 import { ipPools } from './resources.ts';
-import { type CelRule, flag, integer, list, object, ruled, type ValueOf } from './schema/schema.ts';
+import {
+  type CelRule,
+  flag,
+  integer,
+  list,
+  object,
+  records,
+  ruled,
+  type ValueOf,
+} from './schema/schema.ts';
 import {
   cidr,
   cidrText,
@@ -123,7 +132,7 @@ export const ipPoolDefinition: ResourceDefinition = {
     observedGeneration,
     // Of the family that runs out first; each CIDR's own figures are below.
     ...usage,
-    cidrs: list('', maxCidrs * 2, object('', ['cidr'], { cidr: cidrText, ...usage })),
+    cidrs: records(maxCidrs * 2, ['cidr'], { cidr: cidrText, ...usage }),
     conditions,
   }),
   rules: {

@@ -1,6 +1,6 @@
 import { type ResourceDefinition, readyReason, readyStatus } from './crd.ts';
 import { nodeReports } from './resources.ts';
-import { count, flag, list, name, object, text, time, uid } from './schema/schema.ts';
+import { count, flag, list, name, object, records, text, time, uid } from './schema/schema.ts';
 import { cidrText, conditions } from './schema/shared-fields.ts';
 
 const words = (maxLength: number) => text('', { maxLength });
@@ -30,69 +30,45 @@ export const maxReported = 1024;
 const status = object('', [], {
   agentVersion: words(64),
   startedAt: time(),
-  blocks: list(
-    '',
-    maxReported,
-    object('', ['cidr'], {
-      cidr: cidrText,
-      pool: name(),
-      draining: flag(''),
-      pods: count(),
-      resting: count(),
-      total: words(40),
-    }),
-  ),
+  blocks: records(maxReported, ['cidr'], {
+    cidr: cidrText,
+    pool: name(),
+    draining: flag(''),
+    pods: count(),
+    resting: count(),
+    total: words(40),
+  }),
   kernel: object('', [], {
     wanted: count(),
     held: count(),
     repaired: count(),
     ownRoutes: list('', maxReported, cidrText),
-    refused: list(
-      '',
-      maxReported,
-      object('', ['route', 'reason'], { route: name(), reason: words(1024) }),
-    ),
+    refused: records(maxReported, ['route', 'reason'], { route: name(), reason: words(1024) }),
   }),
-  sessions: list(
-    '',
-    256,
-    object('', ['peer', 'address', 'state'], {
-      peer: name(),
-      address,
-      asn: count(),
-      localAsn: count(),
-      state: words(32),
-      establishedAt: time(),
-      families: list(
-        '',
-        2,
-        object('', ['family'], { family: words(4), received: count(), advertised: count() }),
-      ),
-      lastError: words(1024),
-      announced: list(
-        '',
-        maxReported,
-        object('', ['prefix'], {
-          prefix: cidrText,
-          nextHop: address,
-          since: time(),
-          attributes: words(1024),
-        }),
-      ),
+  sessions: records(256, ['peer', 'address', 'state'], {
+    peer: name(),
+    address,
+    asn: count(),
+    localAsn: count(),
+    state: words(32),
+    establishedAt: time(),
+    families: records(2, ['family'], { family: words(4), received: count(), advertised: count() }),
+    lastError: words(1024),
+    announced: records(maxReported, ['prefix'], {
+      prefix: cidrText,
+      nextHop: address,
+      since: time(),
+      attributes: words(1024),
     }),
-  ),
-  drain: object('', [], {
-    steps: list(
-      '',
-      8,
-      object('', ['step', 'at'], { step: words(32), at: time(), detail: words(1024) }),
-    ),
   }),
-  findings: list(
-    '',
-    maxReported,
-    object('', ['reason', 'detail'], { reason: words(64), cidr: cidrText, detail: words(1024) }),
-  ),
+  drain: object('', [], {
+    steps: records(8, ['step', 'at'], { step: words(32), at: time(), detail: words(1024) }),
+  }),
+  findings: records(maxReported, ['reason', 'detail'], {
+    reason: words(64),
+    cidr: cidrText,
+    detail: words(1024),
+  }),
   conditions,
 });
 

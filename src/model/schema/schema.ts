@@ -79,17 +79,11 @@ type FieldsOf<Fields, Always> = {
 type More = Omit<Schema, 'type' | 'description'>;
 type NoMore = Record<never, never>;
 
-/** The longest texts: `fd00:…/128`, an IPv6 address, a name, a uid. */
-export const maxCidrLength = 43;
-export const maxAddressLength = 45;
-export const maxNameLength = 253;
-export const maxUidLength = 128;
-
 export const text = <const M extends More = NoMore>(description: string, more?: M) =>
   ({ type: 'string', ...described(description), ...(more as M) }) as const;
 
-export const name = (description = '') => text(description, { maxLength: maxNameLength });
-export const uid = (description = '') => text(description, { maxLength: maxUidLength });
+export const name = (description = '') => text(description, { maxLength: 253 });
+export const uid = (description = '') => text(description, { maxLength: 128 });
 export const time = (description = '') => text(description, { format: 'date-time' });
 
 export const integer = <const M extends More = NoMore>(description: string, more?: M) =>
@@ -138,6 +132,16 @@ export const object = <
     readonly required: R;
     readonly properties: P;
   } & M;
+
+/** A list of objects. */
+export const records = <
+  const P extends Readonly<Record<string, Schema>>,
+  const R extends ReadonlyArray<keyof P & string>,
+>(
+  maxItems: number,
+  required: R,
+  properties: P,
+) => list('', maxItems, object('', required, properties));
 
 const described = (description: string) => (description === '' ? {} : { description });
 

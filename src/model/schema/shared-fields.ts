@@ -1,12 +1,12 @@
 /** Fields that several resources have. */
 import { type Address, parseAddress } from '../../net/address.ts';
 import { parsePrefix, prefixProblem } from '../../net/prefix.ts';
-import { maxCidrLength, object, ruled, text } from './schema.ts';
+import { object, ruled, text } from './schema.ts';
 
 /** A CIDR as people write it into a spec: canonical, without host bits. */
 export const cidr = (description: string) =>
   text(description, {
-    maxLength: maxCidrLength,
+    maxLength: 43,
     ...ruled<string>(
       [
         {
@@ -41,7 +41,7 @@ export function parsePlainAddress(text: string): Address | undefined {
 }
 
 /** A CIDR that a program wrote. */
-export const cidrText = text('', { maxLength: maxCidrLength });
+export const cidrText = text('', { maxLength: 43 });
 
 /** A prefix length per family. */
 export const lengths = (description: string, more = {}) =>

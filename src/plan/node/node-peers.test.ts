@@ -62,7 +62,7 @@ test('a BGPPeer object has its defaults, and the node its identifier', () => {
 test('a BGPPeer without an address is malformed, and says so', () => {
   expect(readBgpPeer({ metadata: { name: 'x' }, spec: { asn: 1 } })).toMatchObject({
     kind: 'malformed',
-    problem: 'spec.address is missing; spec.localASN is missing',
+    problem: 'spec needs address, asn and localASN',
   });
 });
 

@@ -1,15 +1,7 @@
 import type { ResourceDefinition } from './crd.ts';
 import { labelSelector } from './label-selector.ts';
 import { bgpPeers } from './resources.ts';
-import {
-  integer,
-  list,
-  maxAddressLength,
-  object,
-  ruled,
-  text,
-  type ValueOf,
-} from './schema/schema.ts';
+import { integer, list, object, ruled, text, type ValueOf } from './schema/schema.ts';
 import { onlyConditions, parsePlainAddress } from './schema/shared-fields.ts';
 
 /**
@@ -21,7 +13,7 @@ export const maxAsn = 0xffffffff;
 
 const address = (description: string) =>
   text(description, {
-    maxLength: maxAddressLength,
+    maxLength: 45,
     ...ruled<string>(
       [{ rule: 'isIP(self)', messageExpression: "'\"' + self + '\" is not an IP address'" }],
       (self, path) =>
