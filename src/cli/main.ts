@@ -15,8 +15,8 @@ import { processTerminal } from './terminal.ts';
  *   look/        nodes, pools, blocks, plan, explain, ipam: the register, and why it is so
  *   doctor/, migrate/, bgp/, lab/   a folder for each group of commands
  *   view/        what they look at: view-flags and view-from-* make a ClusterView of a
- *                cluster or of files (manifest, object-shape: what files may get wrong, each
- *                with its place); ipam-flags say how blocks are given out, for the operator
+ *                cluster or of files (manifest: what files may get wrong, each with its
+ *                place); ipam-flags say how blocks are given out, for the operator
  *                too; register-of is what an operator would know
  *   output, table, sections   one answer as table, JSON, YAML or names
  *   failure      one sentence, a remedy, an exit code

@@ -14,7 +14,7 @@ import { type ClusterItems, type ClusterKind, clusterKinds } from '../model/clus
 import type { ItemLists, MalformedObject } from '../model/cluster-state.ts';
 import { apiVersion } from '../model/keys.ts';
 import type { KubeObject } from '../model/object.ts';
-import { shapeProblems } from '../model/object-shape.ts';
+import { shapeProblems } from '../model/schema/shape-problems.ts';
 
 /** A cluster as it was read once, from files or by lists. */
 export interface ReadCluster {

@@ -234,8 +234,8 @@ export function readTopology(name: string, text: string): TopologyResult {
           },
           nodeSelector: (value, at) => {
             const selector = value?.toJS(document) as LabelSelector;
-            for (const problem of selectorProblems(selector)) {
-              reader.problem(value, at, `${at}: ${problem}`);
+            for (const problem of selectorProblems(selector, at)) {
+              reader.problem(value, at, problem);
             }
             draft.nodeSelector = selector;
           },

@@ -1,5 +1,9 @@
+import type { ResourceDefinition } from './crd.ts';
 import { apiVersion } from './keys.ts';
 import { type KubeObject, timestampMs } from './object.ts';
+import { blockHistories } from './resources.ts';
+import { count, list, name, object, records, text, time, uid } from './schema/schema.ts';
+import { cidrText } from './schema/shared-fields.ts';
 
 /**
  * BlockHistory: what became of blocks, kept as objects, because whoever asks
@@ -7,18 +11,7 @@ import { type KubeObject, timestampMs } from './object.ts';
  * one object (a *volume*), so that a mass join costs a few hundred writes more
  * and not one more per node; which volume a block is in follows from its CIDR.
  */
-export type HistoryEvent =
-  | 'Assigned'
-  | 'Adopted'
-  | 'Returned'
-  | 'Registered'
-  | 'Draining'
-  | 'Cooling'
-  | 'Released'
-  | 'Announced'
-  | 'Withdrawn';
-
-export const historyEvents: readonly HistoryEvent[] = [
+export const historyEvents = [
   'Assigned',
   'Adopted',
   'Returned',
@@ -28,7 +21,9 @@ export const historyEvents: readonly HistoryEvent[] = [
   'Released',
   'Announced',
   'Withdrawn',
-];
+] as const;
+
+export type HistoryEvent = (typeof historyEvents)[number];
 
 export interface HistoryEntry {
   at: string;
@@ -58,6 +53,35 @@ export const maxHolderEntries = 16;
 export const maxRouteEntries = 8;
 export const maxWhyLength = 256;
 export const maxPeers = 16;
+
+export const blockHistoryDefinition: ResourceDefinition = {
+  resource: blockHistories,
+  shortName: 'bh',
+  revision: 7,
+  digest: '5010b3cf930f4a49',
+  spec: object(
+    'One volume of what became of blocks: who held them, why, and when they were announced. Written by the operator; cadastre explain reads it.',
+    [],
+    {
+      blocks: records(maxEntriesOfVolume, ['cidr', 'entries'], {
+        cidr: cidrText,
+        dropped: count(),
+        entries: records(maxEntriesOfVolume, ['at', 'event', 'node'], {
+          at: time(),
+          event: text('', { enum: historyEvents }),
+          node: name(),
+          nodeUID: uid(),
+          blockUID: uid(),
+          pool: name(),
+          why: text('', { maxLength: maxWhyLength }),
+          peers: list('', maxPeers, name()),
+        }),
+      }),
+    },
+  ),
+  status: { type: 'object' },
+  columns: [],
+};
 
 /** FNV-1a: spreads neighbours, and is the same in every version. */
 export function volumeOf(cidr: string): string {

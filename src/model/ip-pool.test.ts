@@ -89,15 +89,15 @@ describe('a pool that can be understood', () => {
 
 describe('a pool that cannot be understood names the place and the value', () => {
   test.each<[string, Record<string, unknown>, string]>([
-    ['no cidrs', { cidrs: undefined }, 'spec.cidrs must be a list of CIDRs'],
-    ['cidrs that are no list', { cidrs: '10.0.0.0/8' }, 'spec.cidrs must be a list of CIDRs'],
+    ['no cidrs', { cidrs: undefined }, 'spec.cidrs is missing'],
+    ['cidrs that are no list', { cidrs: '10.0.0.0/8' }, 'spec.cidrs is "10.0.0.0/8", not a list'],
     ['an empty list', { cidrs: [] }, 'spec.cidrs is empty'],
     [
       'no CIDR at all',
       { cidrs: ['10.5.0.0/16', 'rack'] },
       'spec.cidrs[1] "rack" is not an IPv4 or IPv6 CIDR',
     ],
-    ['a number', { cidrs: [10] }, 'spec.cidrs[0] 10 is not a CIDR'],
+    ['a number', { cidrs: [10] }, 'spec.cidrs[0] is 10, not a string'],
     [
       'an address without a length',
       { cidrs: ['10.5.0.0'] },
@@ -107,6 +107,16 @@ describe('a pool that cannot be understood names the place and the value', () =>
       'host bits',
       { cidrs: ['10.5.112.7/21'] },
       'spec.cidrs[0] "10.5.112.7/21" has host bits set; the block is 10.5.112.0/21',
+    ],
+    [
+      'a CIDR that is not in its canonical form',
+      { cidrs: ['FD00:5::/48'] },
+      'spec.cidrs[0] "FD00:5::/48" is not canonical; write fd00:5::/48',
+    ],
+    [
+      'IPv4 mapped into IPv6',
+      { cidrs: ['::ffff:10.0.0.0/104'] },
+      'spec.cidrs[0] "::ffff:10.0.0.0/104" is IPv4 mapped into IPv6; write it as IPv4',
     ],
     [
       'a length beyond the family',
@@ -136,22 +146,22 @@ describe('a pool that cannot be understood names the place and the value', () =>
     [
       'a size beyond the family',
       { blockSize: { ipv4: 33, ipv6: 64 } },
-      'spec.blockSize.ipv4 is 33, not within 1 to 32',
+      'spec.blockSize.ipv4 is 33, not a whole number from 1 to 32',
     ],
     [
       'a size of zero',
       { blockSize: { ipv4: 0, ipv6: 64 } },
-      'spec.blockSize.ipv4 is 0, not within 1 to 32',
+      'spec.blockSize.ipv4 is 0, not a whole number from 1 to 32',
     ],
     [
       'a size that is a text',
       { blockSize: { ipv4: '24', ipv6: 64 } },
-      'spec.blockSize.ipv4 is "24", not within 1 to 32',
+      'spec.blockSize.ipv4 is "24", not a whole number from 1 to 32',
     ],
     [
       'a size that is no whole number',
       { blockSize: { ipv4: 24.5, ipv6: 64 } },
-      'spec.blockSize.ipv4 is 24.5, not within 1 to 32',
+      'spec.blockSize.ipv4 is 24.5, not a whole number from 1 to 32',
     ],
     [
       'a bad reserved range',
@@ -176,21 +186,18 @@ describe('a pool that cannot be understood names the place and the value', () =>
     [
       'a bad selector',
       { nodeSelector: { matchLabel: {} } },
-      'spec.nodeSelector has the unknown field "matchLabel"',
+      'spec.nodeSelector.matchLabel is no field of a label selector',
     ],
   ])('%s', (_, change, problem) => {
     expect(problemsOf(withSpec(change))).toContain(problem);
   });
 
-  test.each(['::/64', '::ffff:10.0.0.0/104', '0:0:1::/48', '::/8'])(
-    '%s, whose blocks could not be named',
-    (cidr) => {
-      const object = poolObject('low', { cidrs: [cidr], size6: 120 });
-      expect(problemsOf(object)).toEqual([
-        `spec.cidrs ${cidr} overlaps ::/16, whose blocks cannot be named`,
-      ]);
-    },
-  );
+  test.each(['::/64', '0:0:1::/48', '::/8'])('%s, whose blocks could not be named', (cidr) => {
+    const object = poolObject('low', { cidrs: [cidr], size6: 120 });
+    expect(problemsOf(object)).toEqual([
+      `spec.cidrs[0] ${cidr} overlaps ::/16, whose blocks cannot be named`,
+    ]);
+  });
 
   test('several problems at once, all of them', () => {
     const change = { cidrs: ['10.5.0.0/33'], priority: 1.5, nodeSelector: 'x' };
@@ -206,8 +213,10 @@ describe('a pool that cannot be understood names the place and the value', () =>
 
   test('no name, no spec, no metadata', () => {
     expect(problemsOf({ spec: sound.spec })).toEqual(['metadata.name is missing']);
-    expect(problemsOf({ metadata: { name: 'bare' } })).toEqual([
-      'spec.cidrs must be a list of CIDRs',
+    expect(problemsOf({ metadata: { name: 'bare' } })).toEqual(['spec is missing']);
+    expect(problemsOf({ metadata: { name: 'bare' }, spec: {} })).toEqual([
+      'spec.cidrs is missing',
+      'spec.blockSize is missing',
     ]);
   });
 

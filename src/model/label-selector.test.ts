@@ -27,7 +27,7 @@ describe('a selector as Kubernetes means it', () => {
   });
 
   test.each(table.cases)('$selector', ({ selector, error, matches }) => {
-    const problems = selectorProblems(selector);
+    const problems = selectorProblems(selector, 'selector');
     if (error !== undefined) {
       expect(problems).not.toEqual([]);
       return;
@@ -46,43 +46,51 @@ describe('a selector as Kubernetes means it', () => {
 
 describe('a selector that is wrong', () => {
   test.each([
-    [[], 'must be an object with matchLabels and matchExpressions'],
-    ['rack=83', 'must be an object with matchLabels and matchExpressions'],
-    [{ matchLabel: { rack: '83' } }, 'has the unknown field "matchLabel"'],
-    [{ nodeSelectorTerms: [] }, 'has the unknown field "nodeSelectorTerms"'],
-    [{ matchLabels: ['rack'] }, 'matchLabels must be a map of strings'],
-    [{ matchLabels: { rack: 83 } }, 'matchLabels["rack"] has the value 83, not a label'],
-    [{ matchLabels: { rack: null } }, 'matchLabels["rack"] has the value null, not a label'],
-    [{ matchLabels: { 'a/b/c': 'x' } }, 'matchLabels has the key "a/b/c", not a label key'],
-    [{ matchExpressions: {} }, 'matchExpressions must be a list'],
-    [{ matchExpressions: ['rack'] }, 'matchExpressions[0] must be an object'],
+    [[], 'nodeSelector is [], not a map'],
+    ['rack=83', 'nodeSelector is "rack=83", not a map'],
+    [{ matchLabel: { rack: '83' } }, 'nodeSelector.matchLabel is no field of a label selector'],
+    [{ nodeSelectorTerms: [] }, 'nodeSelector.nodeSelectorTerms is no field of a label selector'],
+    [{ matchLabels: ['rack'] }, 'nodeSelector.matchLabels is ["rack"], not a map'],
+    [{ matchLabels: { rack: 83 } }, 'nodeSelector.matchLabels["rack"] is 83, not a string'],
+    [{ matchLabels: { rack: null } }, 'nodeSelector.matchLabels["rack"] is missing'],
+    [
+      { matchLabels: { rack: 'a b' } },
+      'nodeSelector.matchLabels["rack"] is "a b", not a label value',
+    ],
+    [{ matchLabels: { 'a/b/c': 'x' } }, 'nodeSelector.matchLabels["a/b/c"] is not a label key'],
+    [{ matchExpressions: {} }, 'nodeSelector.matchExpressions is {}, not a list'],
+    [{ matchExpressions: ['rack'] }, 'nodeSelector.matchExpressions[0] is "rack", not a map'],
     [
       { matchExpressions: [{ operator: 'Exists' }] },
-      'matchExpressions[0] has the key undefined, not a label key',
+      'nodeSelector.matchExpressions[0].key is missing',
+    ],
+    [
+      { matchExpressions: [{ key: '-rack', operator: 'Exists' }] },
+      'nodeSelector.matchExpressions[0].key is "-rack", not a label key',
     ],
     [
       { matchExpressions: [{ key: 'rack', operator: 'Gt', values: ['1'] }] },
-      'matchExpressions[0] has the operator "Gt", not one of In, NotIn, Exists, DoesNotExist',
+      'nodeSelector.matchExpressions[0].operator is "Gt", not one of In, NotIn, Exists, DoesNotExist',
     ],
     [
       { matchExpressions: [{ key: 'rack', operator: 'In', values: [83] }] },
-      'matchExpressions[0] has values [83], not a list of labels',
+      'nodeSelector.matchExpressions[0].values[0] is 83, not a string',
     ],
     [
       { matchExpressions: [{ key: 'rack', operator: 'In', values: null }] },
-      'matchExpressions[0]: In needs values',
+      'nodeSelector.matchExpressions[0].values is missing: In needs values',
     ],
     [
       { matchExpressions: [{ key: 'rack', operator: 'Exists', values: ['x'] }] },
-      'matchExpressions[0]: Exists takes no values',
+      'nodeSelector.matchExpressions[0].values is given, but Exists takes none',
     ],
   ])('%j says so in a sentence', (selector, problem) => {
-    expect(selectorProblems(selector)).toEqual([problem]);
+    expect(selectorProblems(selector, 'nodeSelector')).toEqual([problem]);
   });
 
   test('null is an absent selector, and null lists are absent lists', () => {
-    expect(selectorProblems(null)).toEqual([]);
-    expect(selectorProblems({ matchLabels: null, matchExpressions: null })).toEqual([]);
+    expect(selectorProblems(null, 's')).toEqual([]);
+    expect(selectorProblems({ matchLabels: null, matchExpressions: null }, 's')).toEqual([]);
   });
 });
 

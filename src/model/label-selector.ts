@@ -1,3 +1,15 @@
+import {
+  isLabelKey,
+  isLabelValue,
+  type LabelRequirement,
+  type Labels,
+  meets,
+} from '../base/label-requirement.ts';
+import { check, object, ruled } from './schema/schema.ts';
+import { schemaProblems, shown } from './schema/schema-problems.ts';
+
+export type { Labels };
+
 /**
  * metav1.LabelSelector, exactly as Kubernetes means it: all requirements are
  * ANDed; NotIn and DoesNotExist also match a node without the key; an absent or
@@ -5,35 +17,16 @@
  */
 export interface LabelSelector {
   matchLabels?: Record<string, string>;
-  matchExpressions?: Requirement[];
+  matchExpressions?: LabelRequirement[];
 }
 
-export interface Requirement {
-  key: string;
-  operator: string;
-  values?: string[];
-}
-
-export type Labels = Readonly<Record<string, string>>;
-
-const operators = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
-const namePart = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const dnsPart = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const valuePart = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+export const labelOperators = ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const;
 
 export function selects(selector: LabelSelector | undefined, labels: Labels): boolean {
-  if (selector === undefined) return true;
-  for (const [key, value] of Object.entries(selector.matchLabels ?? {})) {
+  for (const [key, value] of Object.entries(selector?.matchLabels ?? {})) {
     if (labels[key] !== value) return false;
   }
-  for (const { key, operator, values = [] } of selector.matchExpressions ?? []) {
-    const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
-    if (operator === 'In' && (value === undefined || !values.includes(value))) return false;
-    if (operator === 'NotIn' && value !== undefined && values.includes(value)) return false;
-    if (operator === 'Exists' && value === undefined) return false;
-    if (operator === 'DoesNotExist' && value !== undefined) return false;
-  }
-  return true;
+  return (selector?.matchExpressions ?? []).every((requirement) => meets(requirement, labels));
 }
 
 /** The requirements that the labels do not meet, in words: what is wanted, and what there is. */
@@ -53,7 +46,7 @@ export function unmetRequirements(selector: LabelSelector | undefined, labels: L
   return unmet;
 }
 
-function describeRequirement({ key, operator, values = [] }: Requirement): string {
+function describeRequirement({ key, operator, values = [] }: LabelRequirement): string {
   if (operator === 'Exists') return `any ${key}`;
   if (operator === 'DoesNotExist') return `no ${key}`;
   return `${key} ${operator === 'In' ? 'in' : 'not in'} (${values.join(', ')})`;
@@ -79,64 +72,76 @@ export function specificity(selector: LabelSelector | undefined): number {
   );
 }
 
-/** What is wrong with a selector, one sentence each; empty when it is sound. */
-export function selectorProblems(selector: unknown): string[] {
+const labelValue = { type: 'string', maxLength: 63 } as const;
+
+const expression = object(
+  '',
+  ['key', 'operator'],
+  {
+    key: { type: 'string', maxLength: 317 },
+    operator: { type: 'string', enum: labelOperators },
+    values: { type: 'array', maxItems: 256, items: labelValue },
+  },
+  ruled<LabelRequirement>(
+    [
+      {
+        rule: "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : !has(self.values) || size(self.values) == 0",
+        message: 'In and NotIn need values; Exists and DoesNotExist take none',
+      },
+    ],
+    expressionProblems,
+  ),
+);
+
+/** The schema of a field that is a label selector. */
+export const labelSelector = (description: string) =>
+  object(
+    description,
+    [],
+    {
+      matchLabels: {
+        type: 'object',
+        additionalProperties: labelValue,
+        [check]: matchLabelsProblems,
+      },
+      matchExpressions: { type: 'array', maxItems: 64, items: expression },
+    },
+    { [check]: unknownFields },
+  );
+
+/** What is wrong with a selector, in clauses that begin with its path; empty when it is sound. */
+export function selectorProblems(selector: unknown, path: string): string[] {
   if (selector === undefined || selector === null) return [];
-  if (typeof selector !== 'object' || Array.isArray(selector)) {
-    return ['must be an object with matchLabels and matchExpressions'];
-  }
-  const { matchLabels, matchExpressions, ...rest } = selector as Record<string, unknown>;
-  const problems = Object.keys(rest).map((key) => `has the unknown field "${key}"`);
-  if (matchLabels !== undefined && matchLabels !== null) {
-    if (typeof matchLabels !== 'object' || Array.isArray(matchLabels)) {
-      problems.push('matchLabels must be a map of strings');
-    } else {
-      for (const [key, value] of Object.entries(matchLabels)) {
-        problems.push(...keyProblems(key, 'matchLabels'));
-        if (typeof value !== 'string' || !valuePart.test(value)) {
-          problems.push(
-            `matchLabels["${key}"] has the value ${JSON.stringify(value)}, not a label`,
-          );
-        }
-      }
-    }
-  }
-  if (matchExpressions !== undefined && matchExpressions !== null) {
-    if (!Array.isArray(matchExpressions)) problems.push('matchExpressions must be a list');
-    else {
-      matchExpressions.forEach((expression, at) => {
-        problems.push(...expressionProblems(expression, `matchExpressions[${at}]`));
-      });
-    }
-  }
-  return problems;
+  return schemaProblems(labelSelector(''), selector, path);
 }
 
-function keyProblems(key: unknown, where: string): string[] {
-  const bad = [`${where} has the key ${JSON.stringify(key)}, not a label key`];
-  if (typeof key !== 'string') return bad;
-  const slash = key.indexOf('/');
-  const prefix = slash < 0 ? undefined : key.slice(0, slash);
-  if (prefix !== undefined && (!dnsPart.test(prefix) || prefix.length > 253)) return bad;
-  return namePart.test(key.slice(slash + 1)) ? [] : bad;
+/** The API server would drop such a field, and the selector would select more than was meant. */
+function unknownFields(selector: LabelSelector, path: string): string[] {
+  const { matchLabels, matchExpressions, ...rest } = selector;
+  return Object.keys(rest).map((key) => `${path}.${key} is no field of a label selector`);
 }
 
-function expressionProblems(expression: unknown, where: string): string[] {
-  if (typeof expression !== 'object' || expression === null) return [`${where} must be an object`];
-  const { key, operator, values } = expression as Record<string, unknown>;
-  const problems = keyProblems(key, where);
-  if (typeof operator !== 'string' || !operators.includes(operator)) {
-    const known = operators.join(', ');
-    problems.push(`${where} has the operator ${JSON.stringify(operator)}, not one of ${known}`);
-    return problems;
-  }
-  const given = values === undefined || values === null ? [] : values;
-  if (!Array.isArray(given) || given.some((v) => typeof v !== 'string' || !valuePart.test(v))) {
-    problems.push(`${where} has values ${JSON.stringify(values)}, not a list of labels`);
-    return problems;
-  }
+/** The API server lets any text pass as key and value, but no node can have such a label. */
+function matchLabelsProblems(labels: Labels, path: string): string[] {
+  return Object.entries(labels).flatMap(([key, value]) => [
+    ...(isLabelKey(key) ? [] : [`${path}["${key}"] is not a label key`]),
+    ...(isLabelValue(value) ? [] : [`${path}["${key}"] is ${shown(value)}, not a label value`]),
+  ]);
+}
+
+function expressionProblems(requirement: LabelRequirement, path: string): string[] {
+  const { key, operator } = requirement;
+  const values = requirement.values ?? [];
   const needsValues = operator === 'In' || operator === 'NotIn';
-  if (needsValues && given.length === 0) problems.push(`${where}: ${operator} needs values`);
-  if (!needsValues && given.length > 0) problems.push(`${where}: ${operator} takes no values`);
+  const problems = values.flatMap((value, at) =>
+    isLabelValue(value) ? [] : [`${path}.values[${at}] is ${shown(value)}, not a label value`],
+  );
+  if (!isLabelKey(key)) problems.unshift(`${path}.key is ${shown(key)}, not a label key`);
+  if (needsValues && values.length === 0) {
+    problems.push(`${path}.values is missing: ${operator} needs values`);
+  }
+  if (!needsValues && values.length > 0) {
+    problems.push(`${path}.values is given, but ${operator} takes none`);
+  }
   return problems;
 }

@@ -5,15 +5,87 @@ import {
   parseAddressRange,
 } from './bgp-config/address-range.ts';
 import type { BgpConfig, ConfiguredPool } from './bgp-config-map.ts';
-import type { LabelSelector } from './label-selector.ts';
+import { type ResourceDefinition, readyStatus } from './crd.ts';
+import { type LabelSelector, labelSelector } from './label-selector.ts';
 import {
   type Condition,
   type Identity,
   identityOf,
   type KubeObject,
-  textList,
   timestampMs,
 } from './object.ts';
+import { loadBalancerPools } from './resources.ts';
+import {
+  type Check,
+  check,
+  flag,
+  integer,
+  list,
+  object,
+  ruled,
+  text,
+  type ValueOf,
+} from './schema/schema.ts';
+import { schemaProblems, withDefaults } from './schema/schema-problems.ts';
+import { conditions, lengths, observedGeneration, priorityRange } from './schema/shared-fields.ts';
+
+const range = text('A CIDR, or first-last: 192.0.2.0/28, 192.0.2.10-192.0.2.20.', {
+  maxLength: 91,
+  ...ruled<string>(
+    [
+      {
+        rule: "isCIDR(self) || (self.split('-').size() == 2 && isIP(self.split('-')[0]) && isIP(self.split('-')[1]) && ip(self.split('-')[0]).family() == ip(self.split('-')[1]).family())",
+        messageExpression:
+          "'\"' + self + '\" is neither a CIDR nor a range such as 192.0.2.10-192.0.2.20'",
+      },
+    ],
+    rangeProblems,
+  ),
+});
+
+const shape = object('', ['addresses'], {
+  addresses: list('The addresses of the pool, of either family, given in this order.', 64, range, {
+    minItems: 1,
+  }),
+  serviceSelector: labelSelector('Which Services it serves, by label. Absent or empty: all.'),
+  autoAssign: flag(
+    'Whether it serves Services that ask for neither the pool nor an address of it.',
+    { default: true },
+  ),
+  avoidBuggyIPs: flag('Leave out IPv4 addresses that end in .0 and .255.', { default: false }),
+  priority: integer('Among pools that fit a Service the highest is asked first.', priorityRange),
+  disabled: flag('Serve no new Service.', { default: false }),
+  aggregationLength: lengths(
+    'Announce the prefix of this length around an address, as long as it lies inside the pool. Absent: the address alone.',
+  ),
+});
+
+type LoadBalancerPoolSpec = ValueOf<typeof shape>;
+
+const loadBalancerPoolSpec = { ...shape, [check]: aggregationProblems as Check };
+
+export const loadBalancerPoolDefinition: ResourceDefinition = {
+  resource: loadBalancerPools,
+  shortName: 'lbp',
+  revision: 7,
+  digest: '31ca1379499dd12d',
+  spec: loadBalancerPoolSpec,
+  status: object('', [], {
+    observedGeneration,
+    capacity: integer('Addresses in all.'),
+    assigned: integer('Addresses that Services hold.'),
+    free: integer('Addresses that could be given now.'),
+    conditions,
+  }),
+  columns: [
+    { name: 'Addresses', type: 'string', jsonPath: '.spec.addresses' },
+    { name: 'Assigned', type: 'integer', jsonPath: '.status.assigned' },
+    { name: 'Free', type: 'integer', jsonPath: '.status.free' },
+    { name: 'Capacity', type: 'integer', jsonPath: '.status.capacity' },
+    { name: 'Priority', type: 'integer', jsonPath: '.spec.priority', priority: 1 },
+    { name: 'Ready', type: 'string', jsonPath: readyStatus },
+  ],
+};
 
 /** Addresses for Services, be it a LoadBalancerPool object or an entry of the ConfigMap. */
 export interface LoadBalancerPool {
@@ -56,45 +128,49 @@ export function readLoadBalancerPool(object: KubeObject): ReadLoadBalancerPool {
     generation: object.metadata?.generation ?? 0,
     status: object.status as LoadBalancerPoolStatus | undefined,
   };
-  const spec = (object.spec ?? {}) as Record<string, unknown>;
-  const ranges: AddressRange[] = [];
-  const problems: string[] = [];
-  for (const text of textList(spec.addresses)) {
-    const parsed = parseAddressRange(text);
-    if (typeof parsed === 'string') problems.push(`spec.addresses: ${parsed}`);
-    else if (parsed.first.startsWith('::')) {
-      // An object's name may not begin with a dash.
-      problems.push(`spec.addresses: ${text} lies in ::/16, whose addresses could not be named`);
-    } else ranges.push(parsed);
-  }
-  if (ranges.length + problems.length === 0) problems.push('spec.addresses is empty');
-  const lengths = {
-    ipv4: 32,
-    ipv6: 128,
-    ...((spec.aggregationLength ?? {}) as Partial<Record<Family, number>>),
-  };
-  for (const range of ranges) {
-    if (lengths[range.family] >= largestBlockLength(range)) continue;
-    problems.push(
-      `spec.aggregationLength.${range.family} ${lengths[range.family]} would announce more than ${range.text}`,
-    );
-  }
+  const problems = schemaProblems(loadBalancerPoolSpec, object.spec, 'spec');
   if (problems.length > 0) return { ...meta, kind: 'malformed', problems };
+  const spec = withDefaults(loadBalancerPoolSpec, object.spec);
   return {
     ...meta,
     kind: 'pool',
     pool: {
       name: meta.name,
-      ranges,
-      serviceSelector: (spec.serviceSelector ?? undefined) as LabelSelector | undefined,
-      autoAssign: spec.autoAssign !== false,
-      avoidBuggyIps: spec.avoidBuggyIPs === true,
-      priority: typeof spec.priority === 'number' ? spec.priority : 0,
-      disabled: spec.disabled === true || Boolean(object.metadata?.deletionTimestamp),
+      ranges: spec.addresses.map((text) => parseAddressRange(text) as AddressRange),
+      serviceSelector: spec.serviceSelector as LabelSelector | undefined,
+      autoAssign: spec.autoAssign,
+      avoidBuggyIps: spec.avoidBuggyIPs,
+      priority: spec.priority,
+      disabled: spec.disabled || Boolean(object.metadata?.deletionTimestamp),
       createdMs: timestampMs(object.metadata?.creationTimestamp),
-      advertisements: [{ lengths }],
+      advertisements: [{ lengths: advertisedLengths(spec) }],
     },
   };
+}
+
+/** Also what the API server lets pass: a range that ends before it begins, or cannot be named. */
+function rangeProblems(text: string, path: string): string[] {
+  const parsed = parseAddressRange(text);
+  if (typeof parsed === 'string') return [`${path} ${parsed}`];
+  if (/\s/.test(text)) return [`${path} "${text}" has a space in it`];
+  // An object's name may not begin with a dash.
+  if (!parsed.first.startsWith('::')) return [];
+  return [`${path} ${text} lies in ::/16, whose addresses could not be named`];
+}
+
+function advertisedLengths({ aggregationLength }: LoadBalancerPoolSpec): Record<Family, number> {
+  const { ipv4, ipv6 } = aggregationLength ?? {};
+  return { ipv4: ipv4 ?? 32, ipv6: ipv6 ?? 128 };
+}
+
+/** Not a rule of the API server: how large a range is, CEL cannot say. */
+function aggregationProblems(spec: LoadBalancerPoolSpec, path: string): string[] {
+  const lengths = advertisedLengths(spec);
+  return spec.addresses.flatMap((text) => {
+    const { family, ...range } = parseAddressRange(text) as AddressRange;
+    if (lengths[family] >= largestBlockLength({ family, ...range })) return [];
+    return `${path}.aggregationLength.${family} ${lengths[family]} would announce more than ${text}`;
+  });
 }
 
 /** An entry of `address-pools`; one for layer2 is not announced over BGP, so it is not ours. */

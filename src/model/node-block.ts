@@ -1,7 +1,10 @@
-import type { Prefix } from '../net/prefix.ts';
-import { parsePrefix } from '../net/prefix.ts';
+import { Prefix, parsePrefix } from '../net/prefix.ts';
+import type { ResourceDefinition } from './crd.ts';
 import { apiVersion } from './keys.ts';
 import { type Identity, identityOf, type KubeObject, timestampMs } from './object.ts';
+import { nodeBlocks } from './resources.ts';
+import { list, name, object, ruled, text, time, uid, type ValueOf } from './schema/schema.ts';
+import { cidr, cidrText, onlyConditions } from './schema/shared-fields.ts';
 
 /**
  * NodeBlock: the register's entry. Its name *is* its CIDR, so creating it is
@@ -12,7 +15,90 @@ import { type Identity, identityOf, type KubeObject, timestampMs } from './objec
  * must be there from the first write (a create cannot set status), and one
  * write per block is all a mass join can afford.
  */
-export type BlockPhase = 'Active' | 'Draining' | 'Cooling' | 'Guard';
+const shape = object('', ['cidr', 'pool'], {
+  cidr: cidr('The block. The object is named after it.'),
+  pool: name('The pool it was cut from or adopted into.'),
+  node: object('The node that holds the block.', ['name', 'uid'], {
+    name: { type: 'string', minLength: 1, maxLength: 253 },
+    uid: uid(),
+  }),
+  phase: text(
+    'Active: in use. Draining: given back as soon as the node has emptied it. Cooling: the node is gone, the block is in its cool-down. Guard: a cell kept out of use because odd-sized blocks lie in it.',
+    { enum: ['Active', 'Draining', 'Cooling', 'Guard'], default: 'Active' },
+  ),
+  coolingSince: time(),
+  guards: list('', 1024, cidrText, { 'x-kubernetes-list-type': 'set' }),
+});
+
+type NodeBlockSpec = ValueOf<typeof shape>;
+export type BlockPhase = NodeBlockSpec['phase'];
+
+const specRules = [
+  { rule: 'self.cidr == oldSelf.cidr', message: 'cidr is fixed' },
+  {
+    rule: "self.phase == 'Guard' ? !has(self.node) && has(self.guards) : has(self.node) && !has(self.guards)",
+    message: 'a Guard names the blocks it guards and no node; every other phase names its node',
+  },
+  {
+    rule: "(self.phase == 'Guard') == (oldSelf.phase == 'Guard')",
+    message: 'a Guard stays a Guard',
+  },
+  {
+    rule: "self.phase != 'Cooling' || has(self.coolingSince)",
+    message: 'a Cooling block says since when',
+  },
+  {
+    rule: '!has(self.node) || !has(oldSelf.node) || self.node.name == oldSelf.node.name',
+    message: 'a block never passes from one node to another; it is released first',
+  },
+];
+
+/** What `specRules` say about an object by itself. */
+function specProblems(spec: NodeBlockSpec, path: string): string[] {
+  const because = `but ${path}.phase is ${spec.phase ?? 'Active'}`;
+  const isGuard = spec.phase === 'Guard';
+  const needed = isGuard
+    ? ['guards']
+    : spec.phase === 'Cooling'
+      ? ['node', 'coolingSince']
+      : ['node'];
+  const refused = isGuard ? 'node' : 'guards';
+  const isGiven = (field: string) => (spec as Record<string, unknown>)[field] != null;
+  return [
+    ...needed.flatMap((field) => (isGiven(field) ? [] : `${path}.${field} is missing, ${because}`)),
+    ...(isGiven(refused) ? [`${path}.${refused} is given, ${because}`] : []),
+  ];
+}
+
+export const nodeBlockDefinition: ResourceDefinition = {
+  resource: nodeBlocks,
+  shortName: 'nb',
+  revision: 7,
+  digest: '8baa48adb9ef683e',
+  spec: { ...shape, ...ruled<NodeBlockSpec>(specRules, specProblems) },
+  status: onlyConditions,
+  rules: ruled<KubeObject & { spec: NodeBlockSpec }>(
+    [
+      {
+        rule: "self.metadata.name == self.spec.cidr.replace('.', '-').replace(':', '-').replace('/', '-')",
+        message: 'a NodeBlock is named after its CIDR, with dashes for dots, colons and the slash',
+      },
+    ],
+    ({ metadata, spec }) => {
+      const wanted = blockName(parsePrefix(spec.cidr)!);
+      if (metadata?.name === wanted) return [];
+      return [
+        `metadata.name is "${metadata?.name}", but the NodeBlock of ${spec.cidr} is ${wanted}`,
+      ];
+    },
+  ),
+  columns: [
+    { name: 'CIDR', type: 'string', jsonPath: '.spec.cidr' },
+    { name: 'Pool', type: 'string', jsonPath: '.spec.pool' },
+    { name: 'Node', type: 'string', jsonPath: '.spec.node.name' },
+    { name: 'Phase', type: 'string', jsonPath: '.spec.phase' },
+  ],
+};
 
 export interface Block extends Identity {
   prefix: Prefix;
@@ -35,6 +121,17 @@ export type ReadBlock =
 /** The object name of a block: `10.5.113.0/24` is `10-5-113-0-24`, `fd00::/64` is `fd00---64`. */
 export function blockName(prefix: Prefix): string {
   return prefix.toString().replace(/[.:/]/g, '-');
+}
+
+const lowestIpv6 = Prefix.of({ family: 'ipv6', w0: 0, w1: 0, w2: 0, w3: 0 }, 16);
+
+/**
+ * Blocks within ::/16 (reserved, RFC 4291 §2.4) print with a colon in front,
+ * and no Kubernetes name begins with the dash that would stand for it.
+ */
+export function unnameable(cidr: Prefix): string | undefined {
+  if (!cidr.overlaps(lowestIpv6)) return undefined;
+  return `${cidr} overlaps ${lowestIpv6}, whose blocks cannot be named`;
 }
 
 export function readBlock(object: KubeObject): ReadBlock {
@@ -63,8 +160,10 @@ export function readBlock(object: KubeObject): ReadBlock {
   };
 }
 
+/** A phase of a later version is an Active block: it keeps its addresses. */
 function readPhase(value: unknown): BlockPhase {
-  return value === 'Draining' || value === 'Cooling' || value === 'Guard' ? value : 'Active';
+  const { enum: phases, default: byDefault } = shape.properties.phase;
+  return phases.find((phase) => phase === value) ?? byDefault;
 }
 
 export interface NewBlock {

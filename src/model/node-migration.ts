@@ -1,5 +1,9 @@
+import type { ResourceDefinition } from './crd.ts';
 import { apiVersion } from './keys.ts';
 import { type Identity, identityOf, type KubeObject, textList } from './object.ts';
+import { nodeMigrations } from './resources.ts';
+import { flag, list, name, object, ruled, text, time, uid, type ValueOf } from './schema/schema.ts';
+import { cidrText } from './schema/shared-fields.ts';
 
 /**
  * NodeMigration: one node on its way from its blocks to others. It is named after
@@ -9,17 +13,58 @@ import { type Identity, identityOf, type KubeObject, textList } from './object.t
  * Where the node is on its way is not believed from here but looked at: each step
  * has a sign in the cluster itself. `status.step` is for people.
  */
-export type MigrationMethod =
-  /** The node's agent empties the old block and gives it back; the Node stays. */
-  | 'release'
-  /** The Node is deleted and made anew: the only way past Node.spec.podCIDRs. */
-  | 'recreate';
+const spec = object('', ['node', 'method', 'phase'], {
+  node: object('', ['name', 'uid'], {
+    name: name('The node that moves; the object is named after it.'),
+    uid: uid('Its uid before the first step.'),
+  }),
+  from: list('The blocks it had.', 64, cidrText),
+  pools: list('The pools that its new blocks come from.', 64, name()),
+  method: text(
+    'release: its agent gives the old block back; the Node stays. recreate: the Node is deleted and made anew, the only way past Node.spec.podCIDRs.',
+    { enum: ['release', 'recreate'] },
+  ),
+  phase: text('', { enum: ['Moving', 'Moved', 'Undoing', 'Undone'] }),
+  wasUnschedulable: flag(''),
+  wasAnnounced: flag(''),
+  undoUID: uid('The uid of the Node that the way back begins with.'),
+  hasReleased: flag('The old blocks were released; the way back is a move of its own.'),
+  saved: object('What was there before, to go back to.', [], {
+    node: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+    ciliumPodCIDRs: list('CiliumNode.spec.ipam.podCIDRs.', 64, cidrText),
+  }),
+});
 
-export const migrationMethods: readonly MigrationMethod[] = ['release', 'recreate'];
+type NodeMigrationSpec = ValueOf<typeof spec>;
+export type MigrationMethod = NodeMigrationSpec['method'];
+export type MigrationPhase = NodeMigrationSpec['phase'];
 
-export type MigrationPhase = 'Moving' | 'Moved' | 'Undoing' | 'Undone';
-
-export const migrationPhases: readonly MigrationPhase[] = ['Moving', 'Moved', 'Undoing', 'Undone'];
+export const nodeMigrationDefinition: ResourceDefinition = {
+  resource: nodeMigrations,
+  shortName: 'nm',
+  revision: 7,
+  digest: 'd6aaa2ad0d35209d',
+  spec,
+  status: object('', [], {
+    step: text('The step that is under way.', { maxLength: 64 }),
+    message: text('What it waits for.', { maxLength: 1024 }),
+    since: time(),
+  }),
+  rules: ruled<KubeObject & { spec: NodeMigrationSpec }>(
+    [{ rule: 'self.metadata.name == self.spec.node.name', message: 'named after its node' }],
+    ({ metadata, spec: { node } }) =>
+      metadata?.name === node.name
+        ? []
+        : [`metadata.name is "${metadata?.name}", but spec.node.name is "${node.name}"`],
+  ),
+  columns: [
+    { name: 'From', type: 'string', jsonPath: '.spec.from' },
+    { name: 'Pools', type: 'string', jsonPath: '.spec.pools' },
+    { name: 'Method', type: 'string', jsonPath: '.spec.method' },
+    { name: 'Phase', type: 'string', jsonPath: '.spec.phase' },
+    { name: 'Step', type: 'string', jsonPath: '.status.step' },
+  ],
+};
 
 export interface SavedNode {
   /** The Node without what the API server gives it. */
@@ -38,9 +83,9 @@ export interface NodeMigration extends Identity {
   method: MigrationMethod;
   phase: MigrationPhase;
   wasUnschedulable: boolean;
-  /** It had told routers of its blocks, so it is not back before it has again. */
+  /** Its blocks were advertised to routers, so it is not back before they are again. */
   wasAnnounced: boolean;
-  /** The old blocks were let go: from here the way back is a way of its own. */
+  /** The old blocks were released: from here the way back is a move of its own. */
   hasReleased: boolean;
   /** The uid of the Node that the way back begins with; empty before. */
   undoUid: string;
@@ -50,24 +95,24 @@ export interface NodeMigration extends Identity {
 }
 
 export function readMigration(object: KubeObject): NodeMigration {
-  const spec = (object.spec ?? {}) as Record<string, unknown>;
+  const given = (object.spec ?? {}) as Record<string, unknown>;
   const status = (object.status ?? {}) as Record<string, unknown>;
-  const node = (spec.node ?? {}) as { name?: string; uid?: string };
-  const saved = (spec.saved ?? {}) as { node?: KubeObject; ciliumPodCIDRs?: unknown };
+  const node = (given.node ?? {}) as { name?: string; uid?: string };
+  const saved = (given.saved ?? {}) as { node?: KubeObject; ciliumPodCIDRs?: unknown };
   const oneOf = <T extends string>(value: unknown, known: readonly T[], byDefault: T): T =>
     known.find((word) => word === value) ?? byDefault;
   return {
     ...identityOf(object),
     nodeName: node.name ?? '',
     nodeUid: node.uid ?? '',
-    from: textList(spec.from),
-    pools: textList(spec.pools),
-    method: oneOf(spec.method, migrationMethods, 'release'),
-    phase: oneOf(spec.phase, migrationPhases, 'Moving'),
-    wasUnschedulable: spec.wasUnschedulable === true,
-    wasAnnounced: spec.wasAnnounced === true,
-    hasReleased: spec.hasReleased === true,
-    undoUid: typeof spec.undoUID === 'string' ? spec.undoUID : '',
+    from: textList(given.from),
+    pools: textList(given.pools),
+    method: oneOf(given.method, spec.properties.method.enum, 'release'),
+    phase: oneOf(given.phase, spec.properties.phase.enum, 'Moving'),
+    wasUnschedulable: given.wasUnschedulable === true,
+    wasAnnounced: given.wasAnnounced === true,
+    hasReleased: given.hasReleased === true,
+    undoUid: typeof given.undoUID === 'string' ? given.undoUID : '',
     saved: {
       node: saved.node ?? {},
       ...(saved.ciliumPodCIDRs === undefined

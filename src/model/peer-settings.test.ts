@@ -3,9 +3,7 @@ import { expect, test } from 'vitest';
 import { readPeerSettings } from './bgp-config/read-peer-settings.ts';
 import { openYaml } from './bgp-config/yaml-reader.ts';
 import { loadConfigMap } from './bgp-config-map.ts';
-import { bgpPeerCrd } from './bgp-crds.ts';
 import { readBgpPeer } from './bgp-peer.ts';
-import { bgpPeerProperties, bgpPeerRules } from './bgp-peer-schema.ts';
 import { peerProblems } from './peer-limits.ts';
 import {
   type PeerSetting,
@@ -53,26 +51,6 @@ test.each<object>([
   { gracefulRestartSeconds: 0 },
 ])('%j is fine', (change) => {
   expect(sentences(change)).toEqual([]);
-});
-
-test('the CRD of BGPPeer says what the table says', () => {
-  const { spec } = bgpPeerCrd.spec.versions[0]!.schema.openAPIV3Schema.properties as unknown as {
-    spec: {
-      required: string[];
-      properties: Record<string, { default?: unknown }>;
-      'x-kubernetes-validations': object[];
-    };
-  };
-  const { nodeSelector: _, ...properties } = spec.properties;
-  // The one default that the definition does not have yet.
-  properties.connectRetrySeconds = { ...properties.connectRetrySeconds, default: 10 };
-  expect(Object.fromEntries(bgpPeerProperties.map(({ key, schema }) => [key, schema]))).toEqual(
-    properties,
-  );
-  expect(bgpPeerProperties.flatMap(({ key, isRequired }) => (isRequired ? [key] : []))).toEqual(
-    spec.required,
-  );
-  expect(bgpPeerRules).toEqual(spec['x-kubernetes-validations']);
 });
 
 const ways = ['object', 'file', 'configMap'] as const;

@@ -1,96 +1,41 @@
-import { group, version } from './keys.ts';
-
 /** Where each kind lives in the API. Shaped as kube/resource.ts wants it. */
-const cadastre = (kind: string, plural: string) =>
-  ({ group, version, plural, kind, namespaced: false }) as const;
+import { apiVersion } from './keys.ts';
 
-export const ipPools = cadastre('IPPool', 'ippools');
-export const nodeBlocks = cadastre('NodeBlock', 'nodeblocks');
-export const nodeReports = cadastre('NodeReport', 'nodereports');
-export const bgpPeers = cadastre('BGPPeer', 'bgppeers');
-export const bgpAdvertisements = cadastre('BGPAdvertisement', 'bgpadvertisements');
-export const loadBalancerPools = cadastre('LoadBalancerPool', 'loadbalancerpools');
-export const serviceAddresses = cadastre('ServiceAddress', 'serviceaddresses');
+const resource = (where: string, plural: string, kind: string, namespaced: boolean) => {
+  const [version = '', group = ''] = where.split('/').reverse();
+  return { group, version, plural, kind, namespaced } as const;
+};
+const clusterWide = (where: string, plural: string, kind: string) =>
+  resource(where, plural, kind, false);
+const namespaced = (where: string, plural: string, kind: string) =>
+  resource(where, plural, kind, true);
 
-export const blockHistories = cadastre('BlockHistory', 'blockhistories');
-export const nodeMigrations = cadastre('NodeMigration', 'nodemigrations');
+export const ipPools = clusterWide(apiVersion, 'ippools', 'IPPool');
+export const nodeBlocks = clusterWide(apiVersion, 'nodeblocks', 'NodeBlock');
+export const nodeReports = clusterWide(apiVersion, 'nodereports', 'NodeReport');
+export const bgpPeers = clusterWide(apiVersion, 'bgppeers', 'BGPPeer');
+export const bgpAdvertisements = clusterWide(apiVersion, 'bgpadvertisements', 'BGPAdvertisement');
+export const loadBalancerPools = clusterWide(apiVersion, 'loadbalancerpools', 'LoadBalancerPool');
+export const serviceAddresses = clusterWide(apiVersion, 'serviceaddresses', 'ServiceAddress');
+export const blockHistories = clusterWide(apiVersion, 'blockhistories', 'BlockHistory');
+export const nodeMigrations = clusterWide(apiVersion, 'nodemigrations', 'NodeMigration');
 
-export const nodes = {
-  group: '',
-  version: 'v1',
-  plural: 'nodes',
-  kind: 'Node',
-  namespaced: false,
-} as const;
+export const nodes = clusterWide('v1', 'nodes', 'Node');
+export const ciliumNodes = clusterWide('cilium.io/v2', 'ciliumnodes', 'CiliumNode');
+export const ciliumLoadBalancerPools = clusterWide(
+  'cilium.io/v2alpha1',
+  'ciliumloadbalancerippools',
+  'CiliumLoadBalancerIPPool',
+);
+export const serviceCidrs = clusterWide('networking.k8s.io/v1', 'servicecidrs', 'ServiceCIDR');
 
-export const ciliumNodes = {
-  group: 'cilium.io',
-  version: 'v2',
-  plural: 'ciliumnodes',
-  kind: 'CiliumNode',
-  namespaced: false,
-} as const;
-
-export const serviceCidrs = {
-  group: 'networking.k8s.io',
-  version: 'v1',
-  plural: 'servicecidrs',
-  kind: 'ServiceCIDR',
-  namespaced: false,
-} as const;
-
-export const pods = {
-  group: '',
-  version: 'v1',
-  plural: 'pods',
-  kind: 'Pod',
-  namespaced: true,
-} as const;
-
-export const configMaps = {
-  group: '',
-  version: 'v1',
-  plural: 'configmaps',
-  kind: 'ConfigMap',
-  namespaced: true,
-} as const;
-
-export const services = {
-  group: '',
-  version: 'v1',
-  plural: 'services',
-  kind: 'Service',
-  namespaced: true,
-} as const;
-
-export const endpointSlices = {
-  group: 'discovery.k8s.io',
-  version: 'v1',
-  plural: 'endpointslices',
-  kind: 'EndpointSlice',
-  namespaced: true,
-} as const;
-
-export const daemonSets = {
-  group: 'apps',
-  version: 'v1',
-  plural: 'daemonsets',
-  kind: 'DaemonSet',
-  namespaced: true,
-} as const;
-
-export const ciliumLoadBalancerPools = {
-  group: 'cilium.io',
-  version: 'v2alpha1',
-  plural: 'ciliumloadbalancerippools',
-  kind: 'CiliumLoadBalancerIPPool',
-  namespaced: false,
-} as const;
-
-export const metallbAddressPools = {
-  group: 'metallb.io',
-  version: 'v1beta1',
-  plural: 'ipaddresspools',
-  kind: 'IPAddressPool',
-  namespaced: true,
-} as const;
+export const pods = namespaced('v1', 'pods', 'Pod');
+export const configMaps = namespaced('v1', 'configmaps', 'ConfigMap');
+export const services = namespaced('v1', 'services', 'Service');
+export const endpointSlices = namespaced('discovery.k8s.io/v1', 'endpointslices', 'EndpointSlice');
+export const daemonSets = namespaced('apps/v1', 'daemonsets', 'DaemonSet');
+export const metallbAddressPools = namespaced(
+  'metallb.io/v1beta1',
+  'ipaddresspools',
+  'IPAddressPool',
+);

@@ -1,6 +1,6 @@
 /** What went wrong for others, and must not here. */
 import { expect } from 'vitest';
-import type { Requirement } from '../../src/model/label-selector.ts';
+import type { LabelRequirement } from '../../src/base/label-requirement.ts';
 import { decideBlock } from '../../src/plan/blocks/block-life.ts';
 import { desiredAnnouncements } from '../../src/plan/node/desired-announcements.ts';
 import { ownedBlocksByNode } from '../../src/plan/node/node-truth.ts';
@@ -195,7 +195,7 @@ export const incidentCases: Record<string, (one: any) => void> = {
     expect(cluster.blocksAfter('a')).toEqual(['10.0.1.0/24']);
   },
   'inc-selector-terms-or': (one) => {
-    const pools = (one.nodeSelectorTerms as Requirement[][]).map((matchExpressions, i) =>
+    const pools = (one.nodeSelectorTerms as LabelRequirement[][]).map((matchExpressions, i) =>
       poolObject(`term${i}`, { cidrs: [`10.${i}.0.0/16`], selector: { matchExpressions } }),
     );
     const nodes = Object.entries(one.nodes as Record<string, Record<string, string>>);

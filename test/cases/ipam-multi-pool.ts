@@ -1,6 +1,6 @@
 /** Cilium's multi-pool operator: a life cycle, and what happens to pools in use. */
 import { expect } from 'vitest';
-import { ipPoolCrd } from '../../src/model/crds.ts';
+import { ipPoolDefinition } from '../../src/model/ip-pool-schema.ts';
 import type { Rules } from '../../src/plan/blocks/decide-node.ts';
 import { poolUsage } from '../../src/plan/pools/pool-status.ts';
 import {
@@ -48,7 +48,7 @@ const servedBy = (name: string, pool: string, created = 0) =>
 /** The API server keeps the size; should it change all the same, nobody is cut in two. */
 const keepsItsSize =
   (cidrs: string[], sizes: [number, number], held: string, next: string) => () => {
-    expect(JSON.stringify(ipPoolCrd)).toContain('blockSize is fixed');
+    expect(JSON.stringify(ipPoolDefinition)).toContain('blockSize is fixed');
     const sized = (size: number) => poolObject('mars', { cidrs, size, size6: size });
     const cluster = new Site([], [sized(sizes[0]), nodeObject('a')]);
     expect(cluster.blocksAfter('a')).toEqual([held]);
@@ -207,7 +207,7 @@ export const multiPoolCases: Record<string, (one: any) => void> = {
   'cil-mp-first-last-off': firstAndLast,
   'cil-mp-first-last-on': firstAndLast,
   'cil-mp-shrink-in-use': (one) => {
-    expect(JSON.stringify(ipPoolCrd)).toContain('may not be taken out of the pool');
+    expect(JSON.stringify(ipPoolDefinition)).toContain('may not be taken out of the pool');
     const cluster = new Site(
       [],
       [

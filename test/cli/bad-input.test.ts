@@ -44,7 +44,7 @@ describe('files', () => {
     [
       'a block size that cannot be',
       pool('  cidrs: [10.5.0.0/16]\n  blockSize: { ipv4: 240 }\n'),
-      ':6 (document 1): IPPool p: spec.blockSize.ipv4 is 240, not within 1 to 32',
+      ':6 (document 1): IPPool p: spec.blockSize.ipv4 is 240, not a whole number from 1 to 32',
     ],
     [
       'a family without a block size',
@@ -61,7 +61,7 @@ describe('files', () => {
       pool(
         '  cidrs: [10.0.0.0/8]\n  blockSize: { ipv4: 24 }\n  nodeSelector: { matchLabel: { a: b } }\n',
       ),
-      ':7 (document 1): IPPool p: spec.nodeSelector has the unknown field "matchLabel"',
+      ':7 (document 1): IPPool p: spec.nodeSelector.matchLabel is no field of a label selector',
     ],
     [
       'a field with a slip',
@@ -81,7 +81,7 @@ describe('files', () => {
     [
       'a NodeBlock of nobody',
       block('{ cidr: 10.5.113.0/24, pool: p }'),
-      ':4 (document 1): NodeBlock b: spec.node.name is missing',
+      ':4 (document 1): NodeBlock b: spec.node is missing, but spec.phase is Active',
     ],
     [
       'a NodeBlock in no known phase',
@@ -114,9 +114,14 @@ describe('files', () => {
       ':5 (document 2): Node n1 is also in FILE:1 (document 1)',
     ],
     [
-      'the same block under two names',
-      `${block('{ cidr: 10.5.1.0/24, pool: p, node: { name: n, uid: u } }')}---\n${block('{ cidr: 10.5.1.0/24, pool: p, node: { name: m, uid: v } }').replace('name: b', 'name: c')}`,
-      ':6 (document 2): the block 10.5.1.0/24 is also in FILE:1 (document 1)',
+      'a NodeBlock that is not named after its block',
+      block('{ cidr: 10.5.1.0/24, pool: p, node: { name: n, uid: u } }'),
+      ':3 (document 1): NodeBlock b: metadata.name is "b", but the NodeBlock of 10.5.1.0/24 is 10-5-1-0-24',
+    ],
+    [
+      'a LoadBalancerPool with a slip',
+      'apiVersion: cadastre.dev/v1alpha1\nkind: LoadBalancerPool\nmetadata: { name: web }\nspec:\n  addresses: [192.0.2.0/28]\n  serviceSelectors: {}\n',
+      ':6 (document 1): LoadBalancerPool web: spec.serviceSelectors is no field of a LoadBalancerPool',
     ],
     [
       'an item of a list',

@@ -1,4 +1,5 @@
-import type { LabelSelector, Requirement } from '../label-selector.ts';
+import type { LabelRequirement } from '../../base/label-requirement.ts';
+import type { LabelSelector } from '../label-selector.ts';
 import type { YamlNode, YamlReader } from './yaml-reader.ts';
 
 const operators: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
@@ -9,7 +10,7 @@ export function readNodeSelector(
   path: string,
 ): LabelSelector {
   const matchLabels: Record<string, string> = {};
-  const matchExpressions: Requirement[] = [];
+  const matchExpressions: LabelRequirement[] = [];
   reader.mapping(node, path, {
     'match-labels': (value, key) => {
       for (const [label, { text }] of reader.texts(value, key)) matchLabels[label] = text;
@@ -28,7 +29,7 @@ function readExpression(
   reader: YamlReader,
   node: YamlNode | null,
   path: string,
-): Requirement | undefined {
+): LabelRequirement | undefined {
   let key: string | undefined;
   let operator: string | undefined;
   const values: string[] = [];

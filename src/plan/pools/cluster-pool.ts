@@ -1,5 +1,6 @@
-import { type Pool, unnameable } from '../../model/ip-pool.ts';
+import type { Pool } from '../../model/ip-pool.ts';
 import { clusterPoolName } from '../../model/keys.ts';
+import { unnameable } from '../../model/node-block.ts';
 import { type Family, families, familyBits } from '../../net/family.ts';
 import { type Prefix, parsePrefix, prefixProblem } from '../../net/prefix.ts';
 

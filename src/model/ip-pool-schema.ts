@@ -1,0 +1,155 @@
+import { type Family, families } from '../net/family.ts';
+import { type Prefix, parsePrefix } from '../net/prefix.ts';
+import { type ResourceDefinition, readyStatus } from './crd.ts';
+import { labelSelector } from './label-selector.ts';
+import { unnameable } from './node-block.ts';
+import { ipPools } from './resources.ts';
+import {
+  type CelRule,
+  flag,
+  integer,
+  list,
+  object,
+  records,
+  ruled,
+  type ValueOf,
+} from './schema/schema.ts';
+import {
+  cidr,
+  cidrText,
+  conditions,
+  lengths,
+  observedGeneration,
+  priorityRange,
+} from './schema/shared-fields.ts';
+
+/**
+ * Everything about an IPPool that the API server itself can refuse: CIDRs that
+ * are not canonical, block sizes that do not fit, a pool that drops a CIDR in
+ * use. What needs a look at other objects (pools that overlap each other) is
+ * judged in plan/ and said in conditions.
+ *
+ * The CEL functions for CIDRs exist since Kubernetes 1.31. Lists are bounded so
+ * that the cost of the rules is.
+ */
+const maxCidrs = 64;
+
+const fitsFamily = (family: Family, number: 4 | 6): CelRule => ({
+  rule: `self.cidrs.all(c, !isCIDR(c) || cidr(c).ip().family() != ${number} || (has(self.blockSize.${family}) && self.blockSize.${family} >= cidr(c).prefixLength()))`,
+  message: `blockSize.${family} must be given for the ${family} cidrs and be no larger than any of them`,
+});
+
+const blockSizeIsFixed = {
+  'x-kubernetes-validations': [
+    {
+      rule: '(!has(oldSelf.ipv4) || (has(self.ipv4) && self.ipv4 == oldSelf.ipv4)) && (!has(oldSelf.ipv6) || (has(self.ipv6) && self.ipv6 == oldSelf.ipv6))',
+      message: 'blockSize is fixed; make a new pool for another size',
+    },
+  ],
+} as const;
+
+const shape = object('', ['cidrs', 'blockSize'], {
+  cidrs: list(
+    'The address space of the pool, of either family, used up in this order.',
+    maxCidrs,
+    cidr('A canonical CIDR, such as 10.5.112.0/21 or fd00:5::/48.'),
+    { minItems: 1 },
+  ),
+  blockSize: lengths(
+    'The prefix length of the block that a node gets, per family. Fixed.',
+    blockSizeIsFixed,
+  ),
+  nodeSelector: labelSelector('Which nodes the pool serves. Absent or empty: every node.'),
+  priority: integer('Among pools that select a node the highest wins.', priorityRange),
+  reserved: list('Ranges that no block is cut from.', 256, cidr('A canonical CIDR.')),
+  disabled: flag('Serve no new node.', { default: false }),
+  cooldownSeconds: integer('How long a block is kept unused after its node is gone.', {
+    default: 300,
+    minimum: 0,
+    maximum: 1_000_000_000,
+  }),
+});
+
+type IpPoolSpec = ValueOf<typeof shape>;
+
+const specRules: CelRule[] = [
+  fitsFamily('ipv4', 4),
+  fitsFamily('ipv6', 6),
+  {
+    rule: 'self.cidrs.all(a, !isCIDR(a) || self.cidrs.exists_one(b, isCIDR(b) && (cidr(a).containsCIDR(b) || cidr(b).containsCIDR(a))))',
+    message: 'cidrs overlap each other',
+  },
+  {
+    rule: "self.cidrs.all(c, !isCIDR(c) || cidr(c).ip().family() == 4 || !(c.startsWith('::') || cidr('::/16').containsCIDR(c)))",
+    message: 'cidrs that overlap ::/16 are refused: their blocks could not be named',
+  },
+];
+
+/** What `specRules` say, with the CIDRs at fault. */
+function specProblems(spec: IpPoolSpec, path: string): string[] {
+  const cidrs = spec.cidrs.map((text) => parsePrefix(text)!);
+  return [
+    ...families.flatMap((family) =>
+      sizeProblem(spec, family, cidrs, `${path}.blockSize.${family}`),
+    ),
+    ...cidrs.flatMap((one, at) => {
+      const where = `${path}.cidrs[${at}]`;
+      const earlier = cidrs.slice(0, at).find((other) => other.overlaps(one));
+      const nameless = unnameable(one);
+      return [
+        ...(earlier === undefined ? [] : [`${where} ${one} overlaps ${earlier}`]),
+        ...(nameless === undefined ? [] : [`${where} ${nameless}`]),
+      ];
+    }),
+  ];
+}
+
+function sizeProblem(spec: IpPoolSpec, family: Family, cidrs: Prefix[], path: string): string[] {
+  const own = cidrs.filter((one) => one.family === family);
+  const size = spec.blockSize[family];
+  if (own[0] === undefined) return [];
+  if (typeof size !== 'number') return [`${path} is missing, but spec.cidrs has ${own[0]}`];
+  const smaller = own.find((one) => one.length > size);
+  return smaller === undefined ? [] : [`${path} is /${size}, larger than the CIDR ${smaller}`];
+}
+
+export const ipPoolSpec = { ...shape, ...ruled<IpPoolSpec>(specRules, specProblems) };
+
+const usage = {
+  capacity: integer('Blocks in all.'),
+  assigned: integer('Blocks that nodes hold.'),
+  free: integer('Blocks that could be handed out now.'),
+  cooling: integer('Blocks in their cool-down after their node is gone.'),
+};
+
+export const ipPoolDefinition: ResourceDefinition = {
+  resource: ipPools,
+  shortName: 'ipp',
+  revision: 7,
+  digest: '4a52d18511ca550e',
+  spec: ipPoolSpec,
+  status: object('', [], {
+    observedGeneration,
+    // Of the family that runs out first; each CIDR's own figures are below.
+    ...usage,
+    cidrs: records(maxCidrs * 2, ['cidr'], { cidr: cidrText, ...usage }),
+    conditions,
+  }),
+  rules: {
+    'x-kubernetes-validations': [
+      {
+        rule: '!has(oldSelf.status) || !has(oldSelf.status.cidrs) || oldSelf.status.cidrs.all(u, !has(u.assigned) || (u.assigned == 0 && u.cooling == 0) || self.spec.cidrs.exists(c, c == u.cidr) || self.spec.cidrs.exists(c, isCIDR(c) && cidr(c).containsCIDR(u.cidr)))',
+        message: 'cidrs that nodes hold blocks of may not be taken out of the pool',
+      },
+    ],
+  },
+  columns: [
+    { name: 'CIDRs', type: 'string', jsonPath: '.spec.cidrs' },
+    { name: 'Assigned', type: 'integer', jsonPath: '.status.assigned' },
+    { name: 'Free', type: 'integer', jsonPath: '.status.free' },
+    { name: 'Capacity', type: 'integer', jsonPath: '.status.capacity' },
+    { name: 'Cooling', type: 'integer', jsonPath: '.status.cooling', priority: 1 },
+    { name: 'Priority', type: 'integer', jsonPath: '.spec.priority', priority: 1 },
+    { name: 'Ready', type: 'string', jsonPath: readyStatus },
+  ],
+};
