@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { parseAddress } from '../net/address.ts';
 import type { Family } from '../net/family.ts';
 import { parsePrefix } from '../net/prefix.ts';
-import { AddressBook, type AllocateAnswer } from './address-book.ts';
+import { AddressBook } from './address-book.ts';
+import type { AllocateAnswer } from './address-request.ts';
 import { CrashingFiles, seededChance } from './testing/crashing-files.ts';
 
 let nowMs = 0;
@@ -276,36 +277,40 @@ describe('times across restarts', () => {
     ['deaths', { death: 0.2, boot: 0, full: 0 }],
     ['deaths and boots', { death: 0.2, boot: 0.1, full: 0 }],
     ['deaths, boots and a full disk', { death: 0.2, boot: 0.1, full: 0.3 }],
-  ])('no address rests less than promised: %s', async (_, { death, boot, full }) => {
-    for (let seed = 1; seed <= 60; seed++) {
-      const chance = seededChance(seed);
-      let files = new CrashingFiles();
-      let book = await open(files);
-      const freedMs = new Map<string, number>();
-      for (let step = 0; step < 60; step++) {
-        trueMs += Math.floor(chance() * (chance() < 0.1 ? 60_000 : 6_000));
-        files.failing = chance() < full ? () => true : undefined;
-        const owner = `o${Math.floor(chance() * 4)}`;
-        const dice = chance();
-        if (dice < death) {
-          if (chance() < boot / death) {
-            bootId = `boot-${seed}-${step}`;
-            bootedMs = trueMs;
-          }
-          files = files.restart(chance);
-          book = await open(files);
-        } else if (dice < 0.5) {
-          const before = trueMs;
-          const answer = await book.allocate({ owner, families: v4 }).catch(() => undefined);
-          if (answer?.kind !== 'allocated' || !answer.isNew) continue;
-          const since = before - (freedMs.get(text(answer)) ?? Number.NEGATIVE_INFINITY);
-          expect(since, `seed ${seed}, step ${step}`).toBeGreaterThanOrEqual(restMs);
-        } else if (dice < 0.8) {
-          const address = book.find(owner)?.addresses.join();
-          const answer = await book.release(owner).catch(() => undefined);
-          if (answer?.kind === 'released') freedMs.set(address!, trueMs);
-        } else book.tick();
+  ])(
+    'no address rests less than promised: %s',
+    async (_, { death, boot, full }) => {
+      for (let seed = 1; seed <= 60; seed++) {
+        const chance = seededChance(seed);
+        let files = new CrashingFiles();
+        let book = await open(files);
+        const freedMs = new Map<string, number>();
+        for (let step = 0; step < 60; step++) {
+          trueMs += Math.floor(chance() * (chance() < 0.1 ? 60_000 : 6_000));
+          files.failing = chance() < full ? () => true : undefined;
+          const owner = `o${Math.floor(chance() * 4)}`;
+          const dice = chance();
+          if (dice < death) {
+            if (chance() < boot / death) {
+              bootId = `boot-${seed}-${step}`;
+              bootedMs = trueMs;
+            }
+            files = files.restart(chance);
+            book = await open(files);
+          } else if (dice < 0.5) {
+            const before = trueMs;
+            const answer = await book.allocate({ owner, families: v4 }).catch(() => undefined);
+            if (answer?.kind !== 'allocated' || !answer.isNew) continue;
+            const since = before - (freedMs.get(text(answer)) ?? Number.NEGATIVE_INFINITY);
+            expect(since, `seed ${seed}, step ${step}`).toBeGreaterThanOrEqual(restMs);
+          } else if (dice < 0.8) {
+            const address = book.find(owner)?.addresses.join();
+            const answer = await book.release(owner).catch(() => undefined);
+            if (answer?.kind === 'released') freedMs.set(address!, trueMs);
+          } else book.tick();
+        }
       }
-    }
-  });
+    },
+    60_000,
+  );
 });

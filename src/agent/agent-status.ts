@@ -59,6 +59,8 @@ export class AgentStatus {
   };
   #since: string;
   #observed: Observed | undefined;
+  /** Of new pods: what fits through the tunnel, or else what the link to the other nodes has. */
+  podMtu: number | undefined;
 
   constructor(settings: AgentSettings, clock: Clock, log: Log) {
     this.#settings = settings;
@@ -77,11 +79,10 @@ export class AgentStatus {
     return this.#state;
   }
 
-  /** Not ready, for this reason; said once. */
-  waiting(reason: Reason, detail: string): AgentState {
-    const state = { isReady: false, reason, detail };
-    this.set(state);
-    return state;
+  /** What the node waits for, if it does. */
+  get whyNotReady(): string | undefined {
+    const { isReady, reason, detail } = this.#state;
+    return isReady ? undefined : `${reason}: ${detail}`;
   }
 
   set(state: AgentState): void {

@@ -118,7 +118,7 @@ describe('what it brings in line', () => {
     expect(await bench.kernel.link(tunnelDevice)).toMatchObject({ mtu: 1450, isUp: true });
     const entries = await bench.kernel.forwardingEntries(tunnelDevice);
     expect(entries.map(({ remote }) => `${remote}`)).toEqual(['10.4.83.21']);
-    expect(bench.agent.podMtu).toBe(1450);
+    expect(bench.agent.status.podMtu).toBe(1450);
     await bench.stop();
     await bench.start({ routing: 'geneve' });
     await ready();
@@ -129,7 +129,7 @@ describe('what it brings in line', () => {
     await bench.start();
     await ready();
     expect(await bench.kernel.link(tunnelDeviceOf('geneve'))).toBeUndefined();
-    expect(bench.agent.podMtu).toBe(1500);
+    expect(bench.agent.status.podMtu).toBe(1500);
   });
 });
 

@@ -7,18 +7,20 @@ import type { Log } from '../base/log.ts';
 import type { Announcement } from '../bgp/rib/announcement.ts';
 import type { RestartEvidence } from '../bgp/session/session-negotiation.ts';
 import type { PeerSettings } from '../bgp/speaker/peer-settings.ts';
-import type { AnnouncedRoute } from '../bgp/speaker/speaker.ts';
+import type { AnnouncedRoute, SpeakerOptions } from '../bgp/speaker/speaker.ts';
 import type { PeerView } from '../bgp/speaker/speaker-peer.ts';
+import type { ListenTarget } from '../bgp/transport/listen.ts';
 import type { ReportedSession } from '../model/node-report-status.ts';
 import { type Family, families } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { DesiredAnnouncement } from '../plan/node/desired-announcements.ts';
 import type { NodePeer } from '../plan/node/node-peers.ts';
 import type { Delivery } from './drain.ts';
+import { ReceivedPrefixes } from './received-prefixes.ts';
 import { SessionDiary } from './session-diary.ts';
 
 /** The part of the Speaker that is used here. */
-export interface SpeakerHands {
+export interface SpeakerDriver {
   listen(): Promise<void>;
   setPeers(all: readonly PeerSettings[]): ReadonlyArray<{ name: string; reason: string }>;
   set(all: readonly Announcement[]): ReadonlyArray<{ announcement: Announcement; reason: string }>;
@@ -28,20 +30,20 @@ export interface SpeakerHands {
 }
 
 export interface AnnouncerOptions {
-  openSpeaker: (evidence: () => RestartEvidence) => SpeakerHands;
+  openSpeaker: (options: SpeakerOptions) => SpeakerDriver;
+  listen: ListenTarget | false;
   /** Whether an earlier run was alive so recently that the routers still keep its routes. */
   hasRestarted: () => boolean;
-  /** How many prefixes a peer has told us. */
-  receivedFrom?: (peer: string, family: Family) => number;
-  /** The next hops by which a peer tells us that it reaches a prefix. */
-  waysFrom?: (peer: string, prefix: string) => readonly string[];
+  /** A session came up or went down. */
+  onChange: () => void;
   clock: Clock;
   log: Log;
 }
 
 export class Announcer {
   readonly #o: AnnouncerOptions;
-  readonly #speaker: SpeakerHands;
+  readonly #speaker: SpeakerDriver;
+  readonly #received = new ReceivedPrefixes();
   #kept: readonly Prefix[] = [];
   /** Not those of Services: the nodes' own rules carry them, whether we run or not. */
   #announcedBlocks: readonly DesiredAnnouncement[] = [];
@@ -51,7 +53,22 @@ export class Announcer {
   constructor(options: AnnouncerOptions) {
     this.#o = options;
     this.#diary = new SessionDiary(options.clock);
-    this.#speaker = options.openSpeaker(() => this.#evidence());
+    const { openSpeaker, listen, log, onChange } = options;
+    const { onUpdate, onUp, onDown } = this.#received.events;
+    this.#speaker = openSpeaker({
+      listen,
+      evidence: () => this.#evidence(),
+      world: { log },
+      onUpdate,
+      onUp: (peer, negotiated) => {
+        onUp(peer, negotiated);
+        onChange();
+      },
+      onDown: (peer, end) => {
+        onDown(peer, end);
+        onChange();
+      },
+    });
   }
 
   /**
@@ -100,7 +117,7 @@ export class Announcer {
           .filter((family) => view.families.includes(family))
           .map((family) => ({
             family,
-            received: this.#o.receivedFrom?.(name, family) ?? 0,
+            received: this.#received.count(name, family),
             advertised: announced.filter(({ prefix }) => familyOf(prefix) === family).length,
           })),
         ...(lastError === undefined ? {} : { lastError }),
@@ -124,8 +141,8 @@ export class Announcer {
     for (const { name } of up) {
       for (const { prefix, nextHop } of this.#speaker.announcedTo(name)) {
         told.add(prefix);
-        const ways = this.#o.waysFrom?.(name, prefix) ?? [];
-        if (ways.length === 0 || ways.includes(nextHop)) used.add(prefix);
+        const others = this.#received.nextHops(name, prefix);
+        if (others.length === 0 || others.includes(nextHop)) used.add(prefix);
       }
     }
     return {

@@ -15,10 +15,10 @@ import { blockName } from '../../model/node-block.ts';
 import type { Condition } from '../../model/object.ts';
 import { parseAddress } from '../../net/address.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import { AddressBook } from '../address-book.ts';
-import { Agent } from '../agent.ts';
+import type { AddressBook } from '../address-book.ts';
 import type { AgentSettings } from '../agent-settings.ts';
-import type { SpeakerHands } from '../announcer.ts';
+import type { SpeakerDriver } from '../announcer.ts';
+import { type AssembledAgent, assembleAgent } from '../assemble-agent.ts';
 import { realFiles } from '../durable-files.ts';
 
 const group = '/apis/cadastre.dev/v1alpha1';
@@ -53,8 +53,7 @@ export class AgentBench {
   readonly reports: Array<Record<string, unknown>> = [];
   /** As written to the Node: `CadastreAgentReady False WaitingForBlocks`. */
   readonly conditions: string[] = [];
-  agent!: Agent;
-  book!: AddressBook;
+  agent!: AssembledAgent;
   #stop = new AbortController();
   #running: Promise<void> | undefined;
   #client: KubeClient | undefined;
@@ -81,20 +80,19 @@ export class AgentBench {
   async start(change: Partial<AgentSettings> = {}): Promise<void> {
     this.#stop = new AbortController();
     this.#client = new KubeClient(this.api.access(), {});
-    this.book = await AddressBook.open({
-      files: realFiles,
-      folder: this.folder,
-      clock: systemClock,
-      restMs: 0,
-    });
-    this.agent = new Agent({
-      client: this.#client,
-      kernel: this.kernel,
-      book: this.book,
-      files: realFiles,
-      openSpeaker: () => this.#speaker(),
-      hasRestarted: () => false,
-      settings: {
+    this.agent = await assembleAgent(
+      {
+        client: this.#client,
+        kernel: this.kernel,
+        openSpeaker: () => this.#speaker(),
+        hasRestarted: () => false,
+        files: realFiles,
+        clock: systemClock,
+        random: () => 0.5,
+        log: silentLog,
+        metrics: this.metrics,
+      },
+      {
         nodeName: 'n1',
         version: 'test',
         rules: { source: 'register', families: 'auto' },
@@ -106,24 +104,23 @@ export class AgentBench {
         configMap: undefined,
         filePeers: [],
         filePools: [],
-        memoryPath: join(this.folder, 'last-known.json'),
+        stateFolder: this.folder,
+        socketPath: join(this.folder, 'agent.sock'),
+        bgpListen: false,
+        restMs: 0,
         apiGraceMs: 50,
         reportEveryMs: 10,
         drainGraceMs: 100,
         ...change,
       },
-      clock: systemClock,
-      random: () => 0.5,
-      log: silentLog,
-      metrics: this.metrics,
-    });
+    );
     this.#running = this.agent.run(this.#stop.signal);
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
-    await this.book?.close();
+    await this.agent?.close();
     await this.#client?.close();
   }
 
@@ -131,6 +128,10 @@ export class AgentBench {
     await this.stop();
     await this.api.stop();
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  get book(): AddressBook {
+    return this.agent.addresses.book;
   }
 
   /** The uid of the Node. */
@@ -187,7 +188,7 @@ export class AgentBench {
     return true;
   }
 
-  #speaker(): SpeakerHands {
+  #speaker(): SpeakerDriver {
     return {
       listen: async () => undefined,
       setPeers: (all) => {

@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  copyFileSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -225,4 +226,23 @@ test('a list at an earlier version is what a list then was', async () => {
     expect(now).toEqual(was);
   }
   await store.close();
+});
+
+test('a folder that version 0.1.0 wrote opens, and grows', async () => {
+  for (const name of ['snapshot-1', 'log-1']) {
+    copyFileSync(join(import.meta.dirname, 'testdata', name), join(dir, name));
+  }
+  const read = (store: Store) =>
+    store
+      .collection('configmaps')
+      .list()
+      .map(({ key, version, object }) => `${key} ${version} ${(object.data as { n: string }).n}`);
+  const first = await Store.open({ dir });
+  expect(read(first)).toEqual(['a 7 3', 'c 5 1']);
+  const made = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'd' }, data: { n: '1' } };
+  await first.put(first.collection('configmaps'), 'd', made).safe;
+  await first.close();
+  const second = await Store.open({ dir });
+  expect(read(second)).toEqual(['a 7 3', 'c 5 1', 'd 8 1']);
+  await second.close();
 });
