@@ -25,6 +25,7 @@
  * they are; `drain` takes the announcements back first.
  */
 
+import { describeError } from '../base/errors.ts';
 import type { KernelEvent } from '../kernel/kernel.ts';
 import { isOurLink } from '../kernel/link.ts';
 import { nodeRouteProtocol, routeText } from '../kernel/route.ts';
@@ -34,6 +35,7 @@ import type { Finding } from '../plan/blocks/finding.ts';
 import { nextReleases } from '../plan/blocks/give-back.ts';
 import { ownUplink } from '../plan/node/desired-routes.ts';
 import { nodePeers } from '../plan/node/node-peers.ts';
+import { type Unannounced, unannouncedBlocks } from '../plan/node/unannounced.ts';
 import { podDemand } from '../plan/pod-address/pod-address-demand.ts';
 import { podsOutside } from '../plan/pod-address/pods-outside.ts';
 import type { AddressService } from './address-service.ts';
@@ -206,9 +208,20 @@ export class Agent {
     if (lingering.againInMs !== undefined) {
       this.#loop.touchAfter(lingering.againInMs + this.#pace.coalesceMs);
     }
-    const kept = await this.#routes.declare(lingering.routes);
+    const spec = { releases: isSaved ? this.#releases : [], neededAddresses: demand ?? {} };
+    const stateUnannounced = (kernelProblem?: string) =>
+      status.setUnannounced(
+        this.#unannounced(knowledge, announcements.findings, isLeaving, kernelProblem),
+      );
+    const kept = await this.#routes.declare(lingering.routes).catch((error) => {
+      stateUnannounced(describeError(error));
+      const reported = status.reportAgain();
+      if (reported !== undefined) this.#reports.declare({ node, spec, status: reported });
+      throw error;
+    });
     const unmasked = await this.#masquerade.declare(this.#desired.masquerade(knowledge));
     this.#announcer.declare(nodePeers(knowledge.peers, node), announcements, isGraceful);
+    stateUnannounced();
 
     const findings: Finding[] = [
       ...podsOutside(node.name, this.#pods(), truth.blocks),
@@ -219,11 +232,27 @@ export class Agent {
     this.#logFindings(findings);
     status.set(state);
     this.#condition.declare(state);
-    await this.#report(knowledge, kept, findings, {
-      releases: isSaved ? this.#releases : [],
-      neededAddresses: demand ?? {},
-    });
+    await this.#report(knowledge, kept, findings, spec);
     if (!this.#announcer.isInSync || this.#drain.isUnderWay) this.#loop.touchAfter(100);
+  }
+
+  #unannounced(
+    { node, truth, peers }: Knowledge,
+    findings: readonly Finding[],
+    isLeaving: boolean,
+    kernelProblem: string | undefined,
+  ): Unannounced[] {
+    const silent = findings.filter(({ reason }) => reason === 'NotOwner');
+    return unannouncedBlocks({
+      node: node.name,
+      owned: truth.blocks.map(({ prefix }) => prefix),
+      contested: new Map(silent.map(({ cidr, detail }) => [cidr, detail])),
+      isLeaving,
+      kernelProblem,
+      configuredPeers: peers.length,
+      peers: nodePeers(peers, node),
+      sessions: this.#announcer.announcing(),
+    });
   }
 
   *#pods(): Iterable<{ who: string; addresses: readonly Address[] }> {

@@ -15,6 +15,7 @@ import { type Family, families } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { DesiredAnnouncement } from '../plan/node/desired-announcements.ts';
 import type { NodePeer } from '../plan/node/node-peers.ts';
+import type { AnnouncingSession } from '../plan/node/unannounced.ts';
 import type { Delivery } from './drain.ts';
 import { ReceivedPrefixes } from './received-prefixes.ts';
 import { SessionDiary } from './session-diary.ts';
@@ -47,6 +48,8 @@ export class Announcer {
   #kept: readonly Prefix[] = [];
   /** Not those of Services: the nodes' own rules carry them, whether we run or not. */
   #announcedBlocks: readonly DesiredAnnouncement[] = [];
+  /** Announcements that can be sent to nobody, with the reason. */
+  #refused: Readonly<Record<string, string>> = {};
   #complaints = '';
   readonly #diary: SessionDiary;
 
@@ -90,6 +93,9 @@ export class Announcer {
       peers.map((peer) => ({ ...peer, gracefulShutdown })),
     );
     const refused = this.#speaker.set([...blocks, ...services]);
+    this.#refused = Object.fromEntries(
+      refused.map(({ announcement, reason }) => [announcement.prefix, reason]),
+    );
     const complaints = [
       ...refusedPeers.map(({ name, reason }) => `peer ${name} is refused: ${reason}`),
       ...refused.map(
@@ -99,6 +105,20 @@ export class Announcer {
     if (complaints.join() === this.#complaints) return;
     this.#complaints = complaints.join();
     for (const complaint of complaints) this.#o.log.error({ reason: 'PeerRefused' }, complaint);
+  }
+
+  /** What has been advertised to each peer, and what cannot be. */
+  announcing(): AnnouncingSession[] {
+    return this.#speaker
+      .peers()
+      .map(({ name, state, lastError, families: agreed, unspeakable }) => ({
+        peer: name,
+        state,
+        lastError,
+        families: agreed,
+        advertised: new Set(this.#speaker.announcedTo(name).map(({ prefix }) => prefix)),
+        refused: { ...unspeakable, ...this.#refused },
+      }));
   }
 
   sessions(): ReportedSession[] {

@@ -25,8 +25,8 @@ import { quickFiles } from './quick-files.ts';
 
 export interface DemoNodeOptions {
   name: string;
-  /** Its address at the site. */
-  address: string;
+  /** At the site. */
+  addresses: readonly string[];
   stateDir: string;
   client: KubeClient;
   follow: Follow;
@@ -67,11 +67,15 @@ export class DemoNode {
   }
 
   static async start(options: DemoNodeOptions): Promise<DemoNode> {
-    const { name, address, stateDir, client, follow, clock, log } = options;
+    const { name, addresses, stateDir, client, follow, clock, log } = options;
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
     const namespace = new FakeNamespace();
     const uplink = namespace.addLink({ name: 'eth0', kind: '', mac: derivedMac(name), mtu: 1500 });
-    uplink.addresses.push({ address: parseAddress(address)!, length: 24 });
+    for (const text of addresses) {
+      const address = parseAddress(text);
+      if (address === undefined) continue;
+      uplink.addresses.push({ address, length: address.family === 'ipv6' ? 64 : 24 });
+    }
     namespace.setUp(uplink, true);
     const kernel = new FakeKernel(new Map(), namespace);
     // Before the agent looks: a pod whose namespace is gone would be swept away.
@@ -182,11 +186,11 @@ function settingsOf(options: DemoNodeOptions): AgentSettings {
 /** The speaker, with its cables plugged in. */
 function cabledSpeaker(
   speaker: Speaker,
-  { name, address, cabling }: DemoNodeOptions,
+  { name, addresses, cabling }: DemoNodeOptions,
 ): SpeakerDriver {
   return {
     listen: () => speaker.listen(),
-    setPeers: (all) => speaker.setPeers(all.map((p) => cabling.dialled(p, { name, address }))),
+    setPeers: (all) => speaker.setPeers(all.map((p) => cabling.dialled(p, { name, addresses }))),
     set: (all) => speaker.set(all),
     peers: () =>
       speaker.peers().map((view) => ({ ...view, address: cabling.siteAddress(view.address) })),

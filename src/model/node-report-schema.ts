@@ -69,6 +69,15 @@ export const nodeReportStatus: Schema = {
         ),
       }),
     ),
+    unannounced: list(
+      maxReported,
+      object(['cidr', 'reason', 'detail'], {
+        cidr: text(43),
+        peer: text(),
+        reason: text(64),
+        detail: text(1024),
+      }),
+    ),
     drain: object([], {
       steps: list(
         8,

@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
-import { silentLog } from '../../base/log.ts';
+import type { Log } from '../../base/log.ts';
 import { Metrics } from '../../base/metrics.ts';
 import type { Announcement } from '../../bgp/rib/announcement.ts';
+import type { PeerView } from '../../bgp/speaker/speaker-peer.ts';
 import { FakeNamespace } from '../../kernel/fake/fake-namespace.ts';
 import { FakeKernel } from '../../kernel/fake-kernel.ts';
 import type { Route } from '../../kernel/route.ts';
@@ -50,6 +51,10 @@ export class AgentBench {
   readonly metrics = new Metrics();
   announced: readonly Announcement[] = [];
   isGraceful = false;
+  /** Sessions that are established; what is declared counts as sent. */
+  sessions: Array<{ peer: string; families: string[] }> = [];
+  /** `warn 10.5.113.0/24 is not announced: …` */
+  readonly logged: string[] = [];
   readonly reports: Array<Record<string, unknown>> = [];
   /** As written to the Node: `CadastreAgentReady False WaitingForBlocks`. */
   readonly conditions: string[] = [];
@@ -89,7 +94,7 @@ export class AgentBench {
         files: realFiles,
         clock: systemClock,
         random: () => 0.5,
-        log: silentLog,
+        log: this.#log(),
         metrics: this.metrics,
       },
       {
@@ -188,6 +193,13 @@ export class AgentBench {
     return true;
   }
 
+  #log(): Log {
+    const at = (level: string) => (_: object, message: string) => {
+      this.logged.push(`${level} ${message}`);
+    };
+    return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  }
+
   #speaker(): SpeakerDriver {
     return {
       listen: async () => undefined,
@@ -200,9 +212,29 @@ export class AgentBench {
         this.steps.push(`routers ${all.map(({ prefix }) => prefix).join(' ')}`);
         return [];
       },
-      peers: () => [],
-      announcedTo: () => [],
+      peers: () => this.sessions.map(establishedView),
+      announcedTo: () =>
+        this.announced.map(({ prefix }) => ({ prefix, nextHop: '10.4.94.32', attributes: {} })),
       close: async () => undefined,
     };
   }
+}
+
+function establishedView({ peer, families }: { peer: string; families: string[] }): PeerView {
+  return {
+    name: peer,
+    address: '10.4.94.1',
+    asn: 64524,
+    localAsn: 64513,
+    state: 'Established',
+    uptimeSeconds: 1,
+    lastError: undefined,
+    families,
+    holdSeconds: 90,
+    counters: undefined,
+    announced: 0,
+    isInSync: true,
+    isDelivered: true,
+    unspeakable: {},
+  };
 }
