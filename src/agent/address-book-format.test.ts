@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { realFiles } from '../base/journal/durable-files.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import { AddressBook } from './address-book.ts';
-import { realFiles } from './durable-files.ts';
 
 /** A journal as version 0.1.0 wrote it, with the room it had reserved behind its records. */
 const journal = gunzipSync(

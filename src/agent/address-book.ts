@@ -15,6 +15,7 @@
 import { join } from 'node:path';
 import type { BootClock } from '../base/boot-clock.ts';
 import type { Clock } from '../base/clock.ts';
+import type { DurableFiles } from '../base/journal/durable-files.ts';
 import type { Log } from '../base/log.ts';
 import { type Address, parseAddress } from '../net/address.ts';
 import type { Family } from '../net/family.ts';
@@ -30,7 +31,6 @@ import {
 import { type Allocation, type BookRecord, readAllocation, writeAllocation } from './allocation.ts';
 import { AllocationIndex } from './allocation-index.ts';
 import { BookTime } from './book-time.ts';
-import type { DurableFiles } from './durable-files.ts';
 import { Journal } from './journal.ts';
 
 export interface AddressBookOptions {

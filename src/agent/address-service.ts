@@ -7,7 +7,9 @@ import { dirname, join } from 'node:path';
 import { bootClock } from '../base/boot-clock.ts';
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
+import { lockFolder } from '../base/folder-lock.ts';
 import { HttpServer } from '../base/http-server.ts';
+import { type DurableFiles, realFiles } from '../base/journal/durable-files.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { PodBlock } from '../plan/pod-address/pod-address-block.ts';
 import { addAddressRoutes, generalRefusal, listenPrivately } from './address-api.ts';
@@ -15,8 +17,6 @@ import { AddressBook } from './address-book.ts';
 import { cniRoute } from './cni/cni-route.ts';
 import { CniServer, type PodHands } from './cni/cni-server.ts';
 import { DelSpool } from './cni/del-spool.ts';
-import { type DurableFiles, realFiles } from './durable-files.ts';
-import { lockFolder } from './folder-lock.ts';
 
 export interface AddressServiceOptions {
   /** Where the journal, the lock and the spool are: /var/lib/cadastre. */
@@ -58,7 +58,7 @@ export class AddressService {
 
   static async start(options: AddressServiceOptions): Promise<AddressService> {
     const { stateFolder, socketPath, hands, clock, version, log = silentLog } = options;
-    const lock = await lockFolder(stateFolder);
+    const lock = await lockFolder(stateFolder, 'cadastre-state');
     try {
       const book = await AddressBook.open({
         files: options.files ?? realFiles,

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { DurableFiles } from '../base/journal/durable-files.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { SpeakerOptions } from '../bgp/speaker/speaker.ts';
@@ -6,7 +7,6 @@ import type { Kernel } from '../kernel/kernel.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { SpeakerDriver } from './announcer.ts';
 import type { Follow } from './copy.ts';
-import type { DurableFiles } from './durable-files.ts';
 
 /** Everything outside that an agent touches. */
 export interface AgentWorld {

@@ -6,13 +6,13 @@
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
+import type { DurableFiles } from '../base/journal/durable-files.ts';
 import type { Log } from '../base/log.ts';
 import type { BlockRelease } from '../model/node-report.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import type { AgentState } from './agent-status.ts';
 import type { ClusterCopies } from './cluster-copies.ts';
 import type { DrainMemory } from './drain.ts';
-import type { DurableFiles } from './durable-files.ts';
 import type { Knowledge, Memory } from './knowledge.ts';
 import { MemoryFile } from './memory-file.ts';
 

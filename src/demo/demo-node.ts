@@ -11,6 +11,7 @@ import { type AssembledAgent, assembleAgent } from '../agent/assemble-agent.ts';
 import type { Follow } from '../agent/copy.ts';
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
+import { unsyncedFiles } from '../base/journal/durable-files.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
 import { Speaker } from '../bgp/speaker/speaker.ts';
@@ -21,7 +22,6 @@ import type { KubeClient } from '../kube/client.ts';
 import { parseAddress } from '../net/address.ts';
 import type { Cabling } from './cabling.ts';
 import { type DemoPod, PodFile } from './pod-file.ts';
-import { quickFiles } from './quick-files.ts';
 
 export interface DemoNodeOptions {
   name: string;
@@ -88,7 +88,7 @@ export class DemoNode {
         kernel,
         openSpeaker: (speaker) => cabledSpeaker(new Speaker(speaker), options),
         hasRestarted: () => false,
-        files: quickFiles,
+        files: unsyncedFiles,
         clock,
         random: Math.random,
         log,

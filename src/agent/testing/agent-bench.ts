@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
+import { realFiles } from '../../base/journal/durable-files.ts';
 import type { Log } from '../../base/log.ts';
 import { Metrics } from '../../base/metrics.ts';
 import type { Announcement } from '../../bgp/rib/announcement.ts';
@@ -20,7 +21,6 @@ import type { AddressBook } from '../address-book.ts';
 import type { AgentSettings } from '../agent-settings.ts';
 import type { SpeakerDriver } from '../announcer.ts';
 import { type AssembledAgent, assembleAgent } from '../assemble-agent.ts';
-import { realFiles } from '../durable-files.ts';
 
 const group = '/apis/cadastre.dev/v1alpha1';
 
