@@ -38,12 +38,11 @@ const rooms: Record<string, Room> = {
   agent: { rooms: below, packages: [] },
   doctor: { rooms: below, packages: [] },
   migrate: { rooms: [...below, 'doctor'], packages: [] },
-  cni: { rooms: [], packages: [] },
   console: { rooms: [...below, ...actors], packages: ['preact'] },
   demo: { rooms: [...below, ...actors, 'apiserver', 'console', 'lab'], packages: [] },
   lab: { rooms: [...below, ...actors, 'apiserver'], packages: ['yaml'] },
   cli: {
-    rooms: [...below, ...actors, 'apiserver', 'cni', 'console', 'demo', 'lab'],
+    rooms: [...below, ...actors, 'apiserver', 'console', 'demo', 'lab'],
     packages: ['commander', 'yaml'],
   },
 };
