@@ -14,11 +14,9 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { addAddressRoutes, listenPrivately } from '../src/agent/address-api.ts';
-import { AddressBook } from '../src/agent/address-book.ts';
-import { realFiles } from '../src/agent/durable-files.ts';
+import { AddressService } from '../src/agent/address-service.ts';
 import { systemClock } from '../src/base/clock.ts';
-import { HttpServer } from '../src/base/http-server.ts';
+import { FakeKernel } from '../src/kernel/fake-kernel.ts';
 import { parsePrefix } from '../src/net/prefix.ts';
 
 const IN_FLIGHT = 64;
@@ -33,14 +31,15 @@ else await drive(clientOf);
 async function serve(): Promise<void> {
   const folder = mkdtempSync(join(process.env.CADASTRE_BENCH_DIR ?? tmpdir(), 'socket-bench-'));
   try {
-    const clock = systemClock;
-    const book = await AddressBook.open({ files: realFiles, folder, clock, restMs: 30_000 });
-    book.setBlocks([{ prefix: parsePrefix('10.0.0.0/16')!, isDraining: false }]);
-    const server = new HttpServer();
-    const cni = () => ({ body: {} });
-    addAddressRoutes(server, { book, clock, version: 'bench', cni });
     const socketPath = join(folder, 'agent.sock');
-    await listenPrivately(server, socketPath);
+    const addresses = await AddressService.start({
+      stateFolder: folder,
+      socketPath,
+      hands: new FakeKernel(),
+      blocks: [{ prefix: parsePrefix('10.0.0.0/16')!, isDraining: false }],
+      clock: systemClock,
+      version: 'bench',
+    });
     const child = fork(fileURLToPath(import.meta.url), {
       env: { ...process.env, CADASTRE_BENCH_SOCKET: socketPath },
     });
@@ -49,10 +48,9 @@ async function serve(): Promise<void> {
     const { user, system } = process.cpuUsage();
     const each = (user + system) / 1000 / (WARM_UP + ROUNDS * COUNTED);
     console.log(`the agent's side used ${each.toFixed(3)} ms of a core for each`);
-    const { length } = await book.list();
+    const { length } = await addresses.book.list();
     if (length !== WARM_UP + ROUNDS * COUNTED) throw new Error(`${length} allocations are on disk`);
-    await server.close();
-    await book.close();
+    await addresses.stop();
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

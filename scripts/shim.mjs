@@ -1,7 +1,7 @@
 /**
  * The CNI plugin of the host, cni/shim/cadastre-cni.c, as a static binary in
  * the cache folder. Never built at npm install: only a test, a bench or an
- * image needs it, and a machine without a compiler has `cadastre cni`.
+ * image needs it.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -46,7 +46,7 @@ if (isMain(import.meta.url)) {
   const binary = ensureShim();
   if (binary !== undefined) process.stdout.write(`${binary}\n`);
   else {
-    say(`shim: no C compiler (${compilers.join(', ')}): install one, or use \`cadastre cni\``);
+    say(`shim: no C compiler (${compilers.join(', ')}): install one, like musl-tools`);
     process.exitCode = 1;
   }
 }

@@ -6,7 +6,7 @@
  * sent, and succeeds. Static, so that it runs on any host; no library but libc.
  *
  * Protocol: POST /cni, variables as percent-encoded headers, standard input as
- * body. 200 is exit 0, 422 is exit 1; anything else means the agent is not well.
+ * body. 200 is exit 0, 422 is exit 1; anything else is a failure of the agent's.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -180,9 +180,13 @@ int main(int argc, char **argv) {
 
   int status = ask(path, &request, &body);
   if (status == 200 || status == 422) return write_all(1, body.at, body.length) < 0 || status != 200;
-  const char *why = status ? "it is not well" : strerror(errno);
+  const char *why = strerror(errno);
+  if (status) {
+    snprintf(line, sizeof line, "it answered with HTTP status %d", status);
+    why = line;
+  }
   if (!strcmp(command, "DEL") && remember(spool, &request) == 0) {
-    fprintf(stderr, "the agent at %s is away (%s); it will do this DEL when it is back\n", path, why);
+    fprintf(stderr, "the agent at %s does not answer (%s); this DEL is kept on disk until it does\n", path, why);
     return 0;
   }
   version_of(stdin_text.at, version);

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { HttpServer } from '../base/http-server.ts';
+import { CrashingFiles } from '../base/journal/testing/crashing-files.ts';
 import { agentErrorSchema, agentOperations } from '../model/agent-api.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import { addAddressRoutes, generalRefusal, listenPrivately } from './address-api.ts';
 import { AddressBook } from './address-book.ts';
-import { CrashingFiles } from './testing/crashing-files.ts';
 
 let nowMs = 0;
 const clock = { wallMs: () => 0, monotonicMs: () => nowMs };

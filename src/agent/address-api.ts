@@ -84,10 +84,12 @@ export interface AddressApiOptions {
   version: string;
   /** POST /cni; the room next door. */
   cni: HttpHandler;
+  /** What GET /v1/status says besides the addresses. */
+  agentStatus?: (() => object) | undefined;
 }
 
 export function addAddressRoutes(server: HttpServer, options: AddressApiOptions): void {
-  const { book, clock, version, cni } = options;
+  const { book, clock, version, cni, agentStatus } = options;
   const json = (allocation: Allocation) => allocationJson(allocation, book, clock.monotonicMs());
   const held = (address: Address, owner: string): Allocation => {
     const found = book.findByAddress(address);
@@ -147,7 +149,7 @@ export function addAddressRoutes(server: HttpServer, options: AddressApiOptions)
       return { body: json(answer.allocation) };
     },
 
-    status: () => ({ body: statusJson(book) }),
+    status: () => ({ body: { ...statusJson(book), ...(agentStatus && { agent: agentStatus() }) } }),
     openapi: () => ({ body: document() }),
     cni,
   };
@@ -172,7 +174,7 @@ export async function listenPrivately(server: HttpServer, socketPath: string): P
   await chmod(socketPath, 0o600);
 }
 
-export function statusJson(book: AddressBook): AddressStatusJson {
+function statusJson(book: AddressBook): AddressStatusJson {
   const use = book.use();
   const short = shortage(use);
   return {

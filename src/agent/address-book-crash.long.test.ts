@@ -6,9 +6,13 @@ import fc from 'fast-check';
  */
 import { expect, test } from 'vitest';
 import { runs } from '../../test/parts/random.ts';
+import {
+  type Chance,
+  CrashingFiles,
+  seededChance,
+} from '../base/journal/testing/crashing-files.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import { AddressBook } from './address-book.ts';
-import { type Chance, CrashingFiles, seededChance } from './testing/crashing-files.ts';
 
 const clock = { wallMs: () => 0, monotonicMs: () => 0 };
 const owners = ['a', 'b', 'c', 'd', 'e', 'f'];

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { runs } from '../../test/parts/random.ts';
+import { CrashingFiles, seededChance } from '../base/journal/testing/crashing-files.ts';
 import { parseAddress } from '../net/address.ts';
 import type { Family } from '../net/family.ts';
 import { parsePrefix } from '../net/prefix.ts';
-import { AddressBook, type AllocateAnswer } from './address-book.ts';
-import { CrashingFiles, seededChance } from './testing/crashing-files.ts';
+import { AddressBook } from './address-book.ts';
+import type { AllocateAnswer } from './address-request.ts';
 
 let nowMs = 0;
 const clock = { wallMs: () => 0, monotonicMs: () => nowMs };

@@ -1,24 +1,22 @@
 /**
  * The part of the agent that gives addresses, put together: the lock, the
- * book, the socket, CNI, the spool and the sweep. Started when the node's
- * blocks are known; `setBlocks` whenever they change.
+ * book, the socket, CNI, the spool and the sweep.
  */
 import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { bootClock } from '../base/boot-clock.ts';
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
+import { lockFolder } from '../base/folder-lock.ts';
 import { HttpServer } from '../base/http-server.ts';
+import { type DurableFiles, realFiles } from '../base/journal/durable-files.ts';
 import { type Log, silentLog } from '../base/log.ts';
-import type { Prefix } from '../net/prefix.ts';
 import type { PodBlock } from '../plan/pod-address/pod-address-block.ts';
 import { addAddressRoutes, generalRefusal, listenPrivately } from './address-api.ts';
 import { AddressBook } from './address-book.ts';
 import { cniRoute } from './cni/cni-route.ts';
 import { CniServer, type PodHands } from './cni/cni-server.ts';
 import { DelSpool } from './cni/del-spool.ts';
-import { type DurableFiles, realFiles } from './durable-files.ts';
-import { lockFolder } from './folder-lock.ts';
 
 export interface AddressServiceOptions {
   /** Where the journal, the lock and the spool are: /var/lib/cadastre. */
@@ -26,8 +24,8 @@ export interface AddressServiceOptions {
   /** /run/cadastre/agent.sock */
   socketPath: string;
   hands: PodHands;
-  blocks: readonly PodBlock[];
-  reserved?: readonly Prefix[];
+  /** Absent where an agent will set them. */
+  blocks?: readonly PodBlock[];
   clock: Clock;
   version: string;
   /** Of new pods. */
@@ -35,10 +33,10 @@ export interface AddressServiceOptions {
   limitation?: () => string | undefined;
   /** What the node still waits for, if it does. */
   notReady?: () => string | undefined;
-  /** More for the socket, asked before the routes here. */
-  addRoutes?: (server: HttpServer, book: AddressBook) => void;
-  restMs?: number;
-  sweepEveryMs?: number;
+  /** What GET /v1/status says besides the addresses. */
+  agentStatus?: () => object;
+  restMs?: number | undefined;
+  sweepEveryMs?: number | undefined;
   files?: DurableFiles;
   log?: Log;
 }
@@ -60,7 +58,7 @@ export class AddressService {
 
   static async start(options: AddressServiceOptions): Promise<AddressService> {
     const { stateFolder, socketPath, hands, clock, version, log = silentLog } = options;
-    const lock = await lockFolder(stateFolder);
+    const lock = await lockFolder(stateFolder, 'cadastre-state');
     try {
       const book = await AddressBook.open({
         files: options.files ?? realFiles,
@@ -70,7 +68,7 @@ export class AddressService {
         restMs: options.restMs ?? defaultRestMs,
         log,
       });
-      book.setBlocks(options.blocks, options.reserved);
+      if (options.blocks !== undefined) book.setBlocks(options.blocks);
       const spool = new DelSpool(join(stateFolder, 'cni-spool'), log);
       const cni: CniServer = new CniServer({
         book,
@@ -92,8 +90,8 @@ export class AddressService {
       // Before anyone can ask: a DEL that was remembered is older than any ADD to come.
       await tidy();
       const server = new HttpServer({ log, refusalBody: generalRefusal });
-      options.addRoutes?.(server, book);
-      addAddressRoutes(server, { book, clock, version, cni: cniRoute(cni) });
+      const { agentStatus } = options;
+      addAddressRoutes(server, { book, clock, version, cni: cniRoute(cni), agentStatus });
       await mkdir(dirname(socketPath), { recursive: true });
       await chmod(stateFolder, 0o700);
       await listenPrivately(server, socketPath);
@@ -113,11 +111,6 @@ export class AddressService {
       await lock.release();
       throw error;
     }
-  }
-
-  /** The node's blocks, as the register has them; pods keep what they have. */
-  setBlocks(blocks: readonly PodBlock[], reserved: readonly Prefix[] = []): void {
-    this.book.setBlocks(blocks, reserved);
   }
 
   stop(): Promise<void> {

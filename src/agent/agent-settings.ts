@@ -1,3 +1,4 @@
+import type { ListenTarget } from '../bgp/transport/listen.ts';
 import type { BgpPeer } from '../model/bgp-peer.ts';
 import type { LoadBalancerPool } from '../model/load-balancer-pool.ts';
 import type { Prefix } from '../net/prefix.ts';
@@ -16,13 +17,23 @@ export interface AgentSettings {
   directRoutes: boolean;
   /** Ranges inside the blocks that no pod gets. */
   reserved: readonly Prefix[];
+  /** A ConfigMap in the form of MetalLB and Cilium, followed as it changes. */
   configMap: { namespace: string; name: string } | undefined;
+  /** Peers and pools of a file, which does not change. */
   filePeers: readonly BgpPeer[];
   filePools: readonly LoadBalancerPool[];
   /** Destinations that see a pod's own address; undefined: no masquerade at all. */
   masqueradeExceptions?: readonly Prefix[];
-  /** What was last known. */
-  memoryPath: string;
+  /** What survives a restart: the journal, the lock, the spool, what was last known. */
+  stateFolder: string;
+  /** The Unix socket of the CNI plugin and of `cadastre status`. */
+  socketPath: string;
+  /** Where routers may connect; false: only connect to them. */
+  bgpListen: ListenTarget | false;
+  /** How long a freed address is not given again; undefined: half a minute. */
+  restMs?: number;
+  /** How often pods whose namespace is gone are looked for; undefined: every ten seconds. */
+  sweepEveryMs?: number;
   /** How long a start waits for the API server before it goes on with what it last knew. */
   apiGraceMs: number;
   reportEveryMs: number;
@@ -42,10 +53,7 @@ export interface Pace {
 }
 
 export const usualPace: Pace = { coalesceMs: 30, lookAgainTicks: 30, memoryEveryMs: 30_000 };
-export const maxCoalesceMs = 1_000;
 /** How often pod addresses are looked at for demand, and sessions for the report. */
 export const tickMs = 1_000;
-/** Nothing was heard for so long although bookmarks come every minute: the API server is away. */
-export const awayMs = 90_000;
 /** An own block that is gone keeps its unreachable route so long after the routers were told. */
 export const lingerMs = 2_000;

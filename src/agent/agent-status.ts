@@ -12,6 +12,7 @@ import type { Condition } from '../model/object.ts';
 import type { Reason } from '../model/reasons.ts';
 import type { Finding } from '../plan/blocks/finding.ts';
 import type { OwnedBlock } from '../plan/node/node-truth.ts';
+import type { Unannounced, UnannouncedReason } from '../plan/node/unannounced.ts';
 import type { PodBlockUse } from '../plan/pod-address/pod-address.ts';
 import type { AgentSettings } from './agent-settings.ts';
 
@@ -43,6 +44,7 @@ export interface AgentStatusJson {
   since: string;
   kernel: ReportedKernel & { routes: readonly string[] };
   sessions: readonly ReportedSession[];
+  unannounced: readonly Unannounced[];
   drain?: ReportedDrain;
   findings: readonly Finding[];
 }
@@ -59,6 +61,10 @@ export class AgentStatus {
   };
   #since: string;
   #observed: Observed | undefined;
+  #unannounced: readonly Unannounced[] = [];
+  #unannouncedText = '';
+  /** Of new pods: what fits through the tunnel, or else what the link to the other nodes has. */
+  podMtu: number | undefined;
 
   constructor(settings: AgentSettings, clock: Clock, log: Log) {
     this.#settings = settings;
@@ -77,11 +83,10 @@ export class AgentStatus {
     return this.#state;
   }
 
-  /** Not ready, for this reason; said once. */
-  waiting(reason: Reason, detail: string): AgentState {
-    const state = { isReady: false, reason, detail };
-    this.set(state);
-    return state;
+  /** What the node waits for, if it does. */
+  get whyNotReady(): string | undefined {
+    const { isReady, reason, detail } = this.#state;
+    return isReady ? undefined : `${reason}: ${detail}`;
   }
 
   set(state: AgentState): void {
@@ -95,6 +100,28 @@ export class AgentStatus {
     const { reason, detail, isReady } = state;
     if (isReady) this.#log.info({ reason }, detail);
     else this.#log.warn({ reason }, `not ready: ${detail}`);
+  }
+
+  /** Owned blocks that are not advertised; logged when they, or the reasons, become others. */
+  setUnannounced(all: readonly Unannounced[]): void {
+    this.#unannounced = all;
+    const lasting = all.filter(({ reason }) => reason !== 'AnnouncementPending');
+    const text = lasting.map(({ cidr, peer, reason }) => `${cidr} ${peer} ${reason}`).join();
+    if (text === this.#unannouncedText) return;
+    this.#unannouncedText = text;
+    for (const { cidr, peer, reason, detail } of lasting) {
+      const fields = { reason, cidr, ...(peer === undefined ? {} : { peer }) };
+      const words = `${cidr} is not announced${peer === undefined ? '' : ` to ${peer}`}: ${detail}`;
+      if (ordinary.has(reason)) this.#log.info(fields, words);
+      else this.#log.warn(fields, words);
+    }
+    if (lasting.length === 0)
+      this.#log.info({}, 'every block of the node is announced to every peer');
+  }
+
+  /** The last report with what has been set since; undefined before the first one. */
+  reportAgain(): NodeReportStatus | undefined {
+    return this.#observed && this.report(this.#observed);
   }
 
   /** Takes in what was seen, and gives it back as the NodeReport has it. */
@@ -135,6 +162,9 @@ export class AgentStatus {
         ...(lastError === undefined ? {} : { lastError: clip(lastError) }),
         announced: announced.slice(0, maxReported),
       })),
+      unannounced: this.#unannounced
+        .slice(0, maxReported)
+        .map((one) => ({ ...one, detail: clip(one.detail) })),
       // A merge patch leaves alone what it does not name: the end of a drain has to be said.
       drain: drain.length === 0 ? null : { steps: drain },
       findings: findings.slice(0, maxReported).map(({ reason: word, cidr, detail: text }) => ({
@@ -160,6 +190,7 @@ export class AgentStatus {
       since: this.#since,
       kernel: { ...kernel, routes: this.#observed?.routes ?? [] },
       sessions: this.#observed?.sessions ?? [],
+      unannounced: this.#unannounced,
       ...(this.#observed?.drain.length ? { drain: { steps: this.#observed.drain } } : {}),
       findings: this.#observed?.findings ?? [],
     };
@@ -169,6 +200,13 @@ export class AgentStatus {
     return new Date(this.#clock.wallMs()).toISOString();
   }
 }
+
+/** States that a healthy node passes through, or that somebody asked for. */
+const ordinary: ReadonlySet<UnannouncedReason> = new Set([
+  'NoPeerSelectsNode',
+  'NodeDraining',
+  'SessionNotEstablished',
+]);
 
 /** The longest that a report's schema takes: too long a word must not keep back all the others. */
 function clip(text: string, most = 1024): string {

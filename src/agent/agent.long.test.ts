@@ -123,7 +123,7 @@ describe('what it brings in line', () => {
     expect(await bench.kernel.link(tunnelDevice)).toMatchObject({ mtu: 1450, isUp: true });
     const entries = await bench.kernel.forwardingEntries(tunnelDevice);
     expect(entries.map(({ remote }) => `${remote}`)).toEqual(['10.4.83.21']);
-    expect(bench.agent.podMtu).toBe(1450);
+    expect(bench.agent.status.podMtu).toBe(1450);
     await bench.stop();
     await bench.start({ routing: 'geneve' });
     await ready();
@@ -134,7 +134,7 @@ describe('what it brings in line', () => {
     await bench.start();
     await ready();
     expect(await bench.kernel.link(tunnelDeviceOf('geneve'))).toBeUndefined();
-    expect(bench.agent.podMtu).toBe(1500);
+    expect(bench.agent.status.podMtu).toBe(1500);
   });
 });
 
@@ -372,6 +372,59 @@ describe('what it lives with', () => {
     expect(bench.isGraceful).toBe(false);
     await until('the report is silent about it', () => steps().length === 0);
   });
+});
+
+describe('a block that is not announced', () => {
+  const reasons = () =>
+    bench.agent.status
+      .json()
+      .unannounced.map(({ cidr, peer, reason }) => `${cidr} ${peer ?? 'all'} ${reason}`)
+      .join();
+  const reported = () => JSON.stringify(bench.reports.at(-1)?.unannounced ?? []);
+  const tor = {
+    name: 'tor',
+    address: '10.4.94.1',
+    port: 179,
+    asn: 64524,
+    localAsn: 64513,
+    families: ['ipv4', 'ipv6'] as const,
+    holdSeconds: 90,
+    gracefulRestartSeconds: 120,
+    nodeSelectors: [],
+  };
+
+  test('says that there is no peer, or no session; in the status, the report and the log once', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    await bench.start();
+    await until('no peer', () => reasons() === '10.5.113.0/24 all NoPeerSelectsNode');
+    await until('it is reported', () => reported().includes('NoPeerSelectsNode'));
+    await bench.stop();
+    await bench.start({ filePeers: [tor], pace: { lookAgainTicks: 1 } });
+    await until('no session', () => reasons() === '10.5.113.0/24 tor SessionNotEstablished');
+    await until('it is reported', () => reported().includes('the session with tor (10.4.94.1)'));
+    bench.sessions = [{ peer: 'tor', families: ['ipv4', 'ipv6'] }];
+    await until('it is announced', () => reasons() === '');
+    await until('the report is silent', () => reported() === '[]');
+    const said = bench.logged.filter((line) => line.includes('10.5.113.0/24 is not announced'));
+    expect(said).toEqual([
+      'info 10.5.113.0/24 is not announced: no BGP peer is configured',
+      'info 10.5.113.0/24 is not announced to tor: the session with tor (10.4.94.1) is Idle',
+    ]);
+    expect(bench.logged.at(-1)).toBe('info every block of the node is announced to every peer');
+  });
+
+  test('says that the kernel refuses its route', async () => {
+    bench.putBlock('10.5.113.0/24', 'n1', uid);
+    bench.sessions = [{ peer: 'tor', families: ['ipv4'] }];
+    await bench.start({ filePeers: [tor] });
+    await until('it is announced', () => bench.prefixes().length === 1 && reasons() === '');
+    bench.kernel.failures = 1_000;
+    bench.putBlock('10.5.114.0/24', 'n1', uid);
+    await until('why', () => reasons() === '10.5.114.0/24 all KernelRoutePending');
+    await until('it is reported', () => reported().includes('the kernel is busy'));
+    bench.kernel.failures = 0;
+    await until('it is announced, too', () => bench.prefixes().length === 2 && reasons() === '');
+  }, 30_000);
 });
 
 describe('by demand', () => {

@@ -6,19 +6,22 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Announcement } from '../bgp/rib/announcement.ts';
 import type { RestartEvidence } from '../bgp/session/session-negotiation.ts';
-import type { AnnouncedRoute } from '../bgp/speaker/speaker.ts';
+import type { AnnouncedRoute, SpeakerOptions } from '../bgp/speaker/speaker.ts';
 import type { PeerView } from '../bgp/speaker/speaker-peer.ts';
+import type { ListenTarget } from '../bgp/transport/listen.ts';
 import type { ReportedSession } from '../model/node-report-status.ts';
 import type { PeerSettings } from '../model/peer-settings.ts';
 import { type Family, families } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { DesiredAnnouncement } from '../plan/node/desired-announcements.ts';
 import type { NodePeer } from '../plan/node/node-peers.ts';
+import type { AnnouncingSession } from '../plan/node/unannounced.ts';
 import type { Delivery } from './drain.ts';
+import { ReceivedPrefixes } from './received-prefixes.ts';
 import { SessionDiary } from './session-diary.ts';
 
 /** The part of the Speaker that is used here. */
-export interface SpeakerHands {
+export interface SpeakerDriver {
   listen(): Promise<void>;
   setPeers(all: readonly PeerSettings[]): ReadonlyArray<{ name: string; reason: string }>;
   set(all: readonly Announcement[]): ReadonlyArray<{ announcement: Announcement; reason: string }>;
@@ -28,30 +31,47 @@ export interface SpeakerHands {
 }
 
 export interface AnnouncerOptions {
-  openSpeaker: (evidence: () => RestartEvidence) => SpeakerHands;
+  openSpeaker: (options: SpeakerOptions) => SpeakerDriver;
+  listen: ListenTarget | false;
   /** Whether an earlier run was alive so recently that the routers still keep its routes. */
   hasRestarted: () => boolean;
-  /** How many prefixes a peer has told us. */
-  receivedFrom?: (peer: string, family: Family) => number;
-  /** The next hops by which a peer tells us that it reaches a prefix. */
-  waysFrom?: (peer: string, prefix: string) => readonly string[];
+  /** A session came up or went down. */
+  onChange: () => void;
   clock: Clock;
   log: Log;
 }
 
 export class Announcer {
   readonly #o: AnnouncerOptions;
-  readonly #speaker: SpeakerHands;
+  readonly #speaker: SpeakerDriver;
+  readonly #received = new ReceivedPrefixes();
   #kept: readonly Prefix[] = [];
   /** Not those of Services: the nodes' own rules carry them, whether we run or not. */
   #announcedBlocks: readonly DesiredAnnouncement[] = [];
+  /** Announcements that can be sent to nobody, with the reason. */
+  #refused: Readonly<Record<string, string>> = {};
   #complaints = '';
   readonly #diary: SessionDiary;
 
   constructor(options: AnnouncerOptions) {
     this.#o = options;
     this.#diary = new SessionDiary(options.clock);
-    this.#speaker = options.openSpeaker(() => this.#evidence());
+    const { openSpeaker, listen, log, onChange } = options;
+    const { onUpdate, onUp, onDown } = this.#received.events;
+    this.#speaker = openSpeaker({
+      listen,
+      evidence: () => this.#evidence(),
+      world: { log },
+      onUpdate,
+      onUp: (peer, negotiated) => {
+        onUp(peer, negotiated);
+        onChange();
+      },
+      onDown: (peer, end) => {
+        onDown(peer, end);
+        onChange();
+      },
+    });
   }
 
   /**
@@ -73,6 +93,9 @@ export class Announcer {
       peers.map((peer) => ({ ...peer, gracefulShutdown })),
     );
     const refused = this.#speaker.set([...blocks, ...services]);
+    this.#refused = Object.fromEntries(
+      refused.map(({ announcement, reason }) => [announcement.prefix, reason]),
+    );
     const complaints = [
       ...refusedPeers.map(({ name, reason }) => `peer ${name} is refused: ${reason}`),
       ...refused.map(
@@ -82,6 +105,20 @@ export class Announcer {
     if (complaints.join() === this.#complaints) return;
     this.#complaints = complaints.join();
     for (const complaint of complaints) this.#o.log.error({ reason: 'PeerRefused' }, complaint);
+  }
+
+  /** What has been advertised to each peer, and what cannot be. */
+  announcing(): AnnouncingSession[] {
+    return this.#speaker
+      .peers()
+      .map(({ name, state, lastError, families: agreed, unencodable }) => ({
+        peer: name,
+        state,
+        lastError,
+        families: agreed,
+        advertised: new Set(this.#speaker.announcedTo(name).map(({ prefix }) => prefix)),
+        refused: { ...unencodable, ...this.#refused },
+      }));
   }
 
   sessions(): ReportedSession[] {
@@ -100,7 +137,7 @@ export class Announcer {
           .filter((family) => view.families.includes(family))
           .map((family) => ({
             family,
-            received: this.#o.receivedFrom?.(name, family) ?? 0,
+            received: this.#received.count(name, family),
             advertised: announced.filter(({ prefix }) => familyOf(prefix) === family).length,
           })),
         ...(lastError === undefined ? {} : { lastError }),
@@ -124,8 +161,8 @@ export class Announcer {
     for (const { name } of up) {
       for (const { prefix, nextHop } of this.#speaker.announcedTo(name)) {
         told.add(prefix);
-        const ways = this.#o.waysFrom?.(name, prefix) ?? [];
-        if (ways.length === 0 || ways.includes(nextHop)) used.add(prefix);
+        const others = this.#received.nextHops(name, prefix);
+        if (others.length === 0 || others.includes(nextHop)) used.add(prefix);
       }
     }
     return {

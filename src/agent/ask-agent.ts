@@ -1,13 +1,43 @@
 import { CadastreError } from '../base/errors.ts';
 import { request } from '../base/node-http.ts';
+import type { CniInput } from './cni/cni-call.ts';
+import { writeCniHeaders } from './cni/cni-route.ts';
 
 /** One question to the agent of this machine; its refusal is an error with its own sentence. */
-export function askAgent(
+export async function askAgent(
   socketPath: string,
   method: 'GET' | 'POST' | 'DELETE',
   path: string,
   body?: unknown,
 ): Promise<unknown> {
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  const headers = text === undefined ? {} : { 'content-type': 'application/json' };
+  const { status, said } = await exchange(socketPath, { method, path, headers }, text);
+  const json = parse(said);
+  if (status < 300) return json;
+  const { error, remedy } = (json ?? {}) as { error?: string; remedy?: string };
+  throw new CadastreError('BAD_INPUT', error ?? `the agent answered ${status}`, {
+    ...(remedy === undefined ? {} : { remedy }),
+  });
+}
+
+/** A CNI call, as the plugin on the host hands it over; what it would print, and its exit code. */
+export async function callCni(
+  socketPath: string,
+  { stdin, ...variables }: CniInput,
+): Promise<{ stdout: string; exitCode: 0 | 1 }> {
+  const headers = writeCniHeaders(variables);
+  const asked = { method: 'POST', path: '/cni', headers, timeoutMs: 120_000 };
+  const { status, said } = await exchange(socketPath, asked, stdin);
+  return { stdout: said, exitCode: status === 200 ? 0 : 1 };
+}
+
+function exchange(
+  socketPath: string,
+  asked: { method: string; path: string; headers: Record<string, string>; timeoutMs?: number },
+  text: string | undefined,
+): Promise<{ status: number; said: string }> {
+  const { timeoutMs: timeout = 10_000, ...rest } = asked;
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown) =>
       reject(
@@ -16,35 +46,17 @@ export function askAgent(
           remedy: 'Run this as root on a node where cadastre agent runs, or set --socket.',
         }),
       );
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const asked = request(
-      {
-        socketPath,
-        method,
-        path,
-        timeout: 10_000,
-        headers: text === undefined ? {} : { 'content-type': 'application/json' },
-      },
-      (answer) => {
-        const pieces: Buffer[] = [];
-        answer.on('data', (piece: Buffer) => pieces.push(piece));
-        answer.on('error', fail);
-        answer.on('end', () => {
-          const said = Buffer.concat(pieces).toString('utf8');
-          const json = parse(said);
-          if ((answer.statusCode ?? 500) < 300) return resolve(json);
-          const { error, remedy } = (json ?? {}) as { error?: string; remedy?: string };
-          reject(
-            new CadastreError('BAD_INPUT', error ?? `the agent answered ${answer.statusCode}`, {
-              ...(remedy === undefined ? {} : { remedy }),
-            }),
-          );
-        });
-      },
-    );
-    asked.on('timeout', () => asked.destroy(new Error('no answer within 10 s')));
-    asked.on('error', fail);
-    asked.end(text);
+    const call = request({ socketPath, ...rest, timeout }, (answer) => {
+      const pieces: Buffer[] = [];
+      answer.on('data', (piece: Buffer) => pieces.push(piece));
+      answer.on('error', fail);
+      answer.on('end', () => {
+        resolve({ status: answer.statusCode ?? 500, said: Buffer.concat(pieces).toString('utf8') });
+      });
+    });
+    call.on('timeout', () => call.destroy(new Error(`no answer within ${timeout / 1000} s`)));
+    call.on('error', fail);
+    call.end(text);
   });
 }
 

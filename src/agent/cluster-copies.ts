@@ -14,7 +14,8 @@ import { type ClusterNode, readNode } from '../model/node.ts';
 import { type Block, blockName, readBlock } from '../model/node-block.ts';
 import { identityOf, type KubeObject } from '../model/object.ts';
 import { bgpAdvertisements, bgpPeers, configMaps, nodeBlocks, nodes } from '../model/resources.ts';
-import { nodeTruth, type TruthRules } from '../plan/node/node-truth.ts';
+import { nodeTruth } from '../plan/node/node-truth.ts';
+import type { AgentSettings } from './agent-settings.ts';
 import type { Copy, CopySpec, Follow } from './copy.ts';
 import type { Knowledge } from './knowledge.ts';
 import { otherRoutedNodes } from './routed-nodes.ts';
@@ -25,13 +26,7 @@ export interface CopiesOptions {
   clock: Clock;
   log: Log;
   metrics: Metrics;
-  nodeName: string;
-  rules: TruthRules;
-  /** A ConfigMap in the form of MetalLB and Cilium, followed as it changes. */
-  configMap: { namespace: string; name: string } | undefined;
-  /** Peers of a file, which does not change. */
-  filePeers: readonly BgpPeer[];
-  filePools: readonly LoadBalancerPool[];
+  settings: Pick<AgentSettings, 'nodeName' | 'rules' | 'configMap' | 'filePeers' | 'filePools'>;
   /** Many agents in one process share their copies. */
   follow?: Follow | undefined;
   onChange: () => void;
@@ -63,12 +58,12 @@ export class ClusterCopies {
 
   constructor(options: CopiesOptions) {
     this.#o = options;
-    const { rules, configMap } = options;
+    const { nodeName, rules, configMap } = options.settings;
     this.#nodes = this.#copy(nodes, readNode);
     this.#blocks = rules.source === 'register' ? this.#copy(nodeBlocks, keepBlock) : undefined;
     this.#peers = this.#copy(bgpPeers, (object) => this.#keepPeer(object));
     this.#advertisements = this.#copy(bgpAdvertisements, readBgpAdvertisement);
-    this.#services = new ServiceCopies(options.nodeName, (resource, read, isPerNode) =>
+    this.#services = new ServiceCopies(nodeName, (resource, read, isPerNode) =>
       this.#copy(resource, read, isPerNode ? { isPerNode } : {}),
     );
     this.#config =
@@ -99,7 +94,7 @@ export class ClusterCopies {
   /** The same knowledge, the very object, as long as nothing has changed. */
   view(): View {
     if (!this.#all().every((copy) => copy.hasSynced)) return { kind: 'unsynced' };
-    const { nodeName } = this.#o;
+    const { nodeName } = this.#o.settings;
     const node = this.#nodes.get(nodeName);
     if (node === undefined) {
       const detail = `there is no Node called ${nodeName}`;
@@ -110,7 +105,7 @@ export class ClusterCopies {
   }
 
   #know(node: ClusterNode): Knowledge {
-    const { rules, filePeers } = this.#o;
+    const { rules, filePeers, filePools } = this.#o.settings;
     const blocks = [...(this.#blocks?.values() ?? [])];
     const objects = [...this.#peers.values()].flatMap((read) =>
       read.kind === 'peer' ? [read.peer] : [],
@@ -122,7 +117,7 @@ export class ClusterCopies {
       peers: [...objects, ...filePeers, ...(this.#config?.size ? this.#configPeers : [])],
       advertisements: [...this.#advertisements.values()],
       services: this.#services.facts([
-        ...this.#o.filePools,
+        ...filePools,
         ...(this.#config?.size ? this.#configPools : []),
       ]),
     };

@@ -29,13 +29,13 @@ export class MasqueradeKeeper {
     this.#log = options.log;
   }
 
-  /** Why it is not as declared, if so. */
-  async declare(rules: DesiredMasquerade | undefined): Promise<string | undefined> {
+  /** Why it is not as declared; empty if it is. */
+  async declare(rules: DesiredMasquerade | undefined): Promise<string[]> {
     if (rules === undefined) return this.#remove();
     const wanted = asText(rules);
     const nowMs = this.#clock.monotonicMs();
     const isNew = wanted !== this.#declared;
-    if (!isNew && nowMs - this.#lookedAtMs < lookEveryMs) return undefined;
+    if (!isNew && nowMs - this.#lookedAtMs < lookEveryMs) return [];
     try {
       const isRight = !isNew && asText(await this.#kernel.masquerade()) === this.#made;
       if (!isRight) await this.#kernel.setMasquerade(rules);
@@ -48,18 +48,19 @@ export class MasqueradeKeeper {
       }
       this.#declared = wanted;
       this.#lookedAtMs = nowMs;
-      return undefined;
+      return [];
     } catch (error) {
       this.#declared = undefined;
-      return describeError(error);
+      return [describeError(error)];
     }
   }
 
   /** What an earlier run may have left. Without the program there can be none, and none is needed. */
-  async #remove(): Promise<undefined> {
-    if (this.#declared === 'none') return;
+  async #remove(): Promise<[]> {
+    if (this.#declared === 'none') return [];
     this.#declared = 'none';
     await this.#kernel.setMasquerade(undefined).catch(() => undefined);
+    return [];
   }
 }
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { describeError } from '../base/errors.ts';
+import type { DurableFiles } from '../base/journal/durable-files.ts';
 import type { Log } from '../base/log.ts';
-import type { DurableFiles } from './durable-files.ts';
 import { type Memory, readMemory, writeMemory } from './knowledge.ts';
 
 /**

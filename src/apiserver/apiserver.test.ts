@@ -64,7 +64,7 @@ describe('the embedded API server', () => {
   });
 
   test('is alone in its folder', async () => {
-    await expect(startApiServer({ dataDir: dir })).rejects.toThrow(/in use by another API server/);
+    await expect(startApiServer({ dataDir: dir })).rejects.toThrow(/is in use by process \d+/);
   });
 
   test('says which address it could not get', async () => {

@@ -26,6 +26,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { CadastreError } from '../base/errors.ts';
+import { type FolderLock, lockFolder } from '../base/folder-lock.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { Api } from './api.ts';
 import { bootstrap } from './bootstrap.ts';
@@ -34,7 +35,7 @@ import { builtinRules } from './builtin/rules.ts';
 import { Cleaner } from './controllers/cleaner.ts';
 import { crdRules } from './custom/definition.ts';
 import { Registrar } from './custom/registrar.ts';
-import { identityIn, lockFolder, writeKubeconfig } from './folder.ts';
+import { identityIn, writeKubeconfig } from './folder.ts';
 import { type AnsweredRequest, requestHandler } from './http/handler.ts';
 import { Registry } from './registry.ts';
 import { Store } from './store/store.ts';
@@ -74,18 +75,18 @@ export interface ApiServer {
 
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { dataDir, host = '127.0.0.1', log = silentLog } = options;
-  const unlock = await lockFolder(dataDir);
+  const lock = await lockFolder(dataDir, 'embedded-apiserver');
   try {
-    return await startLocked({ ...options, host, log }, unlock);
+    return await startLocked({ ...options, host, log }, lock);
   } catch (error) {
-    await unlock();
+    await lock.release();
     throw error;
   }
 }
 
 async function startLocked(
   options: ApiServerOptions & { host: string; log: Log },
-  unlock: () => Promise<void>,
+  lock: FolderLock,
 ): Promise<ApiServer> {
   const { dataDir, host, log } = options;
   const identity = identityIn(dataDir, host);
@@ -165,7 +166,7 @@ async function startLocked(
     try {
       await store.close();
     } finally {
-      await unlock();
+      await lock.release();
     }
   };
   return {

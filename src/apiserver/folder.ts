@@ -1,20 +1,10 @@
 /**
- * The data folder's other contents: one process at a time, the token and the
- * certificates that stay the same over restarts, the kubeconfig.
+ * The data folder's other contents: the token and the certificates that stay the
+ * same over restarts, the kubeconfig.
  */
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { createServer } from 'node:net';
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CadastreError } from '../base/errors.ts';
 import { createAuthority, issueCertificate } from './certificate.ts';
 
 export interface Identity {
@@ -22,32 +12,6 @@ export interface Identity {
   ca: string;
   cert: string;
   key: string;
-}
-
-/**
- * A name in the kernel where there are such names: taken in one step, and gone
- * with its process. Elsewhere the second one to open the log would be the
- * user's own doing.
- */
-export async function lockFolder(dir: string): Promise<() => Promise<void>> {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  if (process.platform !== 'linux') return async () => {};
-  const { dev, ino } = statSync(dir);
-  const lock = createServer((socket) => socket.destroy());
-  await new Promise<void>((resolve, reject) => {
-    lock.once('error', (cause: NodeJS.ErrnoException) => {
-      reject(
-        cause.code === 'EADDRINUSE'
-          ? new CadastreError('STATE_LOCKED', `${dir} is in use by another API server`, {
-              remedy: 'stop that one first, or give each its own folder',
-            })
-          : cause,
-      );
-    });
-    lock.listen(`\0embedded-apiserver-${dev}-${ino}`, resolve);
-  });
-  lock.unref();
-  return () => new Promise((resolve) => lock.close(() => resolve()));
 }
 
 /** Made on the first start. */

@@ -16,7 +16,6 @@ const commands: Record<string, () => Promise<Register>> = {
   up: async () => (await import('./run/up-command.ts')).registerUp,
   operator: async () => (await import('./run/operator-command.ts')).registerOperator,
   agent: async () => (await import('./run/agent-command.ts')).registerAgent,
-  cni: async () => (await import('./run/cni-command.ts')).registerCni,
   console: async () => (await import('./run/console-command.ts')).registerConsole,
   status: async () => (await import('./run/status-command.ts')).registerStatus,
   drain: async () => (await import('./run/drain-command.ts')).registerDrain,

@@ -5,6 +5,8 @@
  * router knows which node it is.
  */
 import type { PeerSettings } from '../model/peer-settings.ts';
+import { parseAddress } from '../net/address.ts';
+import type { Family } from '../net/family.ts';
 
 export interface Socket {
   host: string;
@@ -46,7 +48,10 @@ export class Cabling {
   }
 
   /** A peer as the node's agent wants it, as it can be dialled here. */
-  dialled(settings: PeerSettings, node: { name: string; address: string }): PeerSettings {
+  dialled(
+    settings: PeerSettings,
+    node: { name: string; addresses: readonly string[] },
+  ): PeerSettings {
     const socket = this.#routers.get(settings.address);
     if (socket === undefined) return settings;
     return {
@@ -55,7 +60,8 @@ export class Cabling {
       address: socket.host,
       port: socket.port,
       localAddress: this.plugNode(node.name),
-      nextHop: { ipv4: node.address, ...settings.nextHop },
+      // The session's own address is a loopback one, which is no next hop at the site.
+      nextHop: { ...nextHopsOf(node.addresses), ...settings.nextHop },
       // A router that comes back should be found while one watches.
       maxIdleSeconds: 3,
     };
@@ -66,4 +72,14 @@ export class Cabling {
     for (const [address, socket] of this.#routers) if (socket.host === host) return address;
     return host;
   }
+}
+
+/** The first address of each family. */
+function nextHopsOf(addresses: readonly string[]): Partial<Record<Family, string>> {
+  const found: Partial<Record<Family, string>> = {};
+  for (const text of addresses) {
+    const family = parseAddress(text)?.family;
+    if (family !== undefined) found[family] ??= text;
+  }
+  return found;
 }

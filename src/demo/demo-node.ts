@@ -5,13 +5,13 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AddressService } from '../agent/address-service.ts';
-import { Agent } from '../agent/agent.ts';
-import type { Pace } from '../agent/agent-settings.ts';
-import type { SpeakerHands } from '../agent/announcer.ts';
+import type { AgentSettings, Pace } from '../agent/agent-settings.ts';
+import type { SpeakerDriver } from '../agent/announcer.ts';
+import { type AssembledAgent, assembleAgent } from '../agent/assemble-agent.ts';
 import type { Follow } from '../agent/copy.ts';
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
+import { unsyncedFiles } from '../base/journal/durable-files.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
 import { Speaker } from '../bgp/speaker/speaker.ts';
@@ -22,12 +22,11 @@ import type { KubeClient } from '../kube/client.ts';
 import { parseAddress } from '../net/address.ts';
 import type { Cabling } from './cabling.ts';
 import { type DemoPod, PodFile } from './pod-file.ts';
-import { quickFiles } from './quick-files.ts';
 
 export interface DemoNodeOptions {
   name: string;
-  /** Its address at the site. */
-  address: string;
+  /** At the site. */
+  addresses: readonly string[];
   stateDir: string;
   client: KubeClient;
   follow: Follow;
@@ -47,51 +46,57 @@ export class DemoNode {
   readonly name: string;
   readonly #kernel: FakeKernel;
   readonly #pods: PodFile;
-  readonly #addresses: AddressService;
-  readonly #agent: Agent;
+  readonly #agent: AssembledAgent;
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   #exit: 'restart' | 'drain' = 'restart';
 
   private constructor(
-    options: DemoNodeOptions,
-    parts: { kernel: FakeKernel; pods: PodFile; addresses: AddressService },
+    { name, log }: DemoNodeOptions,
+    parts: { kernel: FakeKernel; pods: PodFile; agent: AssembledAgent },
   ) {
-    this.name = options.name;
+    this.name = name;
     this.#kernel = parts.kernel;
     this.#pods = parts.pods;
-    this.#addresses = parts.addresses;
-    this.#agent = makeAgent(options, parts);
+    this.#agent = parts.agent;
     this.#running = this.#agent
       .run(this.#stopping.signal, () => this.#exit)
       .catch((error) => {
-        options.log.error({ error: describeError(error) }, 'the agent failed');
+        log.error({ error: describeError(error) }, 'the agent failed');
       });
   }
 
   static async start(options: DemoNodeOptions): Promise<DemoNode> {
-    const { name, address, stateDir, clock, log, version } = options;
+    const { name, addresses, stateDir, client, follow, clock, log } = options;
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
     const namespace = new FakeNamespace();
     const uplink = namespace.addLink({ name: 'eth0', kind: '', mac: derivedMac(name), mtu: 1500 });
-    uplink.addresses.push({ address: parseAddress(address)!, length: 24 });
+    for (const text of addresses) {
+      const address = parseAddress(text);
+      if (address === undefined) continue;
+      uplink.addresses.push({ address, length: address.family === 'ipv6' ? 64 : 24 });
+    }
     namespace.setUp(uplink, true);
     const kernel = new FakeKernel(new Map(), namespace);
     // Before the agent looks: a pod whose namespace is gone would be swept away.
     const pods = await PodFile.load(join(stateDir, 'pods.json'));
     for (const { netns } of pods.all()) kernel.addNamespace(netns);
-    const addresses = await AddressService.start({
-      stateFolder: stateDir,
-      socketPath: join(stateDir, 'agent.sock'),
-      hands: kernel,
-      blocks: [],
-      clock,
-      version,
-      files: quickFiles,
-      sweepEveryMs: options.sweepEveryMs,
-      log,
-    });
-    return new DemoNode(options, { kernel, pods, addresses });
+    const agent = await assembleAgent(
+      {
+        client,
+        follow,
+        kernel,
+        openSpeaker: (speaker) => cabledSpeaker(new Speaker(speaker), options),
+        hasRestarted: () => false,
+        files: unsyncedFiles,
+        clock,
+        random: Math.random,
+        log,
+        metrics: new Metrics(),
+      },
+      settingsOf(options),
+    );
+    return new DemoNode(options, { kernel, pods, agent });
   }
 
   get podCount(): number {
@@ -130,7 +135,7 @@ export class DemoNode {
     this.#exit = exit;
     this.#stopping.abort();
     await this.#running;
-    await this.#addresses.stop();
+    await this.#agent.close();
     this.#kernel.close();
   }
 
@@ -140,7 +145,7 @@ export class DemoNode {
   }
 
   async #cni(command: 'ADD' | 'DEL', pod: DemoPod): Promise<boolean> {
-    const { isError } = await this.#addresses.cni.handle({
+    const { isError } = await this.#agent.addresses.cni.handle({
       command,
       containerId: pod.id,
       netns: pod.netns,
@@ -153,56 +158,39 @@ export class DemoNode {
   }
 }
 
-function makeAgent(
-  options: DemoNodeOptions,
-  { kernel, addresses }: { kernel: FakeKernel; addresses: AddressService },
-): Agent {
-  const { name, client, follow, stateDir, clock, log, version, drainGraceMs } = options;
-  return new Agent({
-    client,
-    kernel,
-    book: addresses.book,
-    files: quickFiles,
-    openSpeaker: ({ evidence, onChange }) =>
-      cabledSpeaker(
-        new Speaker({ listen: false, evidence, world: { log }, onUp: onChange, onDown: onChange }),
-        options,
-      ),
-    hasRestarted: () => false,
-    follow,
-    settings: {
-      nodeName: name,
-      version,
-      rules: { source: 'register', families: 'auto' },
-      byDemand: false,
-      preAllocate: 8,
-      routing: 'native',
-      directRoutes: true,
-      reserved: [],
-      configMap: undefined,
-      filePeers: [],
-      filePools: [],
-      memoryPath: join(stateDir, 'last-known.json'),
-      apiGraceMs: 5_000,
-      reportEveryMs: 2_000,
-      drainGraceMs,
-      pace: options.pace,
-    },
-    clock,
-    random: Math.random,
-    log,
-    metrics: new Metrics(),
-  });
+function settingsOf(options: DemoNodeOptions): AgentSettings {
+  const { name, version, stateDir, drainGraceMs, pace, sweepEveryMs } = options;
+  return {
+    nodeName: name,
+    version,
+    rules: { source: 'register', families: 'auto' },
+    byDemand: false,
+    preAllocate: 8,
+    routing: 'native',
+    directRoutes: true,
+    reserved: [],
+    configMap: undefined,
+    filePeers: [],
+    filePools: [],
+    stateFolder: stateDir,
+    socketPath: join(stateDir, 'agent.sock'),
+    bgpListen: false,
+    apiGraceMs: 5_000,
+    reportEveryMs: 2_000,
+    drainGraceMs,
+    sweepEveryMs,
+    pace,
+  };
 }
 
 /** The speaker, with its cables plugged in. */
 function cabledSpeaker(
   speaker: Speaker,
-  { name, address, cabling }: DemoNodeOptions,
-): SpeakerHands {
+  { name, addresses, cabling }: DemoNodeOptions,
+): SpeakerDriver {
   return {
     listen: () => speaker.listen(),
-    setPeers: (all) => speaker.setPeers(all.map((p) => cabling.dialled(p, { name, address }))),
+    setPeers: (all) => speaker.setPeers(all.map((p) => cabling.dialled(p, { name, addresses }))),
     set: (all) => speaker.set(all),
     peers: () =>
       speaker.peers().map((view) => ({ ...view, address: cabling.siteAddress(view.address) })),

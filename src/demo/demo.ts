@@ -269,10 +269,9 @@ export class Demo {
 
   async #startNode({ name, addresses }: ClusterNode): Promise<void> {
     const { client, clock, random, log, version } = this.#o;
-    const [address = ''] = addresses;
     const node = await DemoNode.start({
       name,
-      address,
+      addresses,
       stateDir: this.#stateDir(name),
       client,
       follow: this.#shared.follow,
@@ -297,8 +296,7 @@ export class Demo {
     for (const { name, uid, podCidrs, labels, addresses } of [...this.#nodeCopy.values()]) {
       if (podCidrs.length === 0 || this.#stopping.signal.aborted) continue;
       await client.delete(nodes, name, { uid });
-      const [address = ''] = addresses;
-      await this.#seeder.ensure(nodes, nodeObject({ name, address, labels, rack: '' }));
+      await this.#seeder.ensure(nodes, nodeObject({ name, addresses, labels }));
     }
   }
 

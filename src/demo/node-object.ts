@@ -2,7 +2,7 @@ import type { KubeObject } from '../model/object.ts';
 import type { SitedNode } from './site-plan.ts';
 
 /** A Node as its kubelet would register it. */
-export function nodeObject({ name, address, labels }: SitedNode): KubeObject {
+export function nodeObject({ name, addresses, labels }: Omit<SitedNode, 'rack'>): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -10,7 +10,7 @@ export function nodeObject({ name, address, labels }: SitedNode): KubeObject {
     spec: {},
     status: {
       addresses: [
-        { type: 'InternalIP', address },
+        ...addresses.map((address) => ({ type: 'InternalIP', address })),
         { type: 'Hostname', address: name },
       ],
       conditions: [

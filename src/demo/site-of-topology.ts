@@ -2,6 +2,7 @@
 import type { Topology } from '../lab/topology.ts';
 import { apiVersion } from '../model/keys.ts';
 import type { KubeObject } from '../model/object.ts';
+import { families } from '../net/family.ts';
 import { peerOf, rackLabel, type Site, type SitedNode, type SitedRouter } from './site-plan.ts';
 
 export function siteOfTopology(topology: Topology): Site {
@@ -9,7 +10,7 @@ export function siteOfTopology(topology: Topology): Site {
     ({ name, subnet, addresses, labels }): SitedNode => ({
       name,
       rack: subnet,
-      address: addresses.ipv4 ?? addresses.ipv6 ?? '',
+      addresses: families.flatMap((family) => addresses[family] ?? []),
       labels: { 'kubernetes.io/hostname': name, [rackLabel]: subnet, ...labels },
     }),
   );

@@ -25,7 +25,8 @@ export const rackLabel = 'topology.kubernetes.io/rack';
 export interface SitedNode {
   name: string;
   rack: string;
-  address: string;
+  /** One of each family that it has, IPv4 first. */
+  addresses: readonly string[];
   labels: Record<string, string>;
 }
 
@@ -62,7 +63,8 @@ export function siteNode(index: number): SitedNode {
   const rack = `rack-${number}`;
   // A quarter of a million nodes fit; the four known addresses keep their place.
   const address = firstAddresses[index] ?? `10.4.${number}.${40 + (Math.floor(index / 2) % 200)}`;
-  return { name, rack, address, labels: { 'kubernetes.io/hostname': name, [rackLabel]: rack } };
+  const labels = { 'kubernetes.io/hostname': name, [rackLabel]: rack };
+  return { name, rack, addresses: [address], labels };
 }
 
 /** The first rack fills first, with the four nodes of the story; then racks are filled by turns. */

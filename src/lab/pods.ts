@@ -1,4 +1,5 @@
-/** Pods of a lab: a namespace each, wired by the plugin exactly as a runtime would have it done. */
+/** Pods of a lab: a namespace each, wired by the node's agent, as the CNI plugin asks it to. */
+import { callCni } from '../agent/ask-agent.ts';
 import { CadastreError } from '../base/errors.ts';
 import { ApiError } from '../kube/api-error.ts';
 import { pods as podResource } from '../model/resources.ts';
@@ -6,7 +7,7 @@ import { podObject } from './cluster/objects.ts';
 import type { LabPod } from './folder.ts';
 import type { Lab } from './lab.ts';
 import { namespaceOf, podMachine } from './layout.ts';
-import { deleteNamespaces, hasNamespace, ipBatch, namespacePath, runInside } from './namespaces.ts';
+import { deleteNamespaces, hasNamespace, ipBatch, namespacePath } from './namespaces.ts';
 
 interface CniAnswer {
   readonly ips?: ReadonlyArray<{ readonly address: string }>;
@@ -35,7 +36,7 @@ export async function addPod(lab: Lab, node: string, name: string): Promise<LabP
   await ipBatch(undefined, [`netns add ${namespace}`]);
   try {
     await ipBatch(namespace, ['link set lo up']);
-    const { ips = [] } = await callPlugin(lab, node, name, 'ADD');
+    const { ips = [] } = await callAgent(lab, node, name, 'ADD');
     const addresses = ips.map(({ address }) => address.split('/')[0]!);
     const pod: LabPod = { name, node, namespace, addresses };
     lab.folder.change((manifest) => ({
@@ -51,7 +52,7 @@ export async function addPod(lab: Lab, node: string, name: string): Promise<LabP
   }
 }
 
-/** As a runtime does it: the plugin first, then the namespace. Twice is fine. */
+/** As a runtime does it: CNI DEL first, then the namespace. Twice is fine. */
 export async function deletePod(lab: Lab, name: string): Promise<void> {
   const pod = lab.pods.find((one) => one.name === name);
   if (pod === undefined) {
@@ -59,7 +60,7 @@ export async function deletePod(lab: Lab, name: string): Promise<void> {
       remedy: 'cadastre lab status lists them.',
     });
   }
-  await callPlugin(lab, pod.node, name, 'DEL');
+  await callAgent(lab, pod.node, name, 'DEL');
   await deleteNamespaces([pod.namespace]);
   forget(lab, name);
   const client = await lab.client();
@@ -75,34 +76,25 @@ function forget(lab: Lab, name: string): void {
   }));
 }
 
-async function callPlugin(
+async function callAgent(
   lab: Lab,
   node: string,
   name: string,
   command: 'ADD' | 'DEL',
 ): Promise<CniAnswer> {
   const namespace = namespaceOf(lab.name, podMachine(name));
-  const { stdout, stderr, code } = await runInside(
-    lab.namespace(node),
-    [...lab.world.cadastre, 'cni'],
-    {
-      stdin: JSON.stringify({ cniVersion: '1.1.0', name: 'pods', type: 'cadastre' }),
-      timeoutMs: 130_000,
-      env: {
-        CADASTRE_SOCKET: lab.agentSocket(node),
-        CADASTRE_CNI_SPOOL: lab.folder.file('nodes', node, 'state', 'cni-spool'),
-        CNI_COMMAND: command,
-        CNI_CONTAINERID: namespace,
-        CNI_NETNS: namespacePath(namespace),
-        CNI_IFNAME: 'eth0',
-        CNI_PATH: '/opt/cni/bin',
-        CNI_ARGS: `IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=${name}`,
-      },
-    },
-  );
+  const { stdout, exitCode } = await callCni(lab.agentSocket(node), {
+    command,
+    containerId: namespace,
+    netns: namespacePath(namespace),
+    ifname: 'eth0',
+    args: `IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=${name}`,
+    plugin: 'cadastre',
+    stdin: JSON.stringify({ cniVersion: '1.1.0', name: 'pods', type: 'cadastre' }),
+  });
   const answer = (stdout.trim() === '' ? {} : JSON.parse(stdout)) as CniAnswer;
-  if (code === 0) return answer;
-  const why = [answer.msg, answer.details].filter(Boolean).join(': ') || stderr.trim();
+  if (exitCode === 0) return answer;
+  const why = [answer.msg, answer.details].filter(Boolean).join(': ');
   throw new CadastreError('LAB_FAILED', `${command} of pod ${name} on ${node}: ${why}`);
 }
 

@@ -1,13 +1,13 @@
 /**
  * The room's essay. `lab` pretends to be a whole site: racks, gateways, routers
  * and an outside host, each a network namespace of this machine, with the real
- * operator, agents and plugin in it.
+ * operator and agents in it.
  *
  *   topology (YAML) ─▶ layout (pure) ─▶ namespaces, links, addresses
  *                          │
  *                          ├─▶ routers/   FRR, BIRD, or our own collector
  *                          ├─▶ cluster/   API server, objects, operators, agents
- *                          └─▶ pods       wired by the plugin, as a runtime does it
+ *                          └─▶ pods       wired by the agents, as the CNI plugin asks them to
  *   replay/   stories: steps, what is expected, and what the packets said
  *
  * Every process of a lab runs inside one of its namespaces, and the names of the

@@ -61,6 +61,12 @@ const status = object('', [], {
       attributes: words(1024),
     }),
   }),
+  unannounced: records(maxReported, ['cidr', 'reason', 'detail'], {
+    cidr: cidrText,
+    peer: name(),
+    reason: words(64),
+    detail: words(1024),
+  }),
   drain: object('', [], {
     steps: records(8, ['step', 'at'], { step: words(32), at: time(), detail: words(1024) }),
   }),
@@ -75,8 +81,8 @@ const status = object('', [], {
 export const nodeReportDefinition: ResourceDefinition = {
   resource: nodeReports,
   shortName: 'nr',
-  revision: 7,
-  digest: '005f39deda3aeb8e',
+  revision: 8,
+  digest: '74e85aa2bc93a3ba',
   spec,
   status,
   columns: [

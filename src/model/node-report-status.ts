@@ -8,6 +8,8 @@ export interface NodeReportStatus {
   blocks: ReportedBlock[];
   kernel: ReportedKernel;
   sessions: ReportedSession[];
+  /** Owned blocks that are not advertised to a router, each with its reason; absent from older agents. */
+  unannounced?: ReportedUnannounced[];
   /** Absent or null unless the node is asked to leave. */
   drain?: ReportedDrain | null;
   findings: Array<{ reason: string; cidr: string; detail: string }>;
@@ -60,6 +62,15 @@ export interface ReportedRoute {
   since?: string;
   /** Path, preference and communities, as people read them. */
   attributes?: string;
+}
+
+export interface ReportedUnannounced {
+  cidr: string;
+  /** Absent: to no router at all. */
+  peer?: string;
+  /** A word of model/reasons. */
+  reason: string;
+  detail: string;
 }
 
 /** How far the node has come in taking its routes back, step by step. */

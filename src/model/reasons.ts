@@ -57,6 +57,16 @@ export const reasons = {
   PeerRefused: 'A BGP peer cannot be served as it is configured.',
   MalformedConfig: 'The BGP configuration could not be understood; the last good one stays.',
 
+  // Why a node does not announce a block that it owns; NotOwner and PeerRefused are others.
+  NodeDraining: 'The node is being drained; its routes are withdrawn from the routers.',
+  KernelRoutePending: "The kernel has not taken the block's route yet; it is announced after that.",
+  NoPeerSelectsNode: "No BGP peer is configured whose node selectors match the node's labels.",
+  SessionNotEstablished: 'The BGP session with the peer is not established.',
+  FamilyNotNegotiated: 'The BGP session does not carry routes of this address family.',
+  NoNextHop: 'The node has no address of this family to name as next hop.',
+  AnnouncementRefused: 'The route cannot be sent to this peer.',
+  AnnouncementPending: 'The route is about to be sent to the peer.',
+
   // What else can be found.
   SourcesDisagree: "Records of one node's blocks differ.",
   PoolNoLongerSelects: 'The node holds a block of a pool that no longer selects it.',

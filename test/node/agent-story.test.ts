@@ -156,7 +156,7 @@ test('without the API server it goes on, even through a kill -9, and nothing is 
   await agents.n1.kill9();
   await agents.n1.start();
   const memory = await agents.n1.whenReason('WorkingFromMemory');
-  expect(memory.detail).toContain('going on with what was last known');
+  expect(memory.detail).toContain('working from the last known state');
   expect(await agents.n1.held()).toEqual([...before.addresses, `default/second ${second}`]);
   expect(await agents.n1.allocate('default/third')).toMatch(/^10\.5\.11/);
   await eventually(() => {

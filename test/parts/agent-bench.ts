@@ -2,15 +2,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AddressBook } from '../../src/agent/address-book.ts';
-import { Agent } from '../../src/agent/agent.ts';
+import type { AddressBook } from '../../src/agent/address-book.ts';
 import type { AgentSettings } from '../../src/agent/agent-settings.ts';
-import type { SpeakerHands } from '../../src/agent/announcer.ts';
-import { realFiles } from '../../src/agent/durable-files.ts';
+import type { SpeakerDriver } from '../../src/agent/announcer.ts';
+import { type AssembledAgent, assembleAgent } from '../../src/agent/assemble-agent.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { silentLog } from '../../src/base/log.ts';
+import { realFiles } from '../../src/base/journal/durable-files.ts';
+import type { Log } from '../../src/base/log.ts';
 import { Metrics } from '../../src/base/metrics.ts';
 import type { Announcement } from '../../src/bgp/rib/announcement.ts';
+import type { PeerView } from '../../src/bgp/speaker/speaker-peer.ts';
 import { FakeNamespace } from '../../src/kernel/fake/fake-namespace.ts';
 import { FakeKernel } from '../../src/kernel/fake-kernel.ts';
 import type { Route } from '../../src/kernel/route.ts';
@@ -52,11 +53,14 @@ export class AgentBench {
   readonly metrics = new Metrics();
   announced: readonly Announcement[] = [];
   isGraceful = false;
+  /** Sessions that are established; what is declared counts as sent. */
+  sessions: Array<{ peer: string; families: string[] }> = [];
+  /** `warn 10.5.113.0/24 is not announced: …` */
+  readonly logged: string[] = [];
   readonly reports: Array<Record<string, unknown>> = [];
   /** As written to the Node: `CadastreAgentReady False WaitingForBlocks`. */
   readonly conditions: string[] = [];
-  agent!: Agent;
-  book!: AddressBook;
+  agent!: AssembledAgent;
   #stop = new AbortController();
   #running: Promise<void> | undefined;
   #client: KubeClient | undefined;
@@ -83,20 +87,19 @@ export class AgentBench {
   async start(change: Partial<AgentSettings> = {}): Promise<void> {
     this.#stop = new AbortController();
     this.#client = new KubeClient(this.api.access(), {});
-    this.book = await AddressBook.open({
-      files: realFiles,
-      folder: this.folder,
-      clock: systemClock,
-      restMs: 0,
-    });
-    this.agent = new Agent({
-      client: this.#client,
-      kernel: this.kernel,
-      book: this.book,
-      files: realFiles,
-      openSpeaker: () => this.#speaker(),
-      hasRestarted: () => false,
-      settings: {
+    this.agent = await assembleAgent(
+      {
+        client: this.#client,
+        kernel: this.kernel,
+        openSpeaker: () => this.#speaker(),
+        hasRestarted: () => false,
+        files: realFiles,
+        clock: systemClock,
+        random: () => 0.5,
+        log: this.#log(),
+        metrics: this.metrics,
+      },
+      {
         nodeName: 'n1',
         version: 'test',
         rules: { source: 'register', families: 'auto' },
@@ -108,24 +111,23 @@ export class AgentBench {
         configMap: undefined,
         filePeers: [],
         filePools: [],
-        memoryPath: join(this.folder, 'last-known.json'),
+        stateFolder: this.folder,
+        socketPath: join(this.folder, 'agent.sock'),
+        bgpListen: false,
+        restMs: 0,
         apiGraceMs: 50,
         reportEveryMs: 10,
         drainGraceMs: 100,
         ...change,
       },
-      clock: systemClock,
-      random: () => 0.5,
-      log: silentLog,
-      metrics: this.metrics,
-    });
+    );
     this.#running = this.agent.run(this.#stop.signal);
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
-    await this.book?.close();
+    await this.agent?.close();
     await this.#client?.close();
   }
 
@@ -133,6 +135,10 @@ export class AgentBench {
     await this.stop();
     await this.api.stop();
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  get book(): AddressBook {
+    return this.agent.addresses.book;
   }
 
   /** The uid of the Node. */
@@ -188,7 +194,14 @@ export class AgentBench {
     return false;
   }
 
-  #speaker(): SpeakerHands {
+  #log(): Log {
+    const at = (level: string) => (_: object, message: string) => {
+      this.logged.push(`${level} ${message}`);
+    };
+    return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  }
+
+  #speaker(): SpeakerDriver {
     return {
       listen: async () => undefined,
       setPeers: (all) => {
@@ -200,9 +213,29 @@ export class AgentBench {
         this.steps.push(`routers ${all.map(({ prefix }) => prefix).join(' ')}`);
         return [];
       },
-      peers: () => [],
-      announcedTo: () => [],
+      peers: () => this.sessions.map(establishedView),
+      announcedTo: () =>
+        this.announced.map(({ prefix }) => ({ prefix, nextHop: '10.4.94.32', attributes: {} })),
       close: async () => undefined,
     };
   }
+}
+
+function establishedView({ peer, families }: { peer: string; families: string[] }): PeerView {
+  return {
+    name: peer,
+    address: '10.4.94.1',
+    asn: 64524,
+    localAsn: 64513,
+    state: 'Established',
+    uptimeSeconds: 1,
+    lastError: undefined,
+    families,
+    holdSeconds: 90,
+    counters: undefined,
+    announced: 0,
+    isInSync: true,
+    isDelivered: true,
+    unencodable: {},
+  };
 }

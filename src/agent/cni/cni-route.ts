@@ -28,6 +28,12 @@ export function readCniInput(
   };
 }
 
+/** The other direction: a call as the plugin on the host puts it. */
+export function writeCniHeaders(input: Omit<CniInput, 'stdin'>): Record<string, string> {
+  const names = Object.keys(headerOf) as Array<keyof typeof headerOf>;
+  return Object.fromEntries(names.map((name) => [headerOf[name], encodeURIComponent(input[name])]));
+}
+
 /** POST /cni: 200 is exit code 0, 422 is exit code 1, the body goes to standard output. */
 export function cniRoute(server: CniServer): HttpHandler {
   return async (request) => {

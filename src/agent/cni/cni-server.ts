@@ -25,7 +25,8 @@ import { hostLinkName } from '../../kernel/link.ts';
 import type { WiredPod } from '../../kernel/pod.ts';
 import type { Address } from '../../net/address.ts';
 import { shortage } from '../../plan/pod-address/pod-address-demand.ts';
-import type { AddressBook, AllocateAnswer } from '../address-book.ts';
+import type { AddressBook } from '../address-book.ts';
+import type { AllocateAnswer } from '../address-request.ts';
 import type { Allocation } from '../allocation.ts';
 import {
   type CniConfig,

@@ -10,9 +10,17 @@
  * when it is safe on disk do the older files go. A crash at any point leaves
  * either the old set or the new one complete.
  */
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LogFile, readLog, sealed } from './log-file.ts';
+import { CadastreError } from '../../base/errors.ts';
+import { checkedLines } from '../../base/journal/checked-lines.ts';
+import { type DurableFiles, realFiles, unsyncedFiles } from '../../base/journal/durable-files.ts';
+import { GroupCommit } from '../../base/journal/group-commit.ts';
+import {
+  JournalFile,
+  type JournalFileOptions,
+  readJournalFile,
+} from '../../base/journal/journal-file.ts';
 
 export interface JournalOptions {
   dir: string;
@@ -22,24 +30,26 @@ export interface JournalOptions {
   compactAboveBytes: number;
 }
 
+/** A log that is written to. */
+interface OpenLog {
+  number: number;
+  file: JournalFile;
+  append(line: string): Promise<void>;
+  /** What is under way is written first; rejects if it could not be. */
+  close(): Promise<void>;
+}
+
 export class Journal {
   readonly #options: JournalOptions;
-  #log: LogFile;
-  #number: number;
-  #snapshotBytes: number;
+  readonly #files: DurableFiles;
+  #log!: OpenLog;
+  #snapshotBytes = 0;
   #compacting: Promise<void> | undefined;
   #onFailure: (error: unknown) => void = () => {};
 
-  private constructor(
-    options: JournalOptions,
-    log: LogFile,
-    number: number,
-    snapshotBytes: number,
-  ) {
+  private constructor(options: JournalOptions) {
     this.#options = options;
-    this.#log = log;
-    this.#number = number;
-    this.#snapshotBytes = snapshotBytes;
+    this.#files = options.waitsForDisk ? realFiles : unsyncedFiles;
   }
 
   /** Replays what is there: `onSnapshot` lines first, `onChange` lines after. */
@@ -52,6 +62,7 @@ export class Journal {
     },
   ): Promise<Journal> {
     await mkdir(options.dir, { recursive: true, mode: 0o700 });
+    const journal = new Journal(options);
     const names = await readdir(options.dir);
     const numbers = (kind: string) =>
       names
@@ -60,21 +71,16 @@ export class Journal {
         .map(Number)
         .sort((a, b) => a - b);
     const base = numbers('snapshot').at(-1) ?? 0;
-    let snapshotBytes = 0;
-    if (base > 0) {
-      const path = join(options.dir, `snapshot-${base}`);
-      snapshotBytes = await readLog(path, replay.onSnapshot);
-    }
+    const snapshot = await readJournalFile(journal.#at(`snapshot-${base}`), replay.onSnapshot);
+    journal.#snapshotBytes = snapshot?.length ?? 0;
     replay.onSnapshotEnd();
     const logs = numbers('log').filter((number) => number >= base);
-    let size = 0;
-    for (const number of logs) {
-      size = await readLog(join(options.dir, `log-${number}`), replay.onChange);
-    }
-    const last = logs.at(-1) ?? base;
-    const log = await LogFile.open(join(options.dir, `log-${last}`), size, options.waitsForDisk);
-    await syncFolder(options.dir);
-    const journal = new Journal(options, log, last, snapshotBytes);
+    const last = logs.pop() ?? base;
+    for (const number of logs) await readJournalFile(journal.#at(`log-${number}`), replay.onChange);
+    const at = journal.#at(`log-${last}`);
+    const file = (await JournalFile.open(at, replay.onChange)) ?? (await JournalFile.create(at));
+    journal.#log = openLog(last, file, at.path);
+    await journal.#files.syncDirectory(options.dir);
     await journal.#forgetBefore(base);
     return journal;
   }
@@ -90,7 +96,7 @@ export class Journal {
 
   get wantsSnapshot(): boolean {
     const { compactAboveBytes } = this.#options;
-    const isLarge = this.#log.size > Math.max(compactAboveBytes, 4 * this.#snapshotBytes);
+    const isLarge = this.#log.file.length > Math.max(compactAboveBytes, 4 * this.#snapshotBytes);
     return isLarge && this.#compacting === undefined;
   }
 
@@ -110,61 +116,88 @@ export class Journal {
   }
 
   async #compact(capture: () => string[]): Promise<void> {
-    const { dir, waitsForDisk } = this.#options;
-    const number = this.#number + 1;
-    const next = await LogFile.open(join(dir, `log-${number}`), 0, waitsForDisk);
-    await syncFolder(dir);
+    const { dir } = this.#options;
+    const number = this.#log.number + 1;
+    const at = this.#at(`log-${number}`);
+    const next = await JournalFile.create(at);
+    await this.#files.syncDirectory(dir);
     const lines = capture();
     const drained = this.#log.close();
     // What follows must not be acknowledged before what it follows.
-    next.startAfter(drained);
-    [this.#log, this.#number] = [next, number];
+    this.#log = openLog(number, next, at.path, drained);
     await drained;
     const path = join(dir, `snapshot-${number}`);
-    this.#snapshotBytes = await writeSnapshot(`${path}.tmp`, lines);
-    await rename(`${path}.tmp`, path);
-    await syncFolder(dir);
+    this.#snapshotBytes = await this.#writeSnapshot(`${path}.tmp`, lines);
+    await this.#files.rename(`${path}.tmp`, path);
+    await this.#files.syncDirectory(dir);
     await this.#forgetBefore(number);
+  }
+
+  async #writeSnapshot(path: string, lines: string[]): Promise<number> {
+    await this.#files.remove(path);
+    const file = await this.#files.open(path);
+    let size = 0;
+    try {
+      // In pieces, so that requests are answered in between.
+      for (let at = 0; at < lines.length; at += 500) {
+        const { bytes } = checkedLines.encode(lines.slice(at, at + 500), 0);
+        await file.write(bytes, size);
+        size += bytes.byteLength;
+      }
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    return size;
   }
 
   async #forgetBefore(number: number): Promise<void> {
     for (const name of await readdir(this.#options.dir)) {
       const match = /^(?:snapshot|log)-(\d+)(\.tmp)?$/.exec(name);
       if (match !== null && (Number(match[1]) < number || match[2] !== undefined)) {
-        await rm(join(this.#options.dir, name), { force: true });
+        await this.#files.remove(join(this.#options.dir, name));
       }
     }
   }
+
+  #at(name: string): JournalFileOptions {
+    const path = join(this.#options.dir, name);
+    const remedy = 'restore the folder from a copy, or start with an empty one';
+    return { files: this.#files, path, format: checkedLines, remedy };
+  }
 }
 
-async function writeSnapshot(path: string, lines: string[]): Promise<number> {
-  const file = await open(path, 'w', 0o600);
-  let size = 0;
-  try {
-    // In pieces, so that requests are answered in between.
-    for (let at = 0; at < lines.length; at += 500) {
-      const bytes = Buffer.from(
-        lines
-          .slice(at, at + 500)
-          .map(sealed)
-          .join(''),
-      );
-      await file.appendFile(bytes);
-      size += bytes.byteLength;
-    }
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  return size;
-}
-
-/** After this the names in the folder survive a power cut. */
-async function syncFolder(dir: string): Promise<void> {
-  const folder = await open(dir, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+/** Nothing is written before `earlier` is done; after a failure nothing ever is. */
+function openLog(
+  number: number,
+  file: JournalFile,
+  path: string,
+  earlier: Promise<void> = Promise.resolve(),
+): OpenLog {
+  let failure: Error | undefined;
+  const commits = new GroupCommit({
+    commit: async ({ records }) => {
+      if (failure !== undefined) throw failure;
+      await earlier;
+      await file.append(records);
+    },
+    refusal: (cause) => {
+      // What is in memory is ahead of the disk, so nothing may follow.
+      failure ??= new CadastreError('STATE_NOT_WRITTEN', `cannot write ${path}`, {
+        cause,
+        remedy: 'free the disk and start again; what was acknowledged is kept',
+      });
+      return failure;
+    },
+  });
+  return {
+    number,
+    file,
+    append: (line) => commits.append(line),
+    async close() {
+      await commits.settled();
+      await file.close();
+      if (failure !== undefined) throw failure;
+    },
+  };
 }

@@ -1,26 +1,20 @@
 import { readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { statusJson } from '../../agent/address-api.ts';
-import { AddressService } from '../../agent/address-service.ts';
-import { Agent } from '../../agent/agent.ts';
 import type { AgentSettings } from '../../agent/agent-settings.ts';
-import { realFiles } from '../../agent/durable-files.ts';
+import { assembleAgent } from '../../agent/assemble-agent.ts';
 import { tunnelDeviceOf } from '../../agent/route-keeper.ts';
 import { systemClock } from '../../base/clock.ts';
 import { CadastreError, describeError } from '../../base/errors.ts';
 import { addHealthRoutes } from '../../base/health-routes.ts';
 import { HttpServer } from '../../base/http-server.ts';
+import { realFiles } from '../../base/journal/durable-files.ts';
 import { jsonLog, type LogLevel, logLevels } from '../../base/json-log.ts';
 import { Metrics } from '../../base/metrics.ts';
 import { registerProcessMetrics } from '../../base/process-metrics.ts';
-import { ReceivedRoutes } from '../../bgp/rib/received-routes.ts';
-import { wireFamily } from '../../bgp/session/session-negotiation.ts';
 import { Speaker } from '../../bgp/speaker/speaker.ts';
 import type { ListenTarget } from '../../bgp/transport/listen.ts';
-import { Nlri, NlriRun } from '../../bgp/wire/message.ts';
 import { giveBackFreedMemory } from '../../kernel/freed-memory.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { KubeClient } from '../../kube/client.ts';
@@ -104,9 +98,6 @@ Examples:
     .action((flags: AgentFlags) => runAgent(flags));
 }
 
-/** A router that sends the whole Internet must not cost the node its memory. */
-const mostCounted = 20_000;
-
 interface AgentFlags {
   kubeconfig?: string;
   context?: string;
@@ -136,7 +127,6 @@ interface AgentFlags {
 async function runAgent(flags: AgentFlags): Promise<void> {
   const settings = readSettings(flags);
   const listenAt = readListen(flags.listen);
-  const bgpListen = readBgpListen(flags.bgpListen);
   const access = await loadKubeConfig({
     ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
     ...(flags.context === undefined ? {} : { context: flags.context }),
@@ -147,76 +137,33 @@ async function runAgent(flags: AgentFlags): Promise<void> {
   const stopProcessMetrics = registerProcessMetrics(metrics);
   const stopGivingBack = giveBackFreedMemory();
   const client = new KubeClient(access, { connections: 8, metrics, log });
-  await mkdir(flags.stateDir, { recursive: true, mode: 0o700 });
   const kernel = openKernel(flags.kernel, flags.fakeUplink ?? [], flags.stateDir, flags.netns);
   await assertTunnel(kernel, flags.routing);
-  let agent: Agent | undefined;
-  const addresses = await AddressService.start({
-    stateFolder: flags.stateDir,
-    socketPath: flags.socket,
-    hands: kernel,
-    // Open before the blocks are known: DEL works from the journal, and whoever asks hears why not.
-    blocks: [],
-    clock,
-    version: settings.version,
-    mtu: () => agent?.podMtu,
-    limitation: () => agent?.status.limitation,
-    notReady: () => whyNotReady(agent),
-    addRoutes: (server, book) =>
-      server.on('GET', '/v1/status', () => ({
-        body: { ...statusJson(book), agent: agent?.status.json() },
-      })),
-    log,
-  });
   const mark = new RestartMark(join(flags.stateDir, 'alive'));
   const startedMs = clock.monotonicMs();
   const wasAlive = mark.wasAliveWithin(defaultGracefulRestartSeconds, clock.wallMs());
-  mark.keepYoung(15_000);
-  // Counted for people; nothing follows from it.
-  const received = new ReceivedRoutes();
-  agent = new Agent({
-    client,
-    kernel,
-    book: addresses.book,
-    mendedPods: () => addresses.cni.mended,
-    files: realFiles,
-    openSpeaker: ({ evidence, onChange }) =>
-      new Speaker({
-        listen: bgpListen,
-        evidence,
-        world: { log },
-        onUpdate: (peer, update) => {
-          const { size } = received.ribOf(peer.name) ?? { size: 0 };
-          // What is taken back is always heard.
-          const { mpReach: _, ...rest } = update;
-          const less = { ...rest, nlri: NlriRun.empty(1) };
-          received.events.onUpdate(peer, size < mostCounted ? update : less);
-        },
-        onUp: (peer, negotiated) => {
-          received.events.onUp(peer, negotiated);
-          onChange();
-        },
-        onDown: (peer, end) => {
-          received.events.onDown(peer, end);
-          onChange();
-        },
-      }),
-    receivedFrom: (peer, family) => received.ribOf(peer)?.sizeOf(wireFamily(family)) ?? 0,
-    waysFrom: (peer, prefix) => {
-      const nlri = Nlri.parse(prefix);
-      return (nlri && received.ribOf(peer)?.lookup(nlri)?.nextHops) ?? [];
+  const agent = await assembleAgent(
+    {
+      client,
+      kernel,
+      openSpeaker: (options) => new Speaker(options),
+      // RFC 4724 §4.1: after the restart time nobody keeps our routes any more.
+      hasRestarted: () =>
+        wasAlive && clock.monotonicMs() - startedMs <= defaultGracefulRestartSeconds * 1000,
+      files: realFiles,
+      clock,
+      random: Math.random,
+      log,
+      metrics,
     },
-    // RFC 4724 §4.1: after the restart time nobody keeps our routes any more.
-    hasRestarted: () =>
-      wasAlive && clock.monotonicMs() - startedMs <= defaultGracefulRestartSeconds * 1000,
     settings,
-    clock,
-    random: Math.random,
-    log,
-    metrics,
-  });
+  );
+  mark.keepYoung(15_000);
   const server = new HttpServer({ log });
-  addHealthRoutes(server, { metrics, ready: new Map([['blocks', () => whyNotReady(agent)]]) });
+  addHealthRoutes(server, {
+    metrics,
+    ready: new Map([['blocks', () => agent.status.whyNotReady]]),
+  });
   await server.listen(listenAt);
   const stopping = stopOnSignals();
   const drain = new AbortController();
@@ -238,17 +185,11 @@ async function runAgent(flags: AgentFlags): Promise<void> {
     stopGivingBack();
     stopProcessMetrics();
     await server.close();
-    await addresses.stop();
+    await agent.close();
     await client.close();
     kernel.close();
     stopping.done();
   }
-}
-
-function whyNotReady(agent: Agent | undefined): string | undefined {
-  if (agent === undefined) return 'the agent is starting';
-  const { isReady, reason, detail } = agent.status.state;
-  return isReady ? undefined : `${reason}: ${detail}`;
 }
 
 /** Before anything is served: a node that cannot reach the others' pods must not take any. */
@@ -280,7 +221,9 @@ function readSettings(flags: AgentFlags): AgentSettings {
     configMap: readConfigMapName(flags.bgpConfigMap),
     filePeers: config?.peers ?? [],
     filePools: config === undefined ? [] : poolsOfConfig(config),
-    memoryPath: join(flags.stateDir, 'last-known.json'),
+    stateFolder: flags.stateDir,
+    socketPath: flags.socket,
+    bgpListen: readBgpListen(flags.bgpListen),
     apiGraceMs: readNumber('--api-grace', flags.apiGrace, 3600) * 1000,
     reportEveryMs: 5_000,
     drainGraceMs: readNumber('--drain-grace', flags.drainGrace, 3600) * 1000,

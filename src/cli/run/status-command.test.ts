@@ -42,6 +42,7 @@ const agent: AgentStatusJson = {
       announced: [],
     },
   ],
+  unannounced: [],
   findings: [],
 };
 
@@ -96,6 +97,19 @@ tor1  10.4.94.248  64524  Established  10.5.113.0/24
 tor2  10.4.94.249  64524  Active                      connection refused
 `);
   expect(terminal.exitCode).toBe(0);
+});
+
+test('a block that is not announced is there with its reason', async () => {
+  const detail = 'n1 has no IPv6 address (InternalIP) to name to tor1 as next hop';
+  const unannounced: AgentStatusJson['unannounced'] = [
+    { cidr: 'fd00::/64', peer: 'tor1', reason: 'NoNextHop', detail },
+  ];
+  status = { lines, blocks: [], agent: { ...agent, sessions: [], unannounced } };
+  await run('--socket', join(folder, 'agent.sock'));
+  expect(written).toContain(`
+NOT ANNOUNCED  TO PEER  REASON     DETAIL
+fd00::/64      tor1     NoNextHop  ${detail}
+`);
 });
 
 test('an agent that waits says for what, and the exit code is 1', async () => {

@@ -82,6 +82,16 @@ function statusText(status: Status, columns: number): string {
     const header = ['PEER', 'ADDRESS', 'AS', 'STATE', 'ANNOUNCED', 'LAST ERROR'];
     text += `\n${renderTable(header, rows, columns)}`;
   }
+  const missing = agent?.unannounced ?? [];
+  if (missing.length > 0) {
+    const rows = missing.map(({ cidr, peer, reason, detail }) => [
+      cidr,
+      peer ?? '(all)',
+      reason,
+      detail,
+    ]);
+    text += `\n${renderTable(['NOT ANNOUNCED', 'TO PEER', 'REASON', 'DETAIL'], rows, columns)}`;
+  }
   for (const { reason, detail } of agent?.findings ?? []) text += `\n${reason}: ${detail}\n`;
   return text;
 }

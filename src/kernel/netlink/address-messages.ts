@@ -1,7 +1,15 @@
 /** RTM_*ADDR: addresses on interfaces. Numbers from linux/if_addr.h. */
 import { Address } from '../../net/address.ts';
 import type { LinkAddress } from '../link.ts';
-import { AF_UNSPEC, familyNumber, type NetlinkWriter } from './attributes.ts';
+import type { NetlinkWriter } from './attributes.ts';
+import {
+  addressHeader,
+  headerLengths,
+  type LinkRef,
+  RT_SCOPE_HOST,
+  RT_SCOPE_LINK,
+  RT_SCOPE_UNIVERSE,
+} from './headers.ts';
 import {
   type Message,
   NLM_F_CREATE,
@@ -18,18 +26,11 @@ const RTM_GETADDR = 22;
 const IFA_ADDRESS = 1;
 const IFA_LOCAL = 2;
 const IFA_F_NODAD = 0x02;
-const RT_SCOPE_UNIVERSE = 0;
-const RT_SCOPE_LINK = 253;
-const RT_SCOPE_HOST = 254;
-
-const addressHeaderLength = 8;
 
 /** An address as the kernel tells it, with the interface that carries it. */
 export interface HeldAddress extends LinkAddress {
   linkIndex: number;
 }
-
-type LinkRef = { index: number; name: string };
 
 export function addAddress(link: LinkRef, address: LinkAddress): Request {
   const what = `give ${address.address}/${address.length} to ${link.name}`;
@@ -46,12 +47,8 @@ export function removeAddress(link: LinkRef, address: LinkAddress): Request {
 
 function addressBody(writer: NetlinkWriter, link: LinkRef, held: LinkAddress, flags: number): void {
   const { address, length } = held;
-  writer
-    .u8(familyNumber(address.family))
-    .u8(length)
-    .u8(flags)
-    .u8(scopeOf(held))
-    .u32(link.index)
+  const { family } = address;
+  addressHeader(writer, { family, length, flags, scope: scopeOf(held), index: link.index })
     .attrAddress(IFA_LOCAL, address)
     .attrAddress(IFA_ADDRESS, address);
 }
@@ -64,12 +61,12 @@ function scopeOf({ address, isNeverSource }: LinkAddress): number {
 
 export function listAddresses(): Request {
   return request(RTM_GETADDR, NLM_F_DUMP, 'list the addresses', (writer) => {
-    writer.u8(AF_UNSPEC).u8(0).u8(0).u8(0).u32(0);
+    addressHeader(writer, {});
   });
 }
 
 export function readAddress({ body }: Message): HeldAddress | undefined {
-  const attrs = body.attrs(addressHeaderLength);
+  const attrs = body.attrs(headerLengths.address);
   // On a point-to-point link IFA_ADDRESS is the other side's.
   const address = (attrs.get(IFA_LOCAL) ?? attrs.get(IFA_ADDRESS))?.address();
   if (!(address instanceof Address)) return undefined;

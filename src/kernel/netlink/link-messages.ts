@@ -10,12 +10,12 @@ import {
 } from '../link.ts';
 import {
   AF_INET6,
-  AF_UNSPEC,
   macBytes,
   macText,
   type NetlinkReader,
   type NetlinkWriter,
 } from './attributes.ts';
+import { headerLengths, type LinkRef, linkHeader } from './headers.ts';
 import {
   type Message,
   NLM_F_CREATE,
@@ -58,14 +58,8 @@ const vxlan = {
 };
 const geneve = { ID: 1, PORT: 5, COLLECT_METADATA: 6 };
 
-const infoHeaderLength = 16;
 /** IFALIASZ without the end. */
 const maxAliasBytes = 255;
-
-/** struct ifinfomsg: family, type, index, flags, which flags count. */
-function linkHeader(writer: NetlinkWriter, index: number, flags = 0, change = 0): NetlinkWriter {
-  return writer.u8(AF_UNSPEC).u8(0).u16(0).u32(index).u32(flags).u32(change);
-}
 
 export function getLink(name: string): Request {
   return request(RTM_GETLINK, 0, `look for the interface ${name}`, (writer) => {
@@ -140,7 +134,7 @@ function nameAndFrame(
   if (mac !== undefined) writer.attr(IFLA_ADDRESS, macBytes(mac));
 }
 
-export function setLink(link: { index: number; name: string }, change: LinkChange): Request {
+export function setLink(link: LinkRef, change: LinkChange): Request {
   return request(RTM_SETLINK, 0, `change the interface ${link.name}`, (writer) => {
     const { isUp, mtu, mac, alias } = change;
     linkHeader(writer, link.index, isUp ? IFF_UP : 0, isUp === undefined ? 0 : IFF_UP);
@@ -153,7 +147,7 @@ export function setLink(link: { index: number; name: string }, change: LinkChang
 }
 
 /** No link-local address of its own making: it gets the one we choose, without a second's DAD. */
-export function withoutOwnLinkLocal(link: { index: number; name: string }): Request {
+export function withoutOwnLinkLocal(link: LinkRef): Request {
   return request(RTM_SETLINK, 0, `set address generation on ${link.name}`, (writer) => {
     linkHeader(writer, link.index).nest(IFLA_AF_SPEC, (families) => {
       families.nest(AF_INET6, (inet6) => {
@@ -164,7 +158,7 @@ export function withoutOwnLinkLocal(link: { index: number; name: string }): Requ
 }
 
 /** By index: the name may have gone to a successor meanwhile. */
-export function deleteLink(link: { index: number; name: string }): Request {
+export function deleteLink(link: LinkRef): Request {
   return request(RTM_DELLINK, 0, `delete the interface ${link.name}`, (writer) => {
     linkHeader(writer, link.index);
   });
@@ -184,12 +178,12 @@ export function deleteGroup(group: number): Request {
 
 /** Of a veth: the index of its other end, in whichever namespace that is; 0 if it is not told. */
 export function readPeerIndex({ body }: Message): number {
-  return body.attrs(infoHeaderLength).get(IFLA_LINK)?.u32(0) ?? 0;
+  return body.attrs(headerLengths.link).get(IFLA_LINK)?.u32(0) ?? 0;
 }
 
 /** The interface in an RTM_NEWLINK or RTM_DELLINK. */
 export function readLink({ body }: Message): Link {
-  const attrs = body.attrs(infoHeaderLength);
+  const attrs = body.attrs(headerLengths.link);
   const flags = body.u32(8);
   const info = attrs.get(IFLA_LINKINFO)?.attrs();
   const kind = info?.get(IFLA_INFO_KIND)?.text() ?? '';

@@ -1,6 +1,7 @@
 /** RTM_*NEIGH: neighbours of IP, and the FDB of a VXLAN device. Numbers from linux/neighbour.h. */
 import type { ForwardingEntry, Neighbour } from '../link.ts';
-import { AF_BRIDGE, AF_UNSPEC, familyNumber, macBytes, macText } from './attributes.ts';
+import { AF_BRIDGE, macBytes, macText } from './attributes.ts';
+import { headerLengths, type LinkRef, neighbourHeader } from './headers.ts';
 import {
   type Message,
   NLM_F_CREATE,
@@ -21,38 +22,35 @@ const NUD_PERMANENT = 0x80;
 const NUD_NOARP = 0x40;
 const NTF_SELF = 0x02;
 
-const neighbourHeaderLength = 12;
-
-type LinkRef = { index: number; name: string };
-
 export function setNeighbour(link: LinkRef, { address, mac }: Neighbour): Request {
   const what = `name ${mac} as the neighbour ${address} on ${link.name}`;
   return request(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, what, (writer) => {
-    writer.u8(familyNumber(address.family)).u8(0).u16(0).u32(link.index);
-    writer.u16(NUD_PERMANENT).u8(0).u8(0);
-    writer.attrAddress(NDA_DST, address).attr(NDA_LLADDR, macBytes(mac));
+    neighbourHeader(writer, { family: address.family, index: link.index, state: NUD_PERMANENT })
+      .attrAddress(NDA_DST, address)
+      .attr(NDA_LLADDR, macBytes(mac));
   });
 }
 
 export function removeNeighbour(link: LinkRef, { address }: Neighbour): Request {
   return request(RTM_DELNEIGH, 0, `forget the neighbour ${address} on ${link.name}`, (writer) => {
-    writer.u8(familyNumber(address.family)).u8(0).u16(0).u32(link.index);
-    writer.u16(0).u8(0).u8(0).attrAddress(NDA_DST, address);
+    neighbourHeader(writer, { family: address.family, index: link.index }).attrAddress(
+      NDA_DST,
+      address,
+    );
   });
 }
 
 /** Neighbours of both families. */
 export function listNeighbours(link: LinkRef): Request {
   return request(RTM_GETNEIGH, NLM_F_DUMP, `list the neighbours on ${link.name}`, (writer) => {
-    writer.u8(AF_UNSPEC).u8(0).u16(0).u32(0).u16(0).u8(0).u8(0);
-    writer.attrU32(NDA_IFINDEX, link.index);
+    neighbourHeader(writer, {}).attrU32(NDA_IFINDEX, link.index);
   });
 }
 
 /** The permanent neighbour in it; what the kernel learned by itself comes and goes. */
 export function readNeighbour({ body }: Message, link: LinkRef): Neighbour | undefined {
   if (body.u32(4) !== link.index || (body.u16(8) & NUD_PERMANENT) === 0) return undefined;
-  const attrs = body.attrs(neighbourHeaderLength);
+  const attrs = body.attrs(headerLengths.neighbour);
   const address = attrs.get(NDA_DST)?.address();
   const mac = attrs.get(NDA_LLADDR)?.bytes;
   return address && mac ? { address, mac: macText(mac) } : undefined;
@@ -61,11 +59,8 @@ export function readNeighbour({ body }: Message, link: LinkRef): Neighbour | und
 export function setForwardingEntry(link: LinkRef, entry: ForwardingEntry): Request {
   const what = `send ${entry.mac} to ${entry.remote} on ${link.name}`;
   return request(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, what, (writer) => {
-    writer.u8(AF_BRIDGE).u8(0).u16(0).u32(link.index);
-    writer
-      .u16(NUD_PERMANENT | NUD_NOARP)
-      .u8(NTF_SELF)
-      .u8(0);
+    const state = NUD_PERMANENT | NUD_NOARP;
+    neighbourHeader(writer, { family: AF_BRIDGE, index: link.index, state, flags: NTF_SELF });
     writer.attr(NDA_LLADDR, macBytes(entry.mac)).attrAddress(NDA_DST, entry.remote);
   });
 }
@@ -73,7 +68,7 @@ export function setForwardingEntry(link: LinkRef, entry: ForwardingEntry): Reque
 export function removeForwardingEntry(link: LinkRef, entry: ForwardingEntry): Request {
   const what = `send ${entry.mac} nowhere on ${link.name}`;
   return request(RTM_DELNEIGH, 0, what, (writer) => {
-    writer.u8(AF_BRIDGE).u8(0).u16(0).u32(link.index).u16(0).u8(NTF_SELF).u8(0);
+    neighbourHeader(writer, { family: AF_BRIDGE, index: link.index, flags: NTF_SELF });
     writer.attr(NDA_LLADDR, macBytes(entry.mac)).attrAddress(NDA_DST, entry.remote);
   });
 }
@@ -81,13 +76,13 @@ export function removeForwardingEntry(link: LinkRef, entry: ForwardingEntry): Re
 export function listForwardingEntries(link: LinkRef): Request {
   return request(RTM_GETNEIGH, NLM_F_DUMP, `list the FDB of ${link.name}`, (writer) => {
     // A strict dump of the bridge family names its device in the header.
-    writer.u8(AF_BRIDGE).u8(0).u16(0).u32(link.index).u16(0).u8(0).u8(0);
+    neighbourHeader(writer, { family: AF_BRIDGE, index: link.index });
   });
 }
 
 export function readForwardingEntry({ body }: Message, link: LinkRef): ForwardingEntry | undefined {
   if (body.u32(4) !== link.index) return undefined;
-  const attrs = body.attrs(neighbourHeaderLength);
+  const attrs = body.attrs(headerLengths.neighbour);
   const remote = attrs.get(NDA_DST)?.address();
   const mac = attrs.get(NDA_LLADDR)?.bytes;
   return remote && mac ? { mac: macText(mac), remote } : undefined;

@@ -13,6 +13,13 @@ import {
   NetlinkWriter,
 } from './attributes.ts';
 import {
+  headerLengths,
+  RT_SCOPE_LINK,
+  RT_SCOPE_NOWHERE,
+  RT_SCOPE_UNIVERSE,
+  routeHeader,
+} from './headers.ts';
+import {
   type Message,
   NLM_F_CREATE,
   NLM_F_DUMP,
@@ -42,9 +49,6 @@ const RTAX_MTU = 2;
 const RTN_LOCAL = 2;
 const RTNH_F_ONLINK = 4;
 const RTM_F_CLONED = 0x200;
-const RT_SCOPE_UNIVERSE = 0;
-const RT_SCOPE_LINK = 253;
-const RT_SCOPE_NOWHERE = 255;
 
 const LWTUNNEL_ENCAP_IP = 2;
 const LWTUNNEL_ENCAP_IP6 = 4;
@@ -55,8 +59,6 @@ const typeNumbers = { unicast: 1, blackhole: 6, unreachable: 7, prohibit: 8 } as
 const typeNames = new Map<number, Route['type']>(
   Object.entries(typeNumbers).map(([name, number]) => [number, name as Route['type']]),
 );
-
-const routeHeaderLength = 12;
 
 /** Names to numbers, of the interfaces as they are now. */
 export type LinkIndexes = ReadonlyMap<string, number>;
@@ -107,13 +109,10 @@ function routeBody(
   links: LinkIndexes,
 ): void {
   const { prefix, via, device, source, metric, tunnel, mtu, table = mainTable } = route;
-  writer.u8(familyNumber(prefix.family)).u8(prefix.length).u8(0).u8(0);
-  // One byte in the header, 32 bits in the attribute.
-  writer
-    .u8(table < 256 ? table : 0)
-    .u8(protocol)
-    .u8(scope);
-  writer.u8(typeNumbers[route.type ?? 'unicast']).u32(route.isOnLink ? RTNH_F_ONLINK : 0);
+  const { family, length } = prefix;
+  const type = typeNumbers[route.type ?? 'unicast'];
+  const flags = route.isOnLink ? RTNH_F_ONLINK : 0;
+  routeHeader(writer, { family, length, table, protocol, scope, type, flags });
   writer.attrAddress(RTA_DST, prefix.first()).attrU32(RTA_TABLE, table);
   if (metric) writer.attrU32(RTA_PRIORITY, metric);
   if (device !== undefined) writer.attrU32(RTA_OIF, links.get(device) ?? 0);
@@ -142,21 +141,15 @@ function isUnicast(route: Route): boolean {
 /** All tables of both families; with `protocol`, only that one's routes. */
 export function listRoutes(family: 'ipv4' | 'ipv6', protocol?: number): Request {
   return request(RTM_GETROUTE, NLM_F_DUMP, `list the ${family} routes`, (writer) => {
-    writer.u8(familyNumber(family)).u8(0).u8(0).u8(0);
-    writer
-      .u8(0)
-      .u8(protocol ?? 0)
-      .u8(0)
-      .u8(0)
-      .u32(0);
+    routeHeader(writer, { family, protocol });
   });
 }
 
 /** Which way a packet to `to` would leave. */
 export function lookUpRoute(to: Address): Request {
   return request(RTM_GETROUTE, 0, `look up the way to ${to}`, (writer) => {
-    writer.u8(familyNumber(to.family)).u8(familyBits(to.family)).u8(0).u8(0);
-    writer.u8(0).u8(0).u8(0).u8(0).u32(0).attrAddress(RTA_DST, to);
+    const { family } = to;
+    routeHeader(writer, { family, length: familyBits(family) }).attrAddress(RTA_DST, to);
   });
 }
 
@@ -165,7 +158,7 @@ export function readWay({ body }: Message, links: LinkNames): Way | undefined {
   const isLocal = type === RTN_LOCAL;
   // IPv6 answers for routes that drop instead of refusing.
   if (!isLocal && type !== typeNumbers.unicast) return undefined;
-  const attrs = body.attrs(routeHeaderLength);
+  const attrs = body.attrs(headerLengths.route);
   const index = attrs.get(RTA_OIF)?.u32(0) ?? 0;
   const via = attrs.get(RTA_GATEWAY)?.address() ?? attrs.get(RTA_VIA)?.address(2);
   const source = attrs.get(RTA_PREFSRC)?.address();
@@ -184,7 +177,7 @@ export function readRoute({ body }: Message, links: LinkNames): KernelRoute | un
   const flags = body.u32(8);
   if (type === undefined || (flags & RTM_F_CLONED) !== 0) return undefined;
   if (family !== AF_INET && family !== AF_INET6) return undefined;
-  const attrs = body.attrs(routeHeaderLength);
+  const attrs = body.attrs(headerLengths.route);
   const destination = attrs.get(RTA_DST)?.address();
   const length = body.u8(1);
   const route: KernelRoute = {

@@ -1,0 +1,59 @@
+/**
+ * The agent put together, once for everybody who runs one: `cadastre agent` on the
+ * machine's kernel, `cadastre up` on kernels in memory, tests with a speaker that
+ * records. They differ in the world that they pass, never in the wiring.
+ *
+ *   status ◀─ CNI server, socket    what they ask: ready? which MTU? what is wrong?
+ *   status ◀─ agent                 which states it
+ *   addresses ◀─ agent              the blocks to give addresses from
+ *
+ * The socket opens before the blocks are known: DEL works from the journal, and
+ * an ADD is told what the node waits for.
+ */
+import { mkdir } from 'node:fs/promises';
+import { AddressService } from './address-service.ts';
+import { Agent } from './agent.ts';
+import type { AgentSettings } from './agent-settings.ts';
+import { AgentStatus } from './agent-status.ts';
+import type { AgentWorld } from './agent-world.ts';
+
+export interface AssembledAgent {
+  readonly status: AgentStatus;
+  readonly addresses: AddressService;
+  /** Until the signal aborts; `how` is asked then. */
+  run(signal: AbortSignal, how?: () => 'restart' | 'drain'): Promise<void>;
+  /** After `run` has ended. */
+  close(): Promise<void>;
+}
+
+export async function assembleAgent(
+  world: AgentWorld,
+  settings: AgentSettings,
+): Promise<AssembledAgent> {
+  const { kernel, files, clock, log } = world;
+  const { stateFolder, socketPath, version, restMs, sweepEveryMs } = settings;
+  await mkdir(stateFolder, { recursive: true, mode: 0o700 });
+  const status = new AgentStatus(settings, clock, log);
+  const addresses = await AddressService.start({
+    stateFolder,
+    socketPath,
+    version,
+    restMs,
+    sweepEveryMs,
+    hands: kernel,
+    files,
+    clock,
+    log,
+    mtu: () => status.podMtu,
+    limitation: () => status.limitation,
+    notReady: () => status.whyNotReady,
+    agentStatus: () => status.json(),
+  });
+  const agent = new Agent(world, settings, { status, addresses });
+  return {
+    status,
+    addresses,
+    run: (signal, how) => agent.run(signal, how),
+    close: () => addresses.stop(),
+  };
+}

@@ -1,0 +1,144 @@
+/**
+ * Where the agent's knowledge comes from: the API server; while that does not
+ * answer, what this run knew last; and at a start, after a grace, what is on disk.
+ * Whatever is acted upon is on disk first.
+ */
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { describeError } from '../base/errors.ts';
+import type { DurableFiles } from '../base/journal/durable-files.ts';
+import type { Log } from '../base/log.ts';
+import type { BlockRelease } from '../model/node-report.ts';
+import type { AgentSettings } from './agent-settings.ts';
+import type { AgentState } from './agent-status.ts';
+import type { ClusterCopies } from './cluster-copies.ts';
+import type { DrainMemory } from './drain.ts';
+import type { Knowledge, Memory } from './knowledge.ts';
+import { MemoryFile } from './memory-file.ts';
+
+export interface KnowledgeSourceOptions {
+  caches: ClusterCopies;
+  files: DurableFiles;
+  settings: AgentSettings;
+  /** What was last known of other nodes is written so often; of this one at once. */
+  memoryEveryMs: number;
+  clock: Clock;
+  log: Log;
+}
+
+/** What to act upon, and how the agent is. Without knowledge there is nothing to act upon. */
+export interface Situation {
+  knowledge: Knowledge | undefined;
+  state: AgentState;
+}
+
+/** Nothing was heard for so long although bookmarks come every minute: the API server is away. */
+const awayMs = 90_000;
+
+export class KnowledgeSource {
+  readonly #o: KnowledgeSourceOptions;
+  readonly #file: MemoryFile;
+  /** What the last run knew; taken up only if the API server does not answer. */
+  #remembered: Knowledge | undefined;
+  #isGraceOver = false;
+  /** Why nothing is known from the API server yet. */
+  #away = 'it has not answered yet';
+  #last: Knowledge | undefined;
+  #savedOwn = '';
+  #savedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: KnowledgeSourceOptions) {
+    this.#o = options;
+    const { files, settings, log } = options;
+    this.#file = new MemoryFile(files, join(settings.stateFolder, 'last-known.json'), log);
+  }
+
+  /** What an earlier run of this very node left on disk. */
+  async load(): Promise<Omit<Memory, 'knowledge'> | undefined> {
+    const memory = await this.#file.load();
+    if (memory?.knowledge.node.name !== this.#o.settings.nodeName) return undefined;
+    this.#remembered = memory.knowledge;
+    return memory;
+  }
+
+  /** The API server had its time to answer: from now on what is on disk will do. */
+  endGrace(): void {
+    this.#isGraceOver = true;
+  }
+
+  /** Why the API server is of no use yet; whether that is news to someone who knows nothing. */
+  setAway(detail: string): boolean {
+    this.#away = detail;
+    return this.#last === undefined;
+  }
+
+  /** Undefined as long as nothing is known at all. */
+  situation(): Situation | undefined {
+    const view = this.#o.caches.view();
+    if (view.kind === 'known') {
+      this.#last = view.knowledge;
+      return { knowledge: view.knowledge, state: this.#stateOf(view.knowledge) };
+    }
+    if (view.kind === 'no-node') {
+      const before = this.#last ?? this.#remembered;
+      return {
+        knowledge: before && view.orphaned(before),
+        state: { isReady: false, reason: 'WaitingForNode', detail: view.detail },
+      };
+    }
+    this.#last ??= this.#isGraceOver ? this.#remembered : undefined;
+    if (this.#last === undefined) return undefined;
+    const detail = `working from the last known state; the API server is away: ${this.#away}`;
+    const isReady = this.#last.truth.kind === 'blocks';
+    return { knowledge: this.#last, state: { isReady, reason: 'WorkingFromMemory', detail } };
+  }
+
+  /** Whether what is acted upon from here on is on disk. */
+  async save(
+    knowledge: Knowledge,
+    releases: readonly BlockRelease[],
+    drain: DrainMemory,
+  ): Promise<boolean> {
+    const { node, truth, peers, advertisements, services } = knowledge;
+    const { resourceVersion: _, ...stable } = node;
+    const cidrs = truth.blocks.map(({ prefix }) => `${prefix}`);
+    const own = JSON.stringify([
+      stable,
+      truth,
+      cidrs,
+      peers,
+      advertisements,
+      services,
+      releases,
+      drain,
+    ]);
+    const nowMs = this.#o.clock.monotonicMs();
+    if (own === this.#savedOwn && nowMs - this.#savedAtMs < this.#o.memoryEveryMs) return true;
+    try {
+      await this.#file.save({ knowledge, releases, drain });
+    } catch (error) {
+      this.#o.log.error(
+        { error: describeError(error) },
+        'the last known state could not be written to disk',
+      );
+      return false;
+    }
+    this.#savedOwn = own;
+    this.#savedAtMs = nowMs;
+    return true;
+  }
+
+  #stateOf({ truth }: Knowledge): AgentState {
+    if (truth.kind === 'incomplete') {
+      return { isReady: false, reason: truth.reason, detail: truth.detail };
+    }
+    const silentMs = this.#o.caches.silentMs();
+    if (silentMs > awayMs) {
+      const seconds = Math.round(silentMs / 1000);
+      const detail = `the API server has sent nothing for ${seconds} s; working from the last known state`;
+      return { isReady: true, reason: 'WorkingFromMemory', detail };
+    }
+    const cidrs = truth.blocks.map(({ prefix }) => `${prefix}`).join(', ');
+    return { isReady: true, reason: 'AgentReady', detail: `serving pods from ${cidrs}` };
+  }
+}

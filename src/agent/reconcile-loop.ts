@@ -1,0 +1,81 @@
+import type { Clock } from '../base/clock.ts';
+import { describeError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { Backoff, pause } from '../kube/backoff.ts';
+
+export interface ReconcileLoopOptions {
+  reconcile: () => Promise<void>;
+  /** Several changes within this time are one round. */
+  coalesceMs: number;
+  clock: Clock;
+  random: () => number;
+  log: Log;
+}
+
+const maxCoalesceMs = 1_000;
+
+/**
+ * One round at a time, whenever something changed. A round that fails is repeated
+ * with back-off until it succeeds.
+ */
+export class ReconcileLoop {
+  readonly #o: ReconcileLoopOptions;
+  readonly #retry: Backoff;
+  #isDirty = false;
+  #wake: (() => void) | undefined;
+
+  constructor(options: ReconcileLoopOptions) {
+    this.#o = options;
+    this.#retry = new Backoff({ baseMs: 200, capMs: 10_000, random: options.random });
+  }
+
+  touch(): void {
+    this.#isDirty = true;
+    this.#wake?.();
+  }
+
+  touchAfter(ms: number): void {
+    setTimeout(() => this.touch(), ms).unref();
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, coalesceMs, reconcile } = this.#o;
+    let tookMs = 0;
+    while (!signal.aborted) {
+      if (!this.#isDirty) await this.#touched(signal);
+      // In a large cluster where everything moves, at most a fifth of the time is spent here.
+      await pause(Math.max(coalesceMs, Math.min(4 * tookMs, maxCoalesceMs)), signal);
+      if (signal.aborted) return;
+      this.#isDirty = false;
+      const beganMs = clock.monotonicMs();
+      try {
+        await reconcile();
+        this.#retry.reset();
+        tookMs = clock.monotonicMs() - beganMs;
+      } catch (error) {
+        // Not the pause, which is no work.
+        tookMs = clock.monotonicMs() - beganMs;
+        const waitMs = this.#retry.nextMs();
+        this.#o.log.error(
+          { error: describeError(error), waitMs },
+          'reconciling the node failed; it is tried again',
+        );
+        await pause(waitMs, signal);
+        this.#isDirty = true;
+      }
+    }
+  }
+
+  #touched(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#wake = undefined;
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#wake = done;
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+}

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import { chainedRecords } from './chained-records.ts';
+import { checkedLines } from './checked-lines.ts';
+import { GroupCommit } from './group-commit.ts';
+import { JournalFile } from './journal-file.ts';
+import { maxBatchBytes, type RecordFormat } from './record-format.ts';
+import { CrashingFiles, seededChance } from './testing/crashing-files.ts';
+
+const path = '/state/journal';
+const formats: [string, RecordFormat][] = [
+  ['chained records', chainedRecords],
+  ['checked lines', checkedLines],
+];
+
+async function open(files: CrashingFiles, format: RecordFormat) {
+  const records: string[] = [];
+  const options = { files, path, format, remedy: 'none' };
+  const opened = await JournalFile.open(options, (record) => records.push(record));
+  return { records, file: opened ?? (await JournalFile.create(options)) };
+}
+
+function commitsTo(file: JournalFile): GroupCommit {
+  return new GroupCommit({
+    commit: ({ records }) => file.append(records),
+    refusal: (cause) => new Error('refused', { cause }),
+  });
+}
+
+describe.each(formats)('%s', (_, format) => {
+  test('after a crash at any moment: all that was acknowledged, in order, and nothing that was refused', async () => {
+    for (let seed = 1; seed <= 80; seed++) {
+      const chance = seededChance(seed);
+      let files = new CrashingFiles();
+      const first = await open(files, format);
+      await first.file.append(['{"n":0}']);
+      await files.syncDirectory();
+      let sure = ['{"n":0}'];
+      let n = 0;
+      for (let life = 0; life < 4; life++) {
+        const { records, file } = await open(files, format);
+        // What was not answered before the crash may be there, too, in the order it was asked.
+        expect(records.slice(0, sure.length), `seed ${seed}`).toEqual(sure);
+        sure = records;
+        const commits = commitsTo(file);
+        const refused = new Set<string>();
+        const acknowledged: string[] = [];
+        if (chance() < 0.7) files.crashAfter(1 + Math.floor(chance() * 12));
+        // Never twice in a row: what could not even be cut back may come back after a crash.
+        const isFull = chance() < 0.6;
+        let hasFailed = false;
+        files.failing = () => {
+          hasFailed = isFull && !hasFailed && chance() < 0.3;
+          return hasFailed;
+        };
+        for (let i = 0; i < 5 && !files.hasCrashed; i++) {
+          const asked = Array.from({ length: 1 + Math.floor(chance() * 3) }, () => `{"n":${++n}}`);
+          const answers = asked.map((record) =>
+            commits.append(record).then(
+              () => void acknowledged.push(record),
+              () => void refused.add(record),
+            ),
+          );
+          const crashed = new Promise<void>((resolve) => {
+            const look = () => (files.hasCrashed ? resolve() : setImmediate(look));
+            look();
+          });
+          await Promise.race([Promise.all(answers), crashed]);
+        }
+        sure = [...sure, ...acknowledged];
+        files.failing = undefined;
+        const isCut = !files.hasCrashed;
+        files = files.restart(chance);
+        if (!isCut) continue;
+        const again = await open(files, format);
+        expect(again.records.filter((record) => refused.has(record))).toEqual([]);
+      }
+    }
+  }, 60_000);
+
+  test('a nearly full disk takes the record without the room behind it', async () => {
+    const files = new CrashingFiles();
+    const { file } = await open(files, format);
+    let writes = 0;
+    files.failing = (operation) => operation === 'write' && writes++ === 0;
+    await file.append(['{"a":1}']);
+    await file.append(['{"b":2}']);
+    expect((await open(files, format)).records).toEqual(['{"a":1}', '{"b":2}']);
+  });
+
+  test('a full disk refuses, and what was there stays', async () => {
+    const files = new CrashingFiles();
+    const { file } = await open(files, format);
+    await file.append(['{"a":1}']);
+    files.failing = (operation) => operation === 'write';
+    await expect(file.append(['{"b":2}'])).rejects.toThrow('ENOSPC');
+    files.failing = undefined;
+    await file.append(['{"c":3}']);
+    expect((await open(files, format)).records).toEqual(['{"a":1}', '{"c":3}']);
+  });
+});
+
+test('one batch is one sync, and has a bound', async () => {
+  const batches: number[] = [];
+  const commits = new GroupCommit({
+    commit: async ({ records }) => void batches.push(records.length),
+    refusal: () => new Error('refused'),
+  });
+  await Promise.all(Array.from({ length: 50 }, (_, i) => commits.append(`${i}`)));
+  expect(batches).toEqual([50]);
+  const large = 'x'.repeat(maxBatchBytes / 4);
+  await Promise.all([large, large, large].map((record) => commits.append(record)));
+  expect(batches).toEqual([50, 1, 1, 1]);
+});
+
+test('a refused batch takes everything behind it along, last first', async () => {
+  const undone: string[] = [];
+  let isFull = true;
+  const commits = new GroupCommit({
+    commit: async ({ records }) => {
+      if (isFull) {
+        commits.append('c', () => undone.push('c')).catch(() => undone.push('c heard'));
+        throw new Error(records.join());
+      }
+    },
+    refusal: (cause, count) => new Error(`${count} refused`, { cause }),
+  });
+  const a = commits.append('a', () => undone.push('a'));
+  const b = commits.append('b', () => undone.push('b'));
+  await expect(a).rejects.toThrow('3 refused');
+  await expect(b).rejects.toThrow('3 refused');
+  expect(undone).toEqual(['c', 'b', 'a', 'c heard']);
+  isFull = false;
+  await commits.append('d');
+});
+
+test('a long unreadable end is damage, not a torn write', async () => {
+  const bytes = Buffer.concat([chainedRecords.header, Buffer.alloc(maxBatchBytes + 1, 1)]);
+  expect(chainedRecords.decode(bytes, () => undefined).damage).toBe(
+    `damaged at byte 8: ${maxBatchBytes + 1} bytes behind it cannot be read`,
+  );
+  expect(chainedRecords.decode(bytes.subarray(0, 1_000), () => undefined)).toMatchObject({
+    length: 8,
+    torn: 992,
+  });
+});
