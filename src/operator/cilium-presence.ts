@@ -23,13 +23,14 @@ export async function hasCiliumNodes(client: KubeClient): Promise<boolean> {
   }
 }
 
-const everyMs = 5_000;
+const usualEveryMs = 5_000;
 
 /** True once they are there; false when the signal aborts before. Never throws. */
 export async function untilCiliumNodes(
   client: KubeClient,
   log: Log,
   signal: AbortSignal,
+  everyMs = usualEveryMs,
 ): Promise<boolean> {
   for (;;) {
     await pause(everyMs, signal);

@@ -19,7 +19,7 @@ import { Register } from '../plan/blocks/register.ts';
 import { compareText, type NamedNetwork } from '../plan/pools/pool-set.ts';
 import { BlockWorker } from './block-worker.ts';
 import { BlockWriter } from './block-writer.ts';
-import { Chronicler } from './chronicler.ts';
+import { Chronicler, type ChroniclerPace } from './chronicler.ts';
 import { hasCiliumNodes, untilCiliumNodes } from './cilium-presence.ts';
 import { type Copies, makeCopies } from './copies.ts';
 import { driftEvidence, onEveryChange } from './drift-evidence.ts';
@@ -63,6 +63,8 @@ export interface OperatorSettings {
   driftEveryMs?: number | undefined;
   /** Writes under way at once. */
   concurrency: number;
+  /** How often and how soon; the usual ones are for a cluster, a test is in a hurry. */
+  intervals?: { ciliumNodesMs?: number; history?: ChroniclerPace } | undefined;
 }
 
 export interface OperatorOptions {
@@ -147,6 +149,7 @@ export class Operator {
       register: this.register,
       isLeading: () => this.#nodeWorker.mayAssign && this.#leadership.isLeader(),
       isBusy: () => this.#nodeQueue.depth > 0,
+      pace: settings.intervals?.history,
     });
     const heard = this.#chronicler.listenTo(this.#intake.handlers);
     const handlers = onEveryChange(heard, () => this.#drift.changed());
@@ -323,7 +326,11 @@ export class Operator {
   async #useCiliumNodesLater(signal: AbortSignal): Promise<void> {
     const { client, settings, log } = this.#o;
     const later = this.#ciliumLater;
-    if (later === undefined || !(await untilCiliumNodes(client, log, signal))) return;
+    if (
+      later === undefined ||
+      !(await untilCiliumNodes(client, log, signal, settings.intervals?.ciliumNodesMs))
+    )
+      return;
     const copy = this.#copies.ciliumNodes;
     copy.start(signal);
     await copy.synced.catch(() => {});

@@ -47,6 +47,8 @@ export class PoolWorker {
   async reconcile(name: string): Promise<undefined> {
     const read = this.#o.readOf(name);
     if (read?.kind === 'malformed') return this.#reportMalformed(name, read);
+    // First of all, so that a status of our own never makes it a conflict: nodes wait for it.
+    await this.hold(name);
     const pool = this.#o.register.poolSet.get(name);
     if (pool === undefined) {
       this.#forget(name);
@@ -60,7 +62,6 @@ export class PoolWorker {
       return this.#letGo(pool);
     }
     if (!sameStatus(status, pool.status)) await this.#writeStatus(name, status);
-    if (!pool.deleting) await this.hold(name);
     return undefined;
   }
 
