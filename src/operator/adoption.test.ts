@@ -99,8 +99,8 @@ test('who starts again on a cluster in order writes nothing about it', async () 
   await bench.createNode('odd', { podCIDRs: ['10.1.8.0/23', 'fd00:1:0:8::/64'] });
   await bench.createNode('the-duplicate', { podCIDRs: ['10.1.8.0/23', 'fd00:1:0:8::/64'] });
   await bench.createNodes('a', 'b', 'c', 'gone');
-  const switches = { annotations: true, nodeSpec: true, ciliumNode: true };
-  const first = await bench.leader({ switches });
+  const projections = ['annotations', 'node-spec', 'ciliumnode'] as const;
+  const first = await bench.leader({ projections });
   await bench.whenReason('the-duplicate', 'DuplicateBlock');
   await bench.deleteNode('gone');
   // All that is to be written has been: the projections, and the status with the block that cools.
@@ -117,7 +117,7 @@ test('who starts again on a cluster in order writes nothing about it', async () 
   await first.stop();
   const before = await bench.blocks();
   bench.writes.length = 0;
-  const second = await bench.leader({ switches });
+  const second = await bench.leader({ projections });
   // One more comes at the end of all queues: when it is in the pool's status they were gone through.
   await bench.createNode('last');
   await eventually(async () => {

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually, OperatorBench } from '../../test/operator/operator-bench.ts';
 import { ipPools, nodes } from '../model/resources.ts';
 import { readClusterPool } from '../plan/pools/cluster-pool.ts';
-import { providerOf } from './providers.ts';
 
 let bench: OperatorBench;
 
@@ -159,10 +158,9 @@ describe('modes', () => {
       cooldownSeconds: 0,
     });
     if (read.kind === 'refused') throw new Error(read.problems.join());
-    const provider = providerOf('cluster-pool');
     const families = new Set(['ipv4'] as const);
     await bench.leader({
-      provider,
+      mode: 'cluster-pool',
       rules: { families, byDemand: false },
       clusterPool: read.pool,
     });
@@ -180,7 +178,7 @@ describe('modes', () => {
 
   test('kubernetes allocates nothing and writes nothing', async () => {
     await bench.createNode('a', { podCIDRs: ['10.5.0.0/24'] });
-    const operator = bench.operator({ provider: providerOf('kubernetes') });
+    const operator = bench.operator({ mode: 'kubernetes' });
     await bench.createService('web');
     await eventually(() =>
       expect(operator.operator.isSynced && operator.operator.isLeader).toBe(true),

@@ -1,13 +1,14 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { getIfThere } from '../kube/get-if-there.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { Block } from '../model/node-block.ts';
 import { ciliumNodes, nodes } from '../model/resources.ts';
 import { decideBlock } from '../plan/blocks/block-life.ts';
 import type { Register } from '../plan/blocks/register.ts';
 import type { BlockWriter } from './block-writer.ts';
+import type { Outcome, Worker } from './work-queue.ts';
 
 /**
  * The end of blocks: when a node is really gone its blocks cool, and when they
@@ -24,8 +25,9 @@ export interface BlockWorkerOptions {
   writer: BlockWriter;
   byDemand: boolean;
   nodeStore: Store;
-  /** Absent where the cluster has no CiliumNodes, or they are not believed. */
-  ciliumStore(): Store | undefined;
+  ciliumStore: Store;
+  /** Whether CiliumNodes are there, and believed. */
+  cilium: { readonly isUsed: boolean };
   clock: Clock;
   log: Log;
 }
@@ -33,14 +35,14 @@ export interface BlockWorkerOptions {
 /** A guard is made just before the block it guards; it is not judged while that may be under way. */
 const youngGuardMs = 60_000;
 
-export class BlockWorker {
+export class BlockWorker implements Worker {
   readonly #o: BlockWorkerOptions;
 
   constructor(options: BlockWorkerOptions) {
     this.#o = options;
   }
 
-  async reconcile(name: string): Promise<{ retryAfterMs?: number } | undefined> {
+  async reconcile(name: string): Promise<Outcome> {
     const { register, writer, clock } = this.#o;
     const block = register.blocks.get(name);
     if (block === undefined) return undefined;
@@ -82,21 +84,17 @@ export class BlockWorker {
 
   /** No record names the block, as far as our copies go; the API server is asked before that counts. */
   async #isStillUnnamed(block: Block, nowMs: number): Promise<boolean> {
-    await this.#reread(nodes, block.nodeName, this.#o.nodeStore);
-    const ciliumStore = this.#o.ciliumStore();
-    if (ciliumStore !== undefined) await this.#reread(ciliumNodes, block.nodeName, ciliumStore);
+    const { nodeStore, ciliumStore, cilium } = this.#o;
+    await this.#reread(nodes, block.nodeName, nodeStore);
+    if (cilium.isUsed) await this.#reread(ciliumNodes, block.nodeName, ciliumStore);
     const again = decideBlock(this.#o.register, block, nowMs, this.#o.byDemand);
     return again.kind === 'cool';
   }
 
   async #reread(resource: Resource, name: string, store: Store): Promise<boolean> {
-    try {
-      store.put(await this.#o.client.get(resource, name));
-      return true;
-    } catch (error) {
-      if (error instanceof ApiError && error.isNotFound) return false;
-      throw error;
-    }
+    const raw = await getIfThere(this.#o.client, resource, name);
+    if (raw !== undefined) store.put(raw);
+    return raw !== undefined;
   }
 
   #say(block: Block, reason: string, what: string): void {

@@ -30,12 +30,10 @@ beforeEach(() => {
       passes += 1;
       return { ...seen, nowMs: Date.now() };
     },
-    nodeOf: (name) => seen.nodes.find((node) => node.name === name),
-    nodeStore: { put: () => {} },
-    isLeading: () => true,
-    isBusy: () => false,
-    isTold: () => false,
-    event: () => {},
+    nodeCache: { get: (name) => seen.nodes.find((node) => node.name === name), put: () => {} },
+    terms: { mayAssign: true },
+    nodeQueue: { isBusy: false },
+    reporter: { findings: new Map(), event: () => {} },
   });
   stop = new AbortController();
   void watch.run(stop.signal);

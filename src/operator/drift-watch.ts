@@ -7,13 +7,13 @@ import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { driftConditionType } from '../model/keys.ts';
 import type { ClusterNode } from '../model/node.ts';
-import type { Reason } from '../model/reasons.ts';
 import { nodes } from '../model/resources.ts';
 import { conditionWrites, DriftRecord, driftWords } from '../plan/doctor/drift.ts';
 import type { Evidence } from '../plan/doctor/evidence.ts';
 import type { DoctorFinding } from '../plan/doctor/finding.ts';
 import { judgeInSteps } from '../plan/doctor/judge.ts';
 import { survey } from '../plan/doctor/survey.ts';
+import type { NodeReporter } from './node-reporter.ts';
 
 /**
  * The doctor, all the time: the leader makes the doctor's comparison over what it
@@ -34,14 +34,11 @@ export interface DriftWatchOptions {
   metrics: Metrics;
   everyMs: number;
   evidence(): Evidence;
-  nodeOf(name: string): ClusterNode | undefined;
-  nodeStore: { put(raw: unknown): void };
-  isLeading(): boolean;
+  nodeCache: { get(name: string): ClusterNode | undefined; put(raw: unknown): void };
+  terms: { readonly mayAssign: boolean };
   /** Nodes wait for blocks, or writes wait for the API server. */
-  isBusy(): boolean;
-  /** Whether the operator has told this of the node already, in its own words. */
-  isTold(node: string, reason: Reason): boolean;
-  event(node: ClusterNode, type: 'Normal' | 'Warning', reason: Reason, message: string): void;
+  nodeQueue: { readonly isBusy: boolean };
+  reporter: Pick<NodeReporter, 'findings' | 'event'>;
 }
 
 const writeEveryMs = 50;
@@ -86,7 +83,7 @@ export class DriftWatch {
     if (everyMs <= 0) return;
     while (!signal.aborted) {
       await pause(everyMs, signal);
-      if (signal.aborted || !this.#o.isLeading() || this.#o.isBusy()) continue;
+      if (signal.aborted || !this.#o.terms.mayAssign || this.#o.nodeQueue.isBusy) continue;
       this.#turnsSincePass += 1;
       const isDue = this.#isChanged || this.#record.hasUnconfirmed;
       if (!isDue && this.#turnsSincePass < lookAgainTurns) continue;
@@ -103,7 +100,7 @@ export class DriftWatch {
 
   async #pass(signal: AbortSignal): Promise<void> {
     const findings = await this.#judge();
-    if (!this.#o.isLeading()) return;
+    if (!this.#o.terms.mayAssign) return;
     const known = new Set(this.#record.reasons());
     const { fresh, cured } = this.#record.take(findings);
     const counts = this.#record.counts();
@@ -144,9 +141,13 @@ export class DriftWatch {
     const fields = { reason, node, cidr: prefix, severity };
     if (severity === 'info') this.#o.log.info(fields, words);
     else this.#o.log.warn(fields, words);
-    const concerned = this.#o.nodeOf(finding.node ?? finding.owner ?? '');
-    if (concerned === undefined || this.#o.isTold(concerned.name, reason)) return;
-    this.#o.event(concerned, severity === 'info' ? 'Normal' : 'Warning', reason, words);
+    const { nodeCache, reporter } = this.#o;
+    const concerned = nodeCache.get(finding.node ?? finding.owner ?? '');
+    if (concerned === undefined) return;
+    // The operator may have reported it already, in its own words.
+    const isKnown = reporter.findings.get(concerned.name)?.some((known) => known.reason === reason);
+    if (isKnown) return;
+    reporter.event(concerned, severity === 'info' ? 'Normal' : 'Warning', reason, words);
   }
 
   async #writeConditions(signal: AbortSignal): Promise<void> {
@@ -154,11 +155,11 @@ export class DriftWatch {
     const nowText = new Date(clock.wallMs()).toISOString();
     const writes = conditionWrites(evidence().nodes, this.#record.byNode(), nowText);
     for (const { node, condition } of writes.slice(0, mostWritesAPass)) {
-      if (signal.aborted || !this.#o.isLeading()) return;
+      if (signal.aborted || !this.#o.terms.mayAssign) return;
       const body = { status: { conditions: [{ ...condition, lastHeartbeatTime: nowText }] } };
       try {
         const options = { type: 'strategic', subresource: 'status', body } as const;
-        this.#o.nodeStore.put(await client.patch(nodes, node, options));
+        this.#o.nodeCache.put(await client.patch(nodes, node, options));
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         if (!error.isNotFound) log.warn({ node, type: driftConditionType }, error.message);

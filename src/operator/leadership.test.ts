@@ -17,7 +17,6 @@ beforeEach(async () => {
 });
 afterEach(() => bench.end());
 
-const lease = { ...shortLease, identity: '' };
 const names = (count: number, prefix = 'n') =>
   Array.from({ length: count }, (_, at) => `${prefix}${at}`);
 
@@ -48,8 +47,8 @@ test('a leader that stops gives the lease back, and the one that stood by goes o
 
 test('a leader that loses its lease in the middle of its writes doubles nothing', async () => {
   const proxy = await bench.proxy();
-  const cutOff = await bench.leader({ lease }, proxy);
-  const other = bench.operator({ lease });
+  const cutOff = await bench.leader({ lease: shortLease }, proxy);
+  const other = bench.operator({ lease: shortLease });
   await eventually(() => expect(other.operator.isSynced).toBe(true));
   // Its writes are on the way, and stay there while its lease runs out.
   proxy.freeze();
@@ -75,7 +74,7 @@ test('a leader that dies while it adopts is followed by one that adopts the rest
     await bench.createNode(name, { podCIDRs: [held(Number(name.slice(1)))] });
   }
   await bench.createNodes(...names(5, 'new'));
-  const first = bench.operator({ lease, concurrency: 2 });
+  const first = bench.operator({ lease: shortLease, concurrency: 2 });
   let created = 0;
   const died = new Promise<void>((resolve) => {
     bench.onWrite = ({ resource }) => {
@@ -87,7 +86,7 @@ test('a leader that dies while it adopts is followed by one that adopts the rest
   await died;
   expect((await bench.blocks()).length).toBeLessThan(15);
   expect(first.decided('Assigned')).toEqual([]);
-  const second = await bench.leader({ lease });
+  const second = await bench.leader({ lease: shortLease });
   await everyNodeHasOne([...names(30), ...names(5, 'new')]);
   for (const name of names(30)) {
     expect(await bench.blocksOf(name)).toEqual([`${held(Number(name.slice(1)))} Active`]);
@@ -103,7 +102,7 @@ test('two that both believe to lead never give one block to two nodes', async ()
   // Leases of different names: neither ever hears of the other.
   const leaders: BenchOperator[] = [];
   for (const name of ['one', 'other']) {
-    leaders.push(await bench.leader({ lease: { ...lease, name } }));
+    leaders.push(await bench.leader({ lease: { ...shortLease, name } }));
   }
   await Promise.all(names(40).map((name) => bench.createNode(name)));
   await everyNodeHasOne(names(40));

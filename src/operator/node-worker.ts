@@ -9,6 +9,7 @@ import type { BlockWriter } from './block-writer.ts';
 import { CellGuards } from './cell-guards.ts';
 import type { NodeReporter } from './node-reporter.ts';
 import type { Projector } from './projector.ts';
+import type { Outcome, Worker } from './work-queue.ts';
 
 /**
  * When something about a node changes: ask, do, and ask again until there is
@@ -21,12 +22,12 @@ export interface NodeWorkerOptions {
   writer: BlockWriter;
   projector: Projector;
   reporter: NodeReporter;
-  /** Whether other nodes wait for their turn. */
-  othersWait(): boolean;
+  /** Nothing new is cut before everything that nodes hold is adopted. */
+  mayAssign(): boolean;
   /** Resolves once the pool carries our finalizer and so cannot vanish under a new block. */
   holdPool(pool: string): Promise<void>;
-  /** Told of every block that came to a node, and how. */
-  onGiven?: (cidr: string, by: 'Assigned' | 'Adopted' | 'Returned') => void;
+  /** Hears of every block that came to a node, and how. */
+  onAssigned: (cidr: string, by: 'Assigned' | 'Adopted' | 'Returned') => void;
   log: Log;
   metrics: Metrics;
 }
@@ -34,9 +35,7 @@ export interface NodeWorkerOptions {
 /** More rounds than any competition should take; then back-off takes over. */
 const mostRounds = 24;
 
-export class NodeWorker {
-  /** Nothing new is cut before everything that exists was taken over. */
-  mayAssign = false;
+export class NodeWorker implements Worker {
   readonly #o: NodeWorkerOptions;
   readonly #cells: CellGuards;
   readonly #decisions;
@@ -50,7 +49,7 @@ export class NodeWorker {
     );
   }
 
-  async reconcile(name: string): Promise<{ retryAfterMs?: number } | undefined> {
+  async reconcile(name: string, othersWait: () => boolean): Promise<Outcome> {
     const { register, rules } = this.#o;
     let hasWritten = false;
     for (let round = 0; round < mostRounds; round++) {
@@ -64,9 +63,9 @@ export class NodeWorker {
         hasWritten = true;
         continue;
       }
-      if (!this.mayAssign) return undefined;
+      if (!this.#o.mayAssign()) return undefined;
       // In a mass join every node gets its block before any block is copied elsewhere.
-      if (hasWritten && this.#o.othersWait()) return { retryAfterMs: 0 };
+      if (hasWritten && othersWait()) return { retryAfterMs: 0 };
       this.#o.reporter.note(decision);
       const projected = await this.#o.projector.project(decision);
       if (projected.kind === 'decide again') continue;
@@ -91,7 +90,7 @@ export class NodeWorker {
     const isRegistered =
       decision.rebind.length + decision.adopt.length + decision.unguarded.length > 0;
     if (isRegistered) return true;
-    if (!this.mayAssign) return false;
+    if (!this.#o.mayAssign()) return false;
     for (const block of decision.surplus) {
       if (block.phase === 'Draining') continue;
       await writer.drain(block);
@@ -156,7 +155,7 @@ export class NodeWorker {
   ): void {
     this.#decisions.inc({ reason });
     const cidr = prefix.toString();
-    if (reason !== 'SurplusBlock') this.#o.onGiven?.(cidr, reason);
+    if (reason !== 'SurplusBlock') this.#o.onAssigned(cidr, reason);
     this.#o.log.info({ reason, node: node.name, cidr, pool }, `${cidr} of ${node.name} ${why}`);
   }
 }

@@ -7,6 +7,7 @@ import { poolFinalizer } from '../model/keys.ts';
 import { ipPools } from '../model/resources.ts';
 import type { Register } from '../plan/blocks/register.ts';
 import { dated, desiredPoolStatus } from '../plan/pools/pool-status.ts';
+import type { Worker } from './work-queue.ts';
 
 /**
  * What people see of pools: usage and conditions in the status, written when
@@ -17,8 +18,7 @@ export interface PoolWorkerOptions {
   client: KubeClient;
   register: Register;
   /** How each IPPool object was read; absent when there is no such object. */
-  readOf(name: string): ReadPool | undefined;
-  poolStore: { put(raw: unknown): void };
+  poolCache: { get(name: string): { read: ReadPool } | undefined; put(raw: unknown): void };
   assertLeading(): void;
   clock: Clock;
   log: Log;
@@ -27,7 +27,7 @@ export interface PoolWorkerOptions {
 
 const gauges = ['capacity', 'assigned', 'free', 'cooling'] as const;
 
-export class PoolWorker {
+export class PoolWorker implements Worker {
   readonly #o: PoolWorkerOptions;
   readonly #gauges: Record<(typeof gauges)[number], Gauge>;
   readonly #holding = new Map<string, Promise<void>>();
@@ -45,7 +45,7 @@ export class PoolWorker {
   }
 
   async reconcile(name: string): Promise<undefined> {
-    const read = this.#o.readOf(name);
+    const read = this.#o.poolCache.get(name)?.read;
     if (read?.kind === 'malformed') return this.#reportMalformed(name, read);
     // First of all, so that a status of our own never makes it a conflict: nodes wait for it.
     await this.hold(name);
@@ -77,7 +77,7 @@ export class PoolWorker {
   /** Puts the finalizer on, once, however many nodes wait for it. */
   hold(name: string): Promise<void> {
     const pool = this.#o.register.poolSet.get(name);
-    if (pool === undefined || this.#o.readOf(name) === undefined) return Promise.resolve();
+    if (pool === undefined || this.#o.poolCache.get(name) === undefined) return Promise.resolve();
     if (pool.deleting || pool.finalizers.includes(poolFinalizer)) return Promise.resolve();
     const under = this.#holding.get(name);
     if (under !== undefined) return under;
@@ -100,7 +100,7 @@ export class PoolWorker {
     this.#o.assertLeading();
     const { uid, resourceVersion } = pool;
     const body = { metadata: { uid, resourceVersion, finalizers } };
-    this.#o.poolStore.put(await this.#o.client.patch(ipPools, pool.name, { type: 'merge', body }));
+    this.#o.poolCache.put(await this.#o.client.patch(ipPools, pool.name, { type: 'merge', body }));
   }
 
   async #reportMalformed(name: string, read: ReadPool & { kind: 'malformed' }): Promise<undefined> {
@@ -125,7 +125,7 @@ export class PoolWorker {
   async #writeStatus(name: string, status: PoolStatus): Promise<void> {
     this.#o.assertLeading();
     const options = { type: 'merge', subresource: 'status', body: { status } } as const;
-    this.#o.poolStore.put(await this.#o.client.patch(ipPools, name, options));
+    this.#o.poolCache.put(await this.#o.client.patch(ipPools, name, options));
   }
 }
 

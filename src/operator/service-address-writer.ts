@@ -1,7 +1,7 @@
 import type { Log } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { KubeObject } from '../model/object.ts';
+import { getIfThere } from '../kube/get-if-there.ts';
 import { serviceAddresses } from '../model/resources.ts';
 import { type ClusterService, serviceKey } from '../model/service.ts';
 import {
@@ -59,13 +59,9 @@ export class ServiceAddressWriter {
   }
 
   async #read(name: string): Promise<ServiceAddress | undefined> {
-    try {
-      const raw = await this.#o.client.get<KubeObject>(serviceAddresses, name);
-      this.#o.store.put(raw);
-      return readServiceAddress(raw);
-    } catch (error) {
-      if (error instanceof ApiError && error.isNotFound) return undefined;
-      throw error;
-    }
+    const raw = await getIfThere(this.#o.client, serviceAddresses, name);
+    if (raw === undefined) return undefined;
+    this.#o.store.put(raw);
+    return readServiceAddress(raw);
   }
 }

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { eventually, OperatorBench } from '../../test/operator/operator-bench.ts';
 import type { ServiceAddressObject, ServiceObject } from '../../test/world/services.ts';
 import { loadBalancerPools, serviceAddresses, services } from '../model/resources.ts';
-import { providerOf } from './providers.ts';
 
 let bench: OperatorBench;
 
@@ -83,7 +82,7 @@ test('no address is taken from the pods, the nodes or the cluster itself', async
 
 test('they are served in a mode that allocates no blocks, too', async () => {
   await createPool('lb', '10.6.0.0/30');
-  bench.operator({ provider: providerOf('kubernetes') });
+  bench.operator({ mode: 'kubernetes' });
   await bench.createService('web');
   await shows('web', '10.6.0.0 AddressAssigned');
 });

@@ -3,11 +3,11 @@ import type { Log } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
+import { getIfThere } from '../kube/get-if-there.ts';
 import { serviceConditionType } from '../model/keys.ts';
-import type { Condition, KubeObject } from '../model/object.ts';
+import type { Condition } from '../model/object.ts';
 import { services } from '../model/resources.ts';
 import { type ClusterService, readService } from '../model/service.ts';
-import type { ServiceAddress } from '../model/service-address.ts';
 import type { Address } from '../net/address.ts';
 import { dated } from '../plan/pools/pool-status.ts';
 import {
@@ -16,8 +16,9 @@ import {
   type ServiceDecision,
   type ServiceQuestion,
 } from '../plan/services/decide-service.ts';
-import type { ServicePoolSet } from '../plan/services/service-pools.ts';
 import type { ServiceAddressWriter } from './service-address-writer.ts';
+import type { ServiceCaches } from './service-caches.ts';
+import type { Worker } from './work-queue.ts';
 
 /**
  * Brings one Service in line: claims what it lacks, then shows it in its status,
@@ -34,19 +35,15 @@ export interface ServiceWorkerOptions {
   clock: Clock;
   log: Log;
   assertLeading(): void;
-  serviceOf(key: string): ClusterService | undefined;
-  serviceStore: { put(raw: unknown): void };
-  heldBy(key: string): readonly ServiceAddress[];
-  pools(): ServicePoolSet;
-  /** Whether somebody other than this very Service has it. */
-  isTaken(address: string, key: string, uid: string): boolean;
+  caches: ServiceCaches;
+  /** Whether everything that Services show is adopted, so that new addresses may be given. */
+  mayAssign(): boolean;
 }
 
 /** More addresses than this are never lost to other leaders in one go. */
 const maxRounds = 64;
 
-export class ServiceWorker {
-  mayAssign = false;
+export class ServiceWorker implements Worker {
   /** Services that lack an address: asked again when one may have become free. */
   readonly unserved = new Map<string, string>();
   readonly #o: ServiceWorkerOptions;
@@ -58,25 +55,25 @@ export class ServiceWorker {
   }
 
   forgetAll(): void {
-    this.mayAssign = false;
     this.unserved.clear();
   }
 
   async reconcile(key: string): Promise<undefined> {
-    const { serviceOf } = this.#o;
-    let decision = this.#decide(key, serviceOf(key));
+    const { services: cache, isSynced } = this.#o.caches;
+    if (!isSynced) return undefined;
+    let decision = this.#decide(key, cache.get(key));
     // What an earlier Service of the name held goes first: it may be the very address that is asked for.
-    const uid = serviceOf(key)?.uid;
+    const uid = cache.get(key)?.uid;
     if (decision.free.some(({ serviceUid }) => serviceUid !== uid)) {
       await this.#giveBack(key);
-      decision = this.#decide(key, serviceOf(key));
+      decision = this.#decide(key, cache.get(key));
     }
     for (let round = 0; decision.claim.length > 0 && round < maxRounds; round++) {
       const { address, pool } = decision.claim[0]!;
       await this.#claim(key, address, pool);
-      decision = this.#decide(key, serviceOf(key));
+      decision = this.#decide(key, cache.get(key));
     }
-    const service = serviceOf(key);
+    const service = cache.get(key);
     if (service !== undefined) await this.#tell(key, service, decision);
     if (!decision.isOurs) this.unserved.delete(key);
     if (decision.free.length > 0) await this.#giveBack(key);
@@ -84,23 +81,22 @@ export class ServiceWorker {
   }
 
   #decide(key: string, service: ClusterService | undefined): ServiceDecision {
+    const { caches } = this.#o;
     const question: ServiceQuestion = {
       service,
-      held: this.#o.heldBy(key).filter(({ deleting }) => !deleting),
-      pools: this.#o.pools(),
+      held: caches.heldBy(key).filter(({ deleting }) => !deleting),
+      pools: caches.poolSet(),
       isTaken: (address) => {
         const by = this.#pending.get(address);
-        return (
-          (by !== undefined && by !== key) || this.#o.isTaken(address, key, service?.uid ?? '')
-        );
+        return (by !== undefined && by !== key) || caches.isTaken(address, key, service?.uid ?? '');
       },
-      mayAssign: this.mayAssign,
+      mayAssign: this.#o.mayAssign(),
     };
     return decideService(question);
   }
 
   async #claim(key: string, address: Address, pool: string): Promise<void> {
-    const service = this.#o.serviceOf(key);
+    const service = this.#o.caches.services.get(key);
     if (service === undefined) return;
     const text = address.toString();
     this.#pending.set(text, key);
@@ -179,10 +175,10 @@ export class ServiceWorker {
   }
 
   async #patch({ name, namespace }: ClusterService, body: object): Promise<void> {
-    const { client, serviceStore } = this.#o;
+    const { client, caches } = this.#o;
     const options = { type: 'strategic', subresource: 'status', namespace, body } as const;
     try {
-      serviceStore.put(await client.patch(services, name, options));
+      caches.services.put(await client.patch(services, name, options));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.isNotFound) return;
@@ -204,13 +200,9 @@ export class ServiceWorker {
   /** What the API server itself says about the Service, past every copy. */
   async #look(key: string): Promise<ClusterService | undefined> {
     const [namespace = '', name = ''] = key.split('/');
-    try {
-      const raw = await this.#o.client.get<KubeObject>(services, name, { namespace });
-      this.#o.serviceStore.put(raw);
-      return readService(raw);
-    } catch (error) {
-      if (error instanceof ApiError && error.isNotFound) return undefined;
-      throw error;
-    }
+    const raw = await getIfThere(this.#o.client, services, name, { namespace });
+    if (raw === undefined) return undefined;
+    this.#o.caches.services.put(raw);
+    return readService(raw);
   }
 }

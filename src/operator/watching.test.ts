@@ -38,8 +38,7 @@ test('the history of a block is written down, also what happened while nobody le
   await first.crash();
   await bench.deleteNode('node1');
   await bench.client.delete(nodeReports, 'node1');
-  const lease = { namespace: 'kube-system', name: 'second', identity: '' };
-  await bench.leader({ lease });
+  await bench.leader({ lease: { name: 'second' } });
   await bench.whenBlocks([]);
   await bench.createNode('node2');
   const told = await eventually(async () => {
@@ -57,7 +56,7 @@ test('the history of a block is written down, also what happened while nobody le
 });
 
 test('what stays wrong becomes a condition, an Event and a metric, and is cleared when it is right', async () => {
-  const operator = await bench.leader({ driftEveryMs: 30 });
+  const operator = await bench.leader({ intervals: { driftMs: 30 } });
   await bench.createNodes('node1', 'node2');
   await eventually(async () => expect(await bench.blocks()).toHaveLength(2));
   const [cidr = ''] = (await bench.blocksOf('node1')).map((line) => line.split(' ')[0]);

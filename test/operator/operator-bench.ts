@@ -26,9 +26,13 @@ import {
   nodes,
   services,
 } from '../../src/model/resources.ts';
-import { Operator, type OperatorSettings } from '../../src/operator/operator.ts';
-import { providerOf } from '../../src/operator/providers.ts';
-import { holdingSources } from '../../src/plan/blocks/holdings.ts';
+import { assembleOperator } from '../../src/operator/assemble-operator.ts';
+import type { Operator } from '../../src/operator/operator.ts';
+import {
+  type OperatorChoices,
+  type OperatorSettings,
+  operatorSettings,
+} from '../../src/operator/operator-settings.ts';
 import { type NewNode, nodeBody } from '../world/cluster.ts';
 import { eventually as ask } from '../world/eventually.ts';
 import { type FaultProxy, type FaultProxyOptions, startFaultProxy } from '../world/fault-proxy.ts';
@@ -79,7 +83,12 @@ export class BenchOperator {
     this.lines = [];
     const log = collectingLog(this.lines);
     this.#client = new KubeClient(access, { userAgent: identity, metrics: this.metrics, log });
-    this.operator = new Operator({ client: this.#client, settings, log, metrics: this.metrics });
+    this.operator = assembleOperator({
+      client: this.#client,
+      settings,
+      log,
+      metrics: this.metrics,
+    });
     this.#ended = this.operator.run(this.#stopping.signal);
   }
 
@@ -181,15 +190,21 @@ export class OperatorBench {
   }
 
   /** A replica under way; `through` a proxy it lives with whatever that does. */
-  operator(settings: Partial<OperatorSettings> = {}, through?: FaultProxy): BenchOperator {
+  operator(chosen: Choices = {}, through?: FaultProxy): BenchOperator {
     const identity = `operator-${this.#operators.length + 1}`;
-    const operator = new BenchOperator(this.#access(through), benchSettings(identity, settings));
+    const { mode = 'ip-pool', ...others } = chosen;
+    const settings = operatorSettings(mode, identity, {
+      concurrency: 16,
+      ...others,
+      intervals: { ...hurried, ...others.intervals },
+    });
+    const operator = new BenchOperator(this.#access(through), settings);
     this.#operators.push(operator);
     return operator;
   }
 
-  leader(settings: Partial<OperatorSettings> = {}, through?: FaultProxy): Promise<BenchOperator> {
-    return this.operator(settings, through).whenAllocating();
+  leader(chosen: Choices = {}, through?: FaultProxy): Promise<BenchOperator> {
+    return this.operator(chosen, through).whenAllocating();
   }
 
   async proxy(options: Partial<FaultProxyOptions> = {}): Promise<FaultProxy> {
@@ -343,33 +358,19 @@ export class OperatorBench {
   }
 }
 
-/** The smallest whole seconds; for stories in which a leader is cut off. */
-export const shortLease = {
-  namespace: 'kube-system',
-  name: 'cadastre-operator',
-  timings: { leaseDurationSeconds: 1, renewDeadlineSeconds: 0.8, retryPeriodSeconds: 0.2 },
+export type Choices = OperatorChoices & { mode?: string };
+
+/** Nothing is waited for that a test waits for; the comparison only where it is asked for. */
+const hurried = {
+  driftMs: 0,
+  ciliumNodesMs: 50,
+  history: { settleMs: 50, latestMs: 120_000, everyMs: 10 },
 };
 
-function benchSettings(identity: string, settings: Partial<OperatorSettings>): OperatorSettings {
-  const provider = settings.provider ?? providerOf('ip-pool');
-  return {
-    provider,
-    rules: { families: 'auto', byDemand: provider.byDemand },
-    sources: holdingSources,
-    clusterPool: undefined,
-    serviceNetworks: [],
-    switches: {
-      annotations: provider.projections.includes('annotations'),
-      nodeSpec: provider.projections.includes('node-spec'),
-      ciliumNode: provider.projections.includes('ciliumnode'),
-    },
-    concurrency: 16,
-    driftEveryMs: 0,
-    intervals: { ciliumNodesMs: 50, history: { settleMs: 50, latestMs: 120_000, everyMs: 10 } },
-    ...settings,
-    lease: { namespace: 'kube-system', name: 'cadastre-operator', ...settings.lease, identity },
-  };
-}
+/** The smallest whole seconds; for stories in which a leader is cut off. */
+export const shortLease = {
+  timings: { leaseDurationSeconds: 1, renewDeadlineSeconds: 0.8, retryPeriodSeconds: 0.2 },
+};
 
 function collectingLog(lines: LogLine[]): Log {
   const at = (level: string) => (fields: object, msg: string) => {

@@ -14,13 +14,13 @@ import type { KubeAccess } from '../../kube/access.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import { checkTimings, defaultTimings } from '../../kube/lease-timings.ts';
-import { Operator, type OperatorSettings } from '../../operator/operator.ts';
+import { assembleOperator } from '../../operator/assemble-operator.ts';
 import {
-  type ProjectionName,
-  type Provider,
-  projectionNames,
-  providerOf,
-} from '../../operator/providers.ts';
+  type OperatorSettings,
+  operatorDefaults,
+  operatorSettings,
+} from '../../operator/operator-settings.ts';
+import { type ProjectionName, projectionNames } from '../../operator/providers.ts';
 import { Shadow } from '../../operator/shadow.ts';
 import { readSeconds as readWithin } from '../numbers.ts';
 import { stopOnSignals } from '../stop-signals.ts';
@@ -35,6 +35,7 @@ import { readListen } from './listen-flag.ts';
  * on SIGTERM or SIGINT. A second signal ends the process at once.
  */
 export function registerOperator(program: Command): void {
+  const { lease, intervals, concurrency } = operatorDefaults;
   const command = program
     .command('operator')
     .description('give every node its blocks; run several replicas, one leads')
@@ -49,8 +50,8 @@ export function registerOperator(program: Command): void {
       ).argParser((text: string) => text.split(',').map((part) => part.trim())),
     )
     .option('--bgp-config-map <namespace/name>', 'address-pools in the form of MetalLB and Cilium')
-    .option('--lease-namespace <name>', 'namespace of the leader lease', 'kube-system')
-    .option('--lease-name <name>', 'name of the leader lease', 'cadastre-operator')
+    .option('--lease-namespace <name>', 'namespace of the leader lease', lease.namespace)
+    .option('--lease-name <name>', 'name of the leader lease', lease.name)
     .option('--lease-duration <seconds>', 'others take over so long after the last renewal')
     .option('--renew-deadline <seconds>', 'a leader trusts itself so long after its last renewal')
     .option('--retry-period <seconds>', 'how often a leader renews')
@@ -58,10 +59,10 @@ export function registerOperator(program: Command): void {
     .option(
       '--drift-every <seconds>',
       'between two comparisons of what is allocated, used and announced; 0: none',
-      '30',
+      `${intervals.driftMs / 1000}`,
     )
     .option('--identity <name>', 'name of this replica (default: host name and process id)')
-    .option('--concurrency <n>', 'writes under way at once', '64')
+    .option('--concurrency <n>', 'writes under way at once', `${concurrency}`)
     .option('--listen <address>', 'where /metrics, /livez and /readyz are served', '127.0.0.1:9470')
     .option('--console <address>', 'serve the console there too, like 127.0.0.1:7077')
     .option('--console-token-file <file>', 'a secret its readers must know; a must beyond loopback')
@@ -117,7 +118,7 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   const { concurrency } = settings;
   const client = new KubeClient(access, { connections: concurrency, metrics, log });
   const base = { client, settings, log, metrics };
-  const operator = flags.shadow === true ? new Shadow(base) : new Operator(base);
+  const operator = flags.shadow === true ? new Shadow(base) : assembleOperator(base);
   const server = new HttpServer({ log });
   addHealthRoutes(server, {
     metrics,
@@ -170,9 +171,7 @@ async function serveConsole(
 }
 
 function readSettings(flags: OperatorFlags): OperatorSettings {
-  const { mode, rules, sources, clusterPool, serviceNetworks } = readIpamFlags(flags);
-  const provider = providerOf(mode);
-  const targets = readProjections(flags.project, provider);
+  const { mode, ...ipam } = readIpamFlags(flags);
   const timings = {
     leaseDurationSeconds:
       readSeconds('--lease-duration', flags.leaseDuration) ?? defaultTimings.leaseDurationSeconds,
@@ -189,31 +188,19 @@ function readSettings(flags: OperatorFlags): OperatorSettings {
       `--concurrency=${flags.concurrency} is not within 1 to 1024`,
     );
   }
-  return {
-    provider,
-    rules,
-    sources,
-    clusterPool,
-    serviceNetworks,
-    switches: {
-      annotations: targets.includes('annotations'),
-      nodeSpec: targets.includes('node-spec'),
-      ciliumNode: targets.includes('ciliumnode'),
-    },
-    lease: {
-      namespace: flags.leaseNamespace,
-      name: flags.leaseName,
-      identity: flags.identity ?? `${hostname()}_${process.pid}`,
-      timings,
-    },
+  return operatorSettings(mode, flags.identity ?? `${hostname()}_${process.pid}`, {
+    ...ipam,
+    projections: readProjections(flags.project),
+    lease: { namespace: flags.leaseNamespace, name: flags.leaseName, timings },
     configMap: readConfigMapName(flags.bgpConfigMap),
-    driftEveryMs: readWithin('--drift-every', flags.driftEvery, 0, 86_400) * 1000,
+    intervals: { driftMs: readWithin('--drift-every', flags.driftEvery, 0, 86_400) * 1000 },
     concurrency,
-  };
+  });
 }
 
-function readProjections(given: string[] | undefined, provider: Provider): ProjectionName[] {
-  if (given === undefined) return [...provider.projections];
+/** Undefined: those of the mode. */
+function readProjections(given: string[] | undefined): ProjectionName[] | undefined {
+  if (given === undefined) return undefined;
   if (given.length === 1 && given[0] === 'none') return [];
   return given.map((word) => {
     const known = projectionNames.find((name) => name === word);
