@@ -11,8 +11,8 @@ import type { BlockWriter } from './block-writer.ts';
 import type { Outcome, Worker } from './work-queue.ts';
 
 /**
- * The end of blocks: when a node is really gone its blocks cool, and when they
- * have rested they are freed. What is "gone" is asked of the API server itself,
+ * The end of blocks: when a node is really gone the cool-down of its blocks starts,
+ * and when that is over they are freed. What is "gone" is asked of the API server itself,
  * never of a cache; and a Node that is merely being deleted is still there.
  */
 interface Store {
@@ -57,7 +57,7 @@ export class BlockWorker implements Worker {
         if (step.nodeGone && (await this.#nodeExists(block))) return undefined;
         if (step.noRecord && !(await this.#isStillUnnamed(block, nowMs))) return undefined;
         await writer.cool(block, nowMs);
-        this.#say(block, step.reason, step.nodeGone ? 'cools: its node is gone' : 'was given back');
+        this.#log(block, step.reason, `starts its cool-down: ${whyCool(step, block.nodeName)}`);
         return undefined;
       case 'free': {
         const ageMs = nowMs - block.createdMs;
@@ -65,24 +65,24 @@ export class BlockWorker implements Worker {
           return { retryAfterMs: youngGuardMs - ageMs };
         }
         for (const prefix of step.unlessExists) {
-          // The block behind the guard was news to us; the guard stays.
+          // The cache did not know the block behind the guard; the guard stays.
           if ((await writer.look(prefix)) !== undefined) return undefined;
         }
         await writer.free(block);
         // And once more: one that came in between is known now, and its node guards it anew.
         for (const prefix of step.unlessExists) await writer.look(prefix);
-        this.#say(block, 'Released', 'is free again');
+        this.#log(block, 'Released', 'is free again');
         return undefined;
       }
     }
   }
 
   #nodeExists(block: Block): Promise<boolean> {
-    // Whatever comes back (the same node, or a new one of the name) corrects the copy.
+    // Whatever comes back (the same node, or a new one of the name) corrects the cache.
     return this.#reread(nodes, block.nodeName, this.#o.nodeStore);
   }
 
-  /** No record names the block, as far as our copies go; the API server is asked before that counts. */
+  /** No record names the block, as far as the caches go; the API server is asked before that counts. */
   async #isStillUnnamed(block: Block, nowMs: number): Promise<boolean> {
     const { nodeStore, ciliumStore, cilium } = this.#o;
     await this.#reread(nodes, block.nodeName, nodeStore);
@@ -97,9 +97,13 @@ export class BlockWorker implements Worker {
     return raw !== undefined;
   }
 
-  #say(block: Block, reason: string, what: string): void {
+  #log(block: Block, reason: string, what: string): void {
     const cidr = block.prefix.toString();
     const fields = { reason, node: block.nodeName, cidr, pool: block.pool };
     this.#o.log.info(fields, `${cidr} ${what}`);
   }
+}
+
+function whyCool({ nodeGone }: { nodeGone: boolean }, nodeName: string): string {
+  return nodeGone ? `Node ${nodeName} was deleted` : `${nodeName} released it`;
 }

@@ -9,7 +9,7 @@ import type { Prefix } from '../net/prefix.ts';
 import { createOrFind } from './create-or-find.ts';
 
 /**
- * The only hand that writes NodeBlocks. Creating one *is* the allocation
+ * The only writer of NodeBlocks. Creating one *is* the allocation
  * (create-or-find).
  *
  * Every later change is fenced by uid and resourceVersion: what was decided on an

@@ -40,7 +40,8 @@ export class CiliumPresence {
     const { client, settings, log } = this.#o;
     this.#isUsed = this.#isWanted && (await hasCiliumNodes(client));
     if (!this.#isWanted || this.#isUsed) return;
-    const message = 'the cluster has no CiliumNode resource yet; it is neither read nor written';
+    const message =
+      'the CiliumNode CRD is not registered; CiliumNodes are neither read nor written until it is';
     if (settings.switches.ciliumNode) log.warn({}, message);
     else log.debug({}, message);
   }
@@ -58,7 +59,10 @@ export class CiliumPresence {
     await cache.synced.catch(() => {});
     if (signal.aborted) return;
     this.#isUsed = true;
-    this.#o.log.info({ nodes: cache.size }, 'the cluster has CiliumNodes now');
+    this.#o.log.info(
+      { nodes: cache.size },
+      'the CiliumNode CRD is registered now; CiliumNodes are read and written',
+    );
     onUsed();
   }
 
@@ -69,7 +73,10 @@ export class CiliumPresence {
       try {
         if (!signal.aborted && (await hasCiliumNodes(client))) return;
       } catch (error) {
-        log.debug({ error: describeError(error) }, 'could not look for CiliumNodes; trying again');
+        log.debug(
+          { error: describeError(error) },
+          'could not look for the CiliumNode CRD; trying again',
+        );
       }
     }
   }

@@ -17,13 +17,13 @@ import type { NodeReporter } from './node-reporter.ts';
 
 /**
  * The doctor, all the time: the leader makes the doctor's comparison over what it
- * has in memory, and tells what stays wrong by a condition and an Event on the
+ * has in memory, and reports what stays wrong by a condition and an Event on the
  * node, and by a metric.
  *
  * It comes after everything else. A pass is made only if something changed (or,
  * because some faults come by waiting, after a long time), at most every so often,
  * never while nodes wait for blocks; it lets the event loop
- * run between its parts; and what it writes is written slowly. A fault is told
+ * run between its parts; and what it writes is written slowly. A fault is reported
  * when two passes in a row have found it: between a block and its announcement
  * there is always a moment in which they differ.
  */
@@ -71,7 +71,7 @@ export class DriftWatch {
     this.#isChanged = true;
   }
 
-  /** What only a leader can know is not this process's to tell any more. */
+  /** Only a leader reports what it finds. */
   forgetAll(): void {
     for (const reason of this.#record.reasons()) this.#gauge.remove({ reason });
     this.#record = new DriftRecord();
@@ -93,7 +93,7 @@ export class DriftWatch {
         await this.#pass(signal);
       } catch (error) {
         this.#isChanged = true;
-        log.warn({ error: describeError(error) }, 'could not compare; trying again');
+        log.warn({ error: describeError(error) }, 'drift comparison failed; trying again');
       }
     }
   }
@@ -106,9 +106,9 @@ export class DriftWatch {
     const counts = this.#record.counts();
     for (const reason of known) if (!counts.has(reason)) this.#gauge.set(0, { reason });
     for (const [reason, count] of counts) this.#gauge.set(count, { reason });
-    for (const finding of fresh) this.#tell(finding);
+    for (const finding of fresh) this.#report(finding);
     for (const { reason, node, prefix } of cured) {
-      this.#o.log.info({ reason, node, cidr: prefix }, 'this is no longer so');
+      this.#o.log.info({ reason, node, cidr: prefix }, 'finding cleared');
     }
     await this.#writeConditions(signal);
   }
@@ -135,7 +135,7 @@ export class DriftWatch {
     }
   }
 
-  #tell(finding: DoctorFinding): void {
+  #report(finding: DoctorFinding): void {
     const { reason, node, prefix, severity } = finding;
     const words = driftWords(finding);
     const fields = { reason, node, cidr: prefix, severity };

@@ -1,4 +1,4 @@
-/** An API server that refuses, and one that does what it is told and never says so. */
+/** An API server that refuses, and one that does as asked and never says so. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually, OperatorBench } from '../../test/operator/operator-bench.ts';
 import type { Faults } from '../../test/world/fault-proxy.ts';

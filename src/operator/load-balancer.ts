@@ -86,7 +86,8 @@ export class LoadBalancer {
       for (const key of caches.holders()) this.#serviceQueue.add(key);
       for (const { name } of caches.pools.values()) this.#poolQueue.add(name);
     } catch (error) {
-      log.error({ error: describeError(error) }, 'could not take the Services over; trying again');
+      const message = 'could not adopt Service addresses after winning the lease; trying again';
+      log.error({ error: describeError(error) }, message);
       this.#served = undefined;
       setTimeout(() => void this.takeOver(term), takeOverAgainMs).unref();
     }

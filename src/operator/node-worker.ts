@@ -64,7 +64,7 @@ export class NodeWorker implements Worker {
         continue;
       }
       if (!this.#o.mayAssign()) return undefined;
-      // In a mass join every node gets its block before any block is copied elsewhere.
+      // In a mass join every node gets its block before any block is projected.
       if (hasWritten && othersWait()) return { retryAfterMs: 0 };
       this.#o.reporter.note(decision);
       const projected = await this.#o.projector.project(decision);
@@ -72,7 +72,7 @@ export class NodeWorker implements Worker {
       await this.#o.reporter.report(decision);
       return projected.kind === 'later' ? { retryAfterMs: projected.afterMs } : undefined;
     }
-    throw new Error(`${name} did not settle in ${mostRounds} rounds`);
+    throw new Error(`node ${name}: writes are still due after ${mostRounds} rounds`);
   }
 
   /** Does what the register needs; true if anything was done, so that it is asked again. */
@@ -81,7 +81,7 @@ export class NodeWorker implements Worker {
     const { node } = decision;
     for (const block of decision.rebind) {
       await writer.rebind(block, node);
-      this.#say('Returned', node, block, 'is bound to the node that is there now');
+      this.#log('Returned', node, block);
     }
     for (const cut of decision.adopt) {
       if (!(await this.#adopt(cut, node))) return true;
@@ -94,7 +94,7 @@ export class NodeWorker implements Worker {
     for (const block of decision.surplus) {
       if (block.phase === 'Draining') continue;
       await writer.drain(block);
-      this.#say('SurplusBlock', node, block, 'is more than the node should have');
+      this.#log('SurplusBlock', node, block);
       return true;
     }
     if (decision.assign.length === 0) return false;
@@ -114,7 +114,7 @@ export class NodeWorker implements Worker {
       await writer.free(outcome.block);
       return false;
     }
-    this.#say('Adopted', node, cut, 'was held already');
+    this.#log('Adopted', node, cut);
     return true;
   }
 
@@ -130,7 +130,7 @@ export class NodeWorker implements Worker {
         if (outcome.kind === 'held') {
           this.#o.log.info(
             { node: node.name, cidr: cut.prefix.toString(), holder: outcome.block.nodeName },
-            'another has taken the block in the meantime; choosing again',
+            'another operator took the block first; choosing another block',
           );
           const again = decideNode(register, node, this.#o.rules);
           const isStuck = again.refused.length > 0 && again.assign.length === 0;
@@ -140,22 +140,32 @@ export class NodeWorker implements Worker {
         const { block, isNew } = outcome;
         // What was there before may be in use: only what this call made is taken back.
         if (isNew) created.push({ prefix: cut.prefix, free: () => writer.free(block) });
-        this.#say('Assigned', node, cut, `was cut from pool ${cut.pool}`);
+        this.#log('Assigned', node, cut);
       }
     } finally {
       for (const { prefix } of assign) register.unreserve(node.name, prefix);
     }
   }
 
-  #say(
-    reason: 'Assigned' | 'Adopted' | 'Returned' | 'SurplusBlock',
+  #log(
+    reason: DecisionReason,
     node: ClusterNode,
     { prefix, pool }: { prefix: Prefix; pool: string },
-    why: string,
   ): void {
     this.#decisions.inc({ reason });
     const cidr = prefix.toString();
     if (reason !== 'SurplusBlock') this.#o.onAssigned(cidr, reason);
-    this.#o.log.info({ reason, node: node.name, cidr, pool }, `${cidr} of ${node.name} ${why}`);
+    const message = decisionTexts[reason](cidr, node.name, pool);
+    this.#o.log.info({ reason, node: node.name, cidr, pool }, message);
   }
 }
+
+type DecisionReason = 'Assigned' | 'Adopted' | 'Returned' | 'SurplusBlock';
+
+const decisionTexts: Record<DecisionReason, (cidr: string, node: string, pool: string) => string> =
+  {
+    Assigned: (cidr, node, pool) => `assigned ${cidr} of pool ${pool} to node ${node}`,
+    Adopted: (cidr, node, pool) => `adopted ${cidr}, which node ${node} holds, into pool ${pool}`,
+    Returned: (cidr, node) => `gave ${cidr} back to node ${node}, which is there again`,
+    SurplusBlock: (cidr, node) => `draining ${cidr} of node ${node}: more than it should have`,
+  };

@@ -6,7 +6,7 @@ import type { ProjectionSwitches } from '../plan/blocks/projection.ts';
 import type { NamedNetwork } from '../plan/pools/pool-set.ts';
 import { type ProjectionName, type Provider, providerOf } from './providers.ts';
 
-/** What an operator is told at its start. Nothing of it changes while it runs. */
+/** What an operator is started with. Nothing of it changes while it runs. */
 export interface OperatorSettings {
   readonly provider: Provider;
   readonly rules: Rules;

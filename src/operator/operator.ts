@@ -29,7 +29,7 @@ export type { OperatorSettings } from './operator-settings.ts';
  * The room's essay. The operator follows the cluster's objects and gives every node
  * its blocks:
  *
- *   operator-settings   what it is told, with the defaults
+ *   operator-settings   what it is started with, and the defaults
  *   assemble-operator   the parts put together; the only place that does
  *   operator (here)     start, run, stop
  *   terms               who leads, and what a leader may do yet
@@ -38,7 +38,7 @@ export type { OperatorSettings } from './operator-settings.ts';
  *   change-router       a change ─▶ the register ─▶ the keys it concerns
  *   work-queue          keys ─▶ a worker, while this replica leads
  *   node-, block-, pool-worker   ask `plan`, write, ask again until nothing is left
- *   block-writer, projector, node-reporter   the writes: blocks, copies of them, words
+ *   block-writer, projector, node-reporter   what they write: blocks, projections, conditions
  *   load-balancer, service-*     addresses of Services, beside all that, in every mode
  *   block-history-writer, drift-watch   what comes after everything else
  *
@@ -106,7 +106,10 @@ export class Operator {
       // The lists need not wait for this: a cache of what is not registered yet waits by itself.
       const registered = this.#registerCrds(signal);
       registered.catch(() => {});
-      await untilDone('look at the cluster', () => this.#lookAround(), { signal, log });
+      await untilDone('read the Service networks and API groups', () => this.#lookAround(), {
+        signal,
+        log,
+      });
       // One try for the lease before the lists begin: lists that began after it was won are fresh enough.
       await terms.tryOnce();
       const synced = allocates ? this.#startCaches(signal) : undefined;
@@ -119,7 +122,7 @@ export class Operator {
       this.#isSynced = true;
       const { nodes, blocks } = caches;
       if (allocates) {
-        log.info({ nodes: nodes.size, blocks: blocks.size }, 'everything that exists is known');
+        log.info({ nodes: nodes.size, blocks: blocks.size }, 'caches synced');
       }
       this.#lead();
       await this.#untilStopped(signal);
@@ -195,7 +198,7 @@ export class Operator {
     void loadBalancer.takeOver(term);
   }
 
-  /** What only a leader can know is not this process's to say any more. */
+  /** Only a leader reports what it finds: metrics of a replica that stands by would be counted twice. */
   #stepDown(why: string): void {
     const { reporter, drift, poolWorker, loadBalancer, log } = this.#o;
     reporter.forgetAll();
@@ -210,7 +213,10 @@ export class Operator {
       await this.#readServiceNetworks();
       this.#o.router.addressSpaceChanged();
     } catch (error) {
-      this.#o.log.warn({ error: describeError(error) }, 'could not read the Service networks');
+      this.#o.log.warn(
+        { error: describeError(error) },
+        'could not read the Service networks; the last known ones stay excluded',
+      );
     }
   }
 

@@ -59,13 +59,13 @@ export class PoolWorker implements Worker {
     for (const what of gauges) this.#gauges[what].set(status[what] ?? 0, { pool: name });
     if (read === undefined) return undefined;
     if (pool.deleting && this.#o.register.blocksOfPool(name).size === 0) {
-      return this.#letGo(pool);
+      return this.#removeFinalizer(pool);
     }
     if (!sameStatus(status, pool.status)) await this.#writeStatus(name, status);
     return undefined;
   }
 
-  /** What only a leader can know is not this process's to tell any more. */
+  /** Only a leader reports what it finds. */
   forgetAll(): void {
     for (const { name } of this.#o.register.poolSet.pools) this.#forget(name);
   }
@@ -88,11 +88,14 @@ export class PoolWorker implements Worker {
     return holding;
   }
 
-  async #letGo(pool: Pool): Promise<undefined> {
+  async #removeFinalizer(pool: Pool): Promise<undefined> {
     if (!pool.finalizers.includes(poolFinalizer)) return undefined;
     const left = pool.finalizers.filter((finalizer) => finalizer !== poolFinalizer);
     await this.#writeFinalizers(pool, left);
-    this.#o.log.info({ reason: 'Released', pool: pool.name }, `pool ${pool.name} may go`);
+    this.#o.log.info(
+      { reason: 'Released', pool: pool.name },
+      `pool ${pool.name}: its last block is released; removed the finalizer`,
+    );
     return undefined;
   }
 

@@ -21,7 +21,7 @@ import type { BlockWriter } from './block-writer.ts';
 import type { NodeReporter } from './node-reporter.ts';
 
 /**
- * Copies the register to where others read. A projection that is refused, or
+ * Writes the register's blocks to where others read them. A projection that is refused, or
  * that somebody else keeps overwriting, is reported and tried again ever more
  * slowly; it is never fought over in a hot loop, and never touches the register.
  */
@@ -166,7 +166,7 @@ export class Projector {
       written.isReported = true;
       this.#counter.inc({ target, result: 'contested' });
       const now = overwrites.length > 0 ? `it says ${overwrites.join(', ')}` : 'it is gone';
-      const message = `somebody keeps undoing the ${target} record of ${decision.node.name} (now ${now}); it is left alone for ${pauseMs / 1000} s, then written again ever more slowly`;
+      const message = `another writer keeps undoing the ${target} record of ${decision.node.name} (now ${now}); it is left alone for ${pauseMs / 1000} s, then written again ever more slowly`;
       this.#report(decision, 'ProjectionContested', message);
     }
     return leftMs;
@@ -205,7 +205,7 @@ export class Projector {
       this.#counter.inc({ target, result: 'gone' });
       return { kind: 'later', afterMs: 5_000 };
     }
-    // A failed test (or a create that came second): our copy was behind.
+    // A failed test (or a create that came second): the cache was behind.
     const fresh = await this.#o.client.get(resource, name).catch(() => undefined);
     if (fresh !== undefined) {
       const before = versionOf(

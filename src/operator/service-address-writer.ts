@@ -14,8 +14,7 @@ import type { Address } from '../net/address.ts';
 import { createOrFind } from './create-or-find.ts';
 
 /**
- * The only hand that writes ServiceAddresses, with the care of the one that writes
- * blocks: creating one is the allocation; an unknown outcome is asked for again by
+ * The only writer of ServiceAddresses, with the care of the one of blocks: creating one is the allocation; an unknown outcome is asked for again by
  * the same name, for the same Service; a release is fenced by uid and version.
  */
 export interface ServiceAddressWriterOptions {

@@ -133,7 +133,10 @@ export class ServiceCaches {
       this.#configPools = result.config.pools.flatMap((pool) => {
         const ours = loadBalancerPoolOfConfig(pool);
         if (ours !== undefined) return [ours];
-        this.#o.log.warn({ pool: pool.name }, `pool ${pool.name} is for layer2: it is not served`);
+        this.#o.log.warn(
+          { pool: pool.name },
+          `pool ${pool.name} of the BGP ConfigMap is for layer2, not bgp: it is not served`,
+        );
         return [];
       });
     } else {
@@ -141,7 +144,7 @@ export class ServiceCaches {
         [`${line}`, key, sentence].filter((part) => part !== '').join(': '),
       );
       const fields = { reason: 'MalformedConfig', configMap: `${namespace}/${name}`, problems };
-      this.#o.log.error(fields, 'the configuration cannot be used; the last good one stays');
+      this.#o.log.error(fields, 'the BGP ConfigMap is malformed; the last good one stays in use');
     }
     return { ...identityOf(object), namespace };
   }
@@ -168,6 +171,6 @@ export class ServiceCaches {
 
 function keepAddress(object: KubeObject): ServiceAddress {
   const read = readServiceAddress(object);
-  if (read === undefined) throw new Error('MalformedBlock: spec.address is no address');
+  if (read === undefined) throw new Error('ServiceAddress: spec.address is not an IP address');
   return read;
 }

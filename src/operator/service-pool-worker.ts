@@ -24,7 +24,7 @@ export class ServicePoolWorker implements Worker {
   readonly #o: ServicePoolWorkerOptions;
   readonly #free;
   readonly #assigned;
-  readonly #told = new Set<string>();
+  readonly #counted = new Set<string>();
 
   constructor(options: ServicePoolWorkerOptions) {
     this.#o = options;
@@ -61,17 +61,17 @@ export class ServicePoolWorker implements Worker {
   }
 
   forgetAll(): void {
-    for (const pool of this.#told) this.#count(pool, undefined);
+    for (const pool of this.#counted) this.#count(pool, undefined);
   }
 
   #count(pool: string, status: LoadBalancerPoolStatus | undefined): void {
     if (status?.capacity === undefined) {
       this.#free.remove({ pool });
       this.#assigned.remove({ pool });
-      this.#told.delete(pool);
+      this.#counted.delete(pool);
       return;
     }
-    this.#told.add(pool);
+    this.#counted.add(pool);
     this.#free.set(status.free ?? 0, { pool });
     this.#assigned.set(status.assigned ?? 0, { pool });
   }

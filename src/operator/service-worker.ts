@@ -26,7 +26,7 @@ import type { Worker } from './work-queue.ts';
  * shown that is not its own, and none is given to another while it is shown.
  *
  * Before anything is given back the Service is read from the API server itself: a
- * copy that is a moment behind must not take a living Service's address.
+ * cache that is a moment behind must not take a living Service's address.
  */
 export interface ServiceWorkerOptions {
   client: KubeClient;
@@ -65,7 +65,7 @@ export class ServiceWorker implements Worker {
     // What an earlier Service of the name held goes first: it may be the very address that is asked for.
     const uid = cache.get(key)?.uid;
     if (decision.free.some(({ serviceUid }) => serviceUid !== uid)) {
-      await this.#giveBack(key);
+      await this.#release(key);
       decision = this.#decide(key, cache.get(key));
     }
     for (let round = 0; decision.claim.length > 0 && round < maxRounds; round++) {
@@ -74,9 +74,9 @@ export class ServiceWorker implements Worker {
       decision = this.#decide(key, cache.get(key));
     }
     const service = cache.get(key);
-    if (service !== undefined) await this.#tell(key, service, decision);
+    if (service !== undefined) await this.#showStatus(key, service, decision);
     if (!decision.isOurs) this.unserved.delete(key);
-    if (decision.free.length > 0) await this.#giveBack(key);
+    if (decision.free.length > 0) await this.#release(key);
     return undefined;
   }
 
@@ -104,27 +104,31 @@ export class ServiceWorker implements Worker {
       const isOurs = await this.#o.writer.create(address, pool, service);
       if (!isOurs) return;
       const fields = { reason: 'AddressAssigned', service: key, address: text, pool };
-      this.#o.log.info(fields, `${key} gets ${text}`);
+      this.#o.log.info(fields, `assigned ${text} of pool ${pool} to Service ${key}`);
     } finally {
       this.#pending.delete(text);
     }
   }
 
-  /** The status and the condition; and an Event when the news is new. */
-  async #tell(key: string, service: ClusterService, decision: ServiceDecision): Promise<void> {
+  /** The status and the condition; and an Event when the condition is another one. */
+  async #showStatus(
+    key: string,
+    service: ClusterService,
+    decision: ServiceDecision,
+  ): Promise<void> {
     if (!decision.isOurs) {
-      if (!service.isForUs && service.condition !== undefined) await this.#unsay(service);
+      if (!service.isForUs && service.condition !== undefined) await this.#removeCondition(service);
       return;
     }
     const ingress = desiredIngress(service, decision.keep);
     const condition = this.#condition(service, decision);
     if (condition === undefined) return;
-    const isNews =
+    const isNewCondition =
       condition.reason !== service.condition?.reason ||
       condition.message !== service.condition?.message;
     if (condition.status === 'True') this.unserved.delete(key);
     else this.unserved.set(key, condition.message);
-    if (!isNews && ingress.join() === service.ingress.join()) return;
+    if (!isNewCondition && ingress.join() === service.ingress.join()) return;
     this.#o.assertLeading();
     const { uid, resourceVersion, name, namespace } = service;
     const body = {
@@ -136,7 +140,7 @@ export class ServiceWorker implements Worker {
       },
     };
     await this.#patch(service, body);
-    if (!isNews) return;
+    if (!isNewCondition) return;
     const { reason, message } = condition;
     const type = condition.status === 'True' ? 'Normal' : 'Warning';
     if (type === 'Warning') this.#o.log.warn({ reason, service: key }, message);
@@ -166,8 +170,8 @@ export class ServiceWorker implements Worker {
     return dated(wanted, before, new Date(this.#o.clock.wallMs()).toISOString());
   }
 
-  /** It is no longer of a type or class that we speak of. */
-  async #unsay(service: ClusterService): Promise<void> {
+  /** It is no longer of a type or class that we serve. */
+  async #removeCondition(service: ClusterService): Promise<void> {
     this.#o.assertLeading();
     const { uid, resourceVersion } = service;
     const conditions = [{ $patch: 'delete', type: serviceConditionType }];
@@ -182,22 +186,22 @@ export class ServiceWorker implements Worker {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.isNotFound) return;
-      // Our copy was behind; learn what is there, and let it be decided again.
+      // The cache was behind; learn what is there, and let it be decided again.
       if (error.isConflict) await this.#look(`${namespace}/${name}`);
       throw error;
     }
   }
 
-  async #giveBack(key: string): Promise<void> {
+  async #release(key: string): Promise<void> {
     const { free } = this.#decide(key, await this.#look(key));
     for (const one of free) {
       await this.#o.writer.free(one);
       const fields = { reason: 'Released', service: key, address: `${one.address}` };
-      this.#o.log.info(fields, `${one.address} is free again`);
+      this.#o.log.info(fields, `released ${one.address} of Service ${key}`);
     }
   }
 
-  /** What the API server itself says about the Service, past every copy. */
+  /** What the API server itself says about the Service, past every cache. */
   async #look(key: string): Promise<ClusterService | undefined> {
     const [namespace = '', name = ''] = key.split('/');
     const raw = await getIfThere(this.#o.client, services, name, { namespace });

@@ -155,7 +155,7 @@ export class Shadow {
     }
     if (!this.isSynced) {
       this.isSynced = true;
-      log.info({ nodes, intentions: intentions.length }, 'everything that exists is known');
+      log.info({ nodes, intentions: intentions.length }, 'caches synced');
     }
   }
 

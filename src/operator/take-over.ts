@@ -37,7 +37,7 @@ export class TakeOver {
       if (listedSinceMs < term.sinceMs) await blockCache.relist();
       if (term.isOver) return;
       const { adopted, waiting } = this.#startAdoption();
-      if (adopted > 0) log.info({ nodes: adopted }, 'taking over blocks that nodes hold already');
+      if (adopted > 0) log.info({ nodes: adopted }, 'adopting blocks that nodes already hold');
       await queues.nodes.idle();
       if (term.isOver) return;
       term.hasAdopted = true;
@@ -49,7 +49,10 @@ export class TakeOver {
       for (const name of this.#o.register.blocks.keys()) queues.blocks.add(name);
       for (const { name } of this.#o.register.poolSet.pools) queues.pools.add(name);
     } catch (error) {
-      log.error({ error: describeError(error) }, 'could not take over; trying again');
+      log.error(
+        { error: describeError(error) },
+        'could not adopt blocks after winning the lease; trying again',
+      );
       setTimeout(() => !term.isOver && void this.run(term, listedSinceMs), againAfterMs).unref();
     }
   }

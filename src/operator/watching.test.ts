@@ -41,12 +41,12 @@ test('the history of a block is written down, also what happened while nobody le
   await bench.leader({ lease: { name: 'second' } });
   await bench.whenBlocks([]);
   await bench.createNode('node2');
-  const told = await eventually(async () => {
-    const entries = await history('10.5.0.0/25');
-    expect(entries.at(-1)).toBe('Assigned node2');
-    return entries;
+  const entries = await eventually(async () => {
+    const found = await history('10.5.0.0/25');
+    expect(found.at(-1)).toBe('Assigned node2');
+    return found;
   });
-  expect(told.filter((entry) => entry !== 'Cooling node1')).toEqual([
+  expect(entries.filter((entry) => entry !== 'Cooling node1')).toEqual([
     'Assigned node1',
     'Announced node1',
     'Withdrawn node1',

@@ -146,7 +146,7 @@ export class OperatorBench {
   readonly client: KubeClient;
   /** By operators, in the order of their answers. */
   readonly writes: Write[] = [];
-  /** Told of each, at the moment of its answer. */
+  /** Called for each, at the moment of its answer. */
   onWrite: ((write: Write) => void) | undefined;
   readonly #api: ApiServer;
   readonly #dir: string;

@@ -21,7 +21,7 @@ export class SteppedOperator {
   readonly #api: ApiModel;
   readonly #turn: () => Promise<void>;
 
-  /** Knows what is there now, and from then on only what its own calls tell. */
+  /** Knows what is there now, and from then on only what its own calls answer. */
   constructor(api: ApiModel, turn: () => Promise<void> = async () => {}) {
     this.#api = api;
     this.#turn = turn;

@@ -123,7 +123,7 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   addHealthRoutes(server, {
     metrics,
     ready: new Map([
-      ['copies', () => (operator.isSynced ? undefined : 'not everything that exists is known yet')],
+      ['caches', () => (operator.isSynced ? undefined : 'the caches are not synced yet')],
     ]),
   });
   if (operator instanceof Shadow) {
@@ -166,7 +166,7 @@ async function serveConsole(
     commandFlags: '',
   };
   const running = await startConsole({ client, listen, token, about, clock: systemClock, log });
-  log.info({ url: running.url }, 'the console is served');
+  log.info({ url: running.url }, 'console listening');
   return running;
 }
 
