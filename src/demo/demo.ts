@@ -27,14 +27,16 @@ import type { RouterView } from '../console/router-view.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { ListWatch } from '../kube/list-watch.ts';
 import { drainAnnotation } from '../model/keys.ts';
+import { modes } from '../model/modes.ts';
 import { type ClusterNode, readNode } from '../model/node.ts';
 import type { KubeObject } from '../model/object.ts';
 import { ipPools, nodes } from '../model/resources.ts';
+import { assembleOperator } from '../operator/assemble-operator.ts';
 import type { Operator } from '../operator/operator.ts';
+import { operatorSettings } from '../operator/operator-settings.ts';
 import { Cabling } from './cabling.ts';
 import { type DemoMemory, readDemoMemory, writeDemoMemory } from './demo-file.ts';
 import { DemoNode } from './demo-node.ts';
-import { demoOperator } from './demo-operator.ts';
 import { paceOf } from './demo-pace.ts';
 import { DemoRouter } from './demo-router.ts';
 import { nodeObject } from './node-object.ts';
@@ -66,6 +68,18 @@ export class CannotDo extends Error {}
 
 /** Agents that start at once. */
 const startAtOnce = 16;
+
+/**
+ * The shipped operator, as the only one there ever is: nobody waits to take over,
+ * and a busy laptop should not cost the leadership. The folder is ours alone, so
+ * whoever left the lease there was us.
+ */
+const settings = operatorSettings(modes['ip-pool'], 'cadastre-up', {
+  lease: {
+    timings: { leaseDurationSeconds: 60, renewDeadlineSeconds: 45, retryPeriodSeconds: 5 },
+  },
+  concurrency: 16,
+});
 
 export class Demo {
   readonly #o: DemoOptions;
@@ -101,7 +115,7 @@ export class Demo {
           onChange,
         }),
     );
-    this.#operator = demoOperator({ client, log, metrics: this.#metrics });
+    this.#operator = assembleOperator({ client, settings, log, metrics: this.#metrics });
     const signal = this.#stopping.signal;
     this.#shared = new SharedCopies({ client, clock, log, signal });
     this.#nodeCopy = new ListWatch<ClusterNode>({

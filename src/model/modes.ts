@@ -1,3 +1,5 @@
+import { CadastreError } from '../base/errors.ts';
+
 /**
  * The modes, as one table: who gives out blocks, from which pools, which record
  * is the truth, and where blocks are written. Whoever needs to know something of
@@ -135,4 +137,13 @@ export function findMode(name: string | undefined): Mode | undefined {
 /** The mode that Cilium runs in, by the word of cilium-config. */
 export function modeOfCilium(ipam: string): Mode | undefined {
   return Object.values(modes).find(({ ciliumNames }) => ciliumNames.includes(ipam));
+}
+
+/** The mode that a flag names; one that nobody can run in is a clear error. */
+export function modeOfFlag(name: string): Mode {
+  const mode = findMode(name);
+  if (mode?.isOurs) return mode;
+  throw new CadastreError('BAD_FLAG', `--ipam=${name} is not a mode Cadastre knows`, {
+    remedy: `Use one of: ${ourModes.map((one) => one.name).join(', ')}.`,
+  });
 }

@@ -1,17 +1,18 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { getIfThere } from '../kube/get-if-there.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { Block } from '../model/node-block.ts';
 import { ciliumNodes, nodes } from '../model/resources.ts';
 import { decideBlock } from '../plan/blocks/block-life.ts';
 import type { Register } from '../plan/blocks/register.ts';
 import type { BlockWriter } from './block-writer.ts';
+import type { Outcome, Worker } from './work-queue.ts';
 
 /**
- * The end of blocks: when a node is really gone its blocks cool, and when they
- * have rested they are freed. What is "gone" is asked of the API server itself,
+ * The end of blocks: when a node is really gone the cool-down of its blocks starts,
+ * and when that is over they are freed. What is "gone" is asked of the API server itself,
  * never of a cache; and a Node that is merely being deleted is still there.
  */
 interface Store {
@@ -24,8 +25,9 @@ export interface BlockWorkerOptions {
   writer: BlockWriter;
   byDemand: boolean;
   nodeStore: Store;
-  /** Absent where the cluster has no CiliumNodes, or they are not believed. */
-  ciliumStore(): Store | undefined;
+  ciliumStore: Store;
+  /** Whether CiliumNodes are there, and believed. */
+  cilium: { readonly isUsed: boolean };
   clock: Clock;
   log: Log;
 }
@@ -33,14 +35,14 @@ export interface BlockWorkerOptions {
 /** A guard is made just before the block it guards; it is not judged while that may be under way. */
 const youngGuardMs = 60_000;
 
-export class BlockWorker {
+export class BlockWorker implements Worker {
   readonly #o: BlockWorkerOptions;
 
   constructor(options: BlockWorkerOptions) {
     this.#o = options;
   }
 
-  async reconcile(name: string): Promise<{ retryAfterMs?: number } | undefined> {
+  async reconcile(name: string): Promise<Outcome> {
     const { register, writer, clock } = this.#o;
     const block = register.blocks.get(name);
     if (block === undefined) return undefined;
@@ -55,7 +57,7 @@ export class BlockWorker {
         if (step.nodeGone && (await this.#nodeExists(block))) return undefined;
         if (step.noRecord && !(await this.#isStillUnnamed(block, nowMs))) return undefined;
         await writer.cool(block, nowMs);
-        this.#say(block, step.reason, step.nodeGone ? 'cools: its node is gone' : 'was given back');
+        this.#log(block, step.reason, `starts its cool-down: ${whyCool(step, block.nodeName)}`);
         return undefined;
       case 'free': {
         const ageMs = nowMs - block.createdMs;
@@ -63,45 +65,45 @@ export class BlockWorker {
           return { retryAfterMs: youngGuardMs - ageMs };
         }
         for (const prefix of step.unlessExists) {
-          // The block behind the guard was news to us; the guard stays.
+          // The cache did not know the block behind the guard; the guard stays.
           if ((await writer.look(prefix)) !== undefined) return undefined;
         }
         await writer.free(block);
         // And once more: one that came in between is known now, and its node guards it anew.
         for (const prefix of step.unlessExists) await writer.look(prefix);
-        this.#say(block, 'Released', 'is free again');
+        this.#log(block, 'Released', 'is free again');
         return undefined;
       }
     }
   }
 
   #nodeExists(block: Block): Promise<boolean> {
-    // Whatever comes back (the same node, or a new one of the name) corrects the copy.
+    // Whatever comes back (the same node, or a new one of the name) corrects the cache.
     return this.#reread(nodes, block.nodeName, this.#o.nodeStore);
   }
 
-  /** No record names the block, as far as our copies go; the API server is asked before that counts. */
+  /** No record names the block, as far as the caches go; the API server is asked before that counts. */
   async #isStillUnnamed(block: Block, nowMs: number): Promise<boolean> {
-    await this.#reread(nodes, block.nodeName, this.#o.nodeStore);
-    const ciliumStore = this.#o.ciliumStore();
-    if (ciliumStore !== undefined) await this.#reread(ciliumNodes, block.nodeName, ciliumStore);
+    const { nodeStore, ciliumStore, cilium } = this.#o;
+    await this.#reread(nodes, block.nodeName, nodeStore);
+    if (cilium.isUsed) await this.#reread(ciliumNodes, block.nodeName, ciliumStore);
     const again = decideBlock(this.#o.register, block, nowMs, this.#o.byDemand);
     return again.kind === 'cool';
   }
 
   async #reread(resource: Resource, name: string, store: Store): Promise<boolean> {
-    try {
-      store.put(await this.#o.client.get(resource, name));
-      return true;
-    } catch (error) {
-      if (error instanceof ApiError && error.isNotFound) return false;
-      throw error;
-    }
+    const raw = await getIfThere(this.#o.client, resource, name);
+    if (raw !== undefined) store.put(raw);
+    return raw !== undefined;
   }
 
-  #say(block: Block, reason: string, what: string): void {
+  #log(block: Block, reason: string, what: string): void {
     const cidr = block.prefix.toString();
     const fields = { reason, node: block.nodeName, cidr, pool: block.pool };
     this.#o.log.info(fields, `${cidr} ${what}`);
   }
+}
+
+function whyCool({ nodeGone }: { nodeGone: boolean }, nodeName: string): string {
+  return nodeGone ? `Node ${nodeName} was deleted` : `${nodeName} released it`;
 }

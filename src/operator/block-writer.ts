@@ -1,6 +1,7 @@
 import type { Log } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { getIfThere } from '../kube/get-if-there.ts';
 import { type Block, blockName, readBlock, writeBlock, writeGuard } from '../model/node-block.ts';
 import type { KubeObject } from '../model/object.ts';
 import { nodeBlocks } from '../model/resources.ts';
@@ -8,7 +9,7 @@ import type { Prefix } from '../net/prefix.ts';
 import { createOrFind } from './create-or-find.ts';
 
 /**
- * The only hand that writes NodeBlocks. Creating one *is* the allocation
+ * The only writer of NodeBlocks. Creating one *is* the allocation
  * (create-or-find).
  *
  * Every later change is fenced by uid and resourceVersion: what was decided on an
@@ -117,12 +118,8 @@ export class BlockWriter {
   }
 
   async #read(name: string): Promise<Block | undefined> {
-    try {
-      return this.#learn(await this.#client.get<KubeObject>(nodeBlocks, name));
-    } catch (error) {
-      if (error instanceof ApiError && error.isNotFound) return undefined;
-      throw error;
-    }
+    const raw = await getIfThere(this.#client, nodeBlocks, name);
+    return raw === undefined ? undefined : this.#learn(raw);
   }
 
   async #change(block: Block, spec: object): Promise<Block> {

@@ -3,16 +3,15 @@ import { clusterState, type ItemLists } from '../model/cluster-state.ts';
 import { type Evidence, evidenceOf } from '../plan/doctor/evidence.ts';
 import { isNodeNews, isReportNews } from '../plan/doctor/news.ts';
 import type { CopyHandlers } from './copies.ts';
-import type { OperatorSettings } from './operator.ts';
+import { type OperatorSettings, statedByOperator } from './operator-settings.ts';
 
 /** What the operator has in memory, as the comparison takes it. Nothing is copied but lists. */
 export function driftEvidence(
-  { provider, clusterPool, serviceNetworks, configMap }: OperatorSettings,
+  settings: OperatorSettings,
   items: ItemLists,
   nowMs: number,
 ): Evidence {
-  const stated = { mode: provider.name, clusterPool, serviceNetworks, bgpConfigMap: configMap };
-  return evidenceOf(clusterState(items, stated), { nowMs });
+  return evidenceOf(clusterState(items, statedByOperator(settings)), { nowMs });
 }
 
 /** The same handlers, with a call after every change that the comparison would see. */

@@ -30,12 +30,10 @@ beforeEach(() => {
       passes += 1;
       return { ...seen, nowMs: Date.now() };
     },
-    nodeOf: (name) => seen.nodes.find((node) => node.name === name),
-    nodeStore: { put: () => {} },
-    isLeading: () => true,
-    isBusy: () => false,
-    isTold: () => false,
-    event: () => {},
+    nodeCache: { get: (name) => seen.nodes.find((node) => node.name === name), put: () => {} },
+    terms: { mayAssign: true },
+    nodeQueue: { isBusy: false },
+    reporter: { findings: new Map(), event: () => {} },
   });
   stop = new AbortController();
   void watch.run(stop.signal);
@@ -61,12 +59,13 @@ test('without a change no pass is made, but for one in ten turns: some faults co
   expect(await passesWithin(everyMs)).toBe(1);
 });
 
-test('a block that cools for too long is told although nothing changes', async () => {
+test('a block that cools for too long is reported although nothing changes', async () => {
   const cooling = block('10.1.7.0/24', 'gone', { phase: 'Cooling', coolingSinceMs: Date.now() });
   seen = { ...seen, blocks: [...seen.blocks, cooling] };
-  const told = () => /cadastre_drift_findings\{reason="StrandedBlock"\} 1/.test(metrics.text());
+  const isReported = () =>
+    /cadastre_drift_findings\{reason="StrandedBlock"\} 1/.test(metrics.text());
   await vi.advanceTimersByTimeAsync(10 * 60_000);
-  expect(told()).toBe(false);
+  expect(isReported()).toBe(false);
   await vi.advanceTimersByTimeAsync(12 * 60_000);
-  expect(told()).toBe(true);
+  expect(isReported()).toBe(true);
 });

@@ -7,23 +7,23 @@ import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { driftConditionType } from '../model/keys.ts';
 import type { ClusterNode } from '../model/node.ts';
-import type { Reason } from '../model/reasons.ts';
 import { nodes } from '../model/resources.ts';
 import { conditionWrites, DriftRecord, driftWords } from '../plan/doctor/drift.ts';
 import type { Evidence } from '../plan/doctor/evidence.ts';
 import type { DoctorFinding } from '../plan/doctor/finding.ts';
 import { judgeInSteps } from '../plan/doctor/judge.ts';
 import { survey } from '../plan/doctor/survey.ts';
+import type { NodeReporter } from './node-reporter.ts';
 
 /**
  * The doctor, all the time: the leader makes the doctor's comparison over what it
- * has in memory, and tells what stays wrong by a condition and an Event on the
+ * has in memory, and reports what stays wrong by a condition and an Event on the
  * node, and by a metric.
  *
  * It comes after everything else. A pass is made only if something changed (or,
  * because some faults come by waiting, after a long time), at most every so often,
  * never while nodes wait for blocks; it lets the event loop
- * run between its parts; and what it writes is written slowly. A fault is told
+ * run between its parts; and what it writes is written slowly. A fault is reported
  * when two passes in a row have found it: between a block and its announcement
  * there is always a moment in which they differ.
  */
@@ -34,14 +34,11 @@ export interface DriftWatchOptions {
   metrics: Metrics;
   everyMs: number;
   evidence(): Evidence;
-  nodeOf(name: string): ClusterNode | undefined;
-  nodeStore: { put(raw: unknown): void };
-  isLeading(): boolean;
+  nodeCache: { get(name: string): ClusterNode | undefined; put(raw: unknown): void };
+  terms: { readonly mayAssign: boolean };
   /** Nodes wait for blocks, or writes wait for the API server. */
-  isBusy(): boolean;
-  /** Whether the operator has told this of the node already, in its own words. */
-  isTold(node: string, reason: Reason): boolean;
-  event(node: ClusterNode, type: 'Normal' | 'Warning', reason: Reason, message: string): void;
+  nodeQueue: { readonly isBusy: boolean };
+  reporter: Pick<NodeReporter, 'findings' | 'event'>;
 }
 
 const writeEveryMs = 50;
@@ -74,7 +71,7 @@ export class DriftWatch {
     this.#isChanged = true;
   }
 
-  /** What only a leader can know is not this process's to tell any more. */
+  /** Only a leader reports what it finds. */
   forgetAll(): void {
     for (const reason of this.#record.reasons()) this.#gauge.remove({ reason });
     this.#record = new DriftRecord();
@@ -86,7 +83,7 @@ export class DriftWatch {
     if (everyMs <= 0) return;
     while (!signal.aborted) {
       await pause(everyMs, signal);
-      if (signal.aborted || !this.#o.isLeading() || this.#o.isBusy()) continue;
+      if (signal.aborted || !this.#o.terms.mayAssign || this.#o.nodeQueue.isBusy) continue;
       this.#turnsSincePass += 1;
       const isDue = this.#isChanged || this.#record.hasUnconfirmed;
       if (!isDue && this.#turnsSincePass < lookAgainTurns) continue;
@@ -96,22 +93,22 @@ export class DriftWatch {
         await this.#pass(signal);
       } catch (error) {
         this.#isChanged = true;
-        log.warn({ error: describeError(error) }, 'could not compare; trying again');
+        log.warn({ error: describeError(error) }, 'drift comparison failed; trying again');
       }
     }
   }
 
   async #pass(signal: AbortSignal): Promise<void> {
     const findings = await this.#judge();
-    if (!this.#o.isLeading()) return;
+    if (!this.#o.terms.mayAssign) return;
     const known = new Set(this.#record.reasons());
     const { fresh, cured } = this.#record.take(findings);
     const counts = this.#record.counts();
     for (const reason of known) if (!counts.has(reason)) this.#gauge.set(0, { reason });
     for (const [reason, count] of counts) this.#gauge.set(count, { reason });
-    for (const finding of fresh) this.#tell(finding);
+    for (const finding of fresh) this.#report(finding);
     for (const { reason, node, prefix } of cured) {
-      this.#o.log.info({ reason, node, cidr: prefix }, 'this is no longer so');
+      this.#o.log.info({ reason, node, cidr: prefix }, 'finding cleared');
     }
     await this.#writeConditions(signal);
   }
@@ -138,15 +135,19 @@ export class DriftWatch {
     }
   }
 
-  #tell(finding: DoctorFinding): void {
+  #report(finding: DoctorFinding): void {
     const { reason, node, prefix, severity } = finding;
     const words = driftWords(finding);
     const fields = { reason, node, cidr: prefix, severity };
     if (severity === 'info') this.#o.log.info(fields, words);
     else this.#o.log.warn(fields, words);
-    const concerned = this.#o.nodeOf(finding.node ?? finding.owner ?? '');
-    if (concerned === undefined || this.#o.isTold(concerned.name, reason)) return;
-    this.#o.event(concerned, severity === 'info' ? 'Normal' : 'Warning', reason, words);
+    const { nodeCache, reporter } = this.#o;
+    const concerned = nodeCache.get(finding.node ?? finding.owner ?? '');
+    if (concerned === undefined) return;
+    // The operator may have reported it already, in its own words.
+    const isKnown = reporter.findings.get(concerned.name)?.some((known) => known.reason === reason);
+    if (isKnown) return;
+    reporter.event(concerned, severity === 'info' ? 'Normal' : 'Warning', reason, words);
   }
 
   async #writeConditions(signal: AbortSignal): Promise<void> {
@@ -154,11 +155,11 @@ export class DriftWatch {
     const nowText = new Date(clock.wallMs()).toISOString();
     const writes = conditionWrites(evidence().nodes, this.#record.byNode(), nowText);
     for (const { node, condition } of writes.slice(0, mostWritesAPass)) {
-      if (signal.aborted || !this.#o.isLeading()) return;
+      if (signal.aborted || !this.#o.terms.mayAssign) return;
       const body = { status: { conditions: [{ ...condition, lastHeartbeatTime: nowText }] } };
       try {
         const options = { type: 'strategic', subresource: 'status', body } as const;
-        this.#o.nodeStore.put(await client.patch(nodes, node, options));
+        this.#o.nodeCache.put(await client.patch(nodes, node, options));
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         if (!error.isNotFound) log.warn({ node, type: driftConditionType }, error.message);

@@ -14,7 +14,7 @@ import type { Finding, Refusal } from '../plan/blocks/finding.ts';
 import { dated } from '../plan/pools/pool-status.ts';
 
 /**
- * Tells people what the operator found about nodes: a condition on the Node, an
+ * Reports what the operator found about nodes: a condition on the Node, an
  * Event, a metric and a log line, all with the same reason. A node that has what
  * it should, and never lacked it, costs no write.
  */
@@ -77,7 +77,7 @@ export class NodeReporter {
     this.findings.delete(name);
   }
 
-  /** What only a leader can know is not this process's to tell any more. */
+  /** Only a leader reports what it finds. */
   forgetAll(): void {
     for (const name of new Set([...this.unserved.keys(), ...this.findings.keys()])) {
       this.forget(name);

@@ -9,6 +9,7 @@ import type { BlockWriter } from './block-writer.ts';
 import { CellGuards } from './cell-guards.ts';
 import type { NodeReporter } from './node-reporter.ts';
 import type { Projector } from './projector.ts';
+import type { Outcome, Worker } from './work-queue.ts';
 
 /**
  * When something about a node changes: ask, do, and ask again until there is
@@ -21,12 +22,12 @@ export interface NodeWorkerOptions {
   writer: BlockWriter;
   projector: Projector;
   reporter: NodeReporter;
-  /** Whether other nodes wait for their turn. */
-  othersWait(): boolean;
+  /** Nothing new is cut before everything that nodes hold is adopted. */
+  mayAssign(): boolean;
   /** Resolves once the pool carries our finalizer and so cannot vanish under a new block. */
   holdPool(pool: string): Promise<void>;
-  /** Told of every block that came to a node, and how. */
-  onGiven?: (cidr: string, by: 'Assigned' | 'Adopted' | 'Returned') => void;
+  /** Hears of every block that came to a node, and how. */
+  onAssigned: (cidr: string, by: 'Assigned' | 'Adopted' | 'Returned') => void;
   log: Log;
   metrics: Metrics;
 }
@@ -34,9 +35,7 @@ export interface NodeWorkerOptions {
 /** More rounds than any competition should take; then back-off takes over. */
 const mostRounds = 24;
 
-export class NodeWorker {
-  /** Nothing new is cut before everything that exists was taken over. */
-  mayAssign = false;
+export class NodeWorker implements Worker {
   readonly #o: NodeWorkerOptions;
   readonly #cells: CellGuards;
   readonly #decisions;
@@ -50,7 +49,7 @@ export class NodeWorker {
     );
   }
 
-  async reconcile(name: string): Promise<{ retryAfterMs?: number } | undefined> {
+  async reconcile(name: string, othersWait: () => boolean): Promise<Outcome> {
     const { register, rules } = this.#o;
     let hasWritten = false;
     for (let round = 0; round < mostRounds; round++) {
@@ -64,16 +63,16 @@ export class NodeWorker {
         hasWritten = true;
         continue;
       }
-      if (!this.mayAssign) return undefined;
-      // In a mass join every node gets its block before any block is copied elsewhere.
-      if (hasWritten && this.#o.othersWait()) return { retryAfterMs: 0 };
+      if (!this.#o.mayAssign()) return undefined;
+      // In a mass join every node gets its block before any block is projected.
+      if (hasWritten && othersWait()) return { retryAfterMs: 0 };
       this.#o.reporter.note(decision);
       const projected = await this.#o.projector.project(decision);
       if (projected.kind === 'decide again') continue;
       await this.#o.reporter.report(decision);
       return projected.kind === 'later' ? { retryAfterMs: projected.afterMs } : undefined;
     }
-    throw new Error(`${name} did not settle in ${mostRounds} rounds`);
+    throw new Error(`node ${name}: writes are still due after ${mostRounds} rounds`);
   }
 
   /** Does what the register needs; true if anything was done, so that it is asked again. */
@@ -82,7 +81,7 @@ export class NodeWorker {
     const { node } = decision;
     for (const block of decision.rebind) {
       await writer.rebind(block, node);
-      this.#say('Returned', node, block, 'is bound to the node that is there now');
+      this.#log('Returned', node, block);
     }
     for (const cut of decision.adopt) {
       if (!(await this.#adopt(cut, node))) return true;
@@ -91,11 +90,11 @@ export class NodeWorker {
     const isRegistered =
       decision.rebind.length + decision.adopt.length + decision.unguarded.length > 0;
     if (isRegistered) return true;
-    if (!this.mayAssign) return false;
+    if (!this.#o.mayAssign()) return false;
     for (const block of decision.surplus) {
       if (block.phase === 'Draining') continue;
       await writer.drain(block);
-      this.#say('SurplusBlock', node, block, 'is more than the node should have');
+      this.#log('SurplusBlock', node, block);
       return true;
     }
     if (decision.assign.length === 0) return false;
@@ -115,7 +114,7 @@ export class NodeWorker {
       await writer.free(outcome.block);
       return false;
     }
-    this.#say('Adopted', node, cut, 'was held already');
+    this.#log('Adopted', node, cut);
     return true;
   }
 
@@ -131,7 +130,7 @@ export class NodeWorker {
         if (outcome.kind === 'held') {
           this.#o.log.info(
             { node: node.name, cidr: cut.prefix.toString(), holder: outcome.block.nodeName },
-            'another has taken the block in the meantime; choosing again',
+            'another operator took the block first; choosing another block',
           );
           const again = decideNode(register, node, this.#o.rules);
           const isStuck = again.refused.length > 0 && again.assign.length === 0;
@@ -141,22 +140,32 @@ export class NodeWorker {
         const { block, isNew } = outcome;
         // What was there before may be in use: only what this call made is taken back.
         if (isNew) created.push({ prefix: cut.prefix, free: () => writer.free(block) });
-        this.#say('Assigned', node, cut, `was cut from pool ${cut.pool}`);
+        this.#log('Assigned', node, cut);
       }
     } finally {
       for (const { prefix } of assign) register.unreserve(node.name, prefix);
     }
   }
 
-  #say(
-    reason: 'Assigned' | 'Adopted' | 'Returned' | 'SurplusBlock',
+  #log(
+    reason: DecisionReason,
     node: ClusterNode,
     { prefix, pool }: { prefix: Prefix; pool: string },
-    why: string,
   ): void {
     this.#decisions.inc({ reason });
     const cidr = prefix.toString();
-    if (reason !== 'SurplusBlock') this.#o.onGiven?.(cidr, reason);
-    this.#o.log.info({ reason, node: node.name, cidr, pool }, `${cidr} of ${node.name} ${why}`);
+    if (reason !== 'SurplusBlock') this.#o.onAssigned(cidr, reason);
+    const message = decisionTexts[reason](cidr, node.name, pool);
+    this.#o.log.info({ reason, node: node.name, cidr, pool }, message);
   }
 }
+
+type DecisionReason = 'Assigned' | 'Adopted' | 'Returned' | 'SurplusBlock';
+
+const decisionTexts: Record<DecisionReason, (cidr: string, node: string, pool: string) => string> =
+  {
+    Assigned: (cidr, node, pool) => `assigned ${cidr} of pool ${pool} to node ${node}`,
+    Adopted: (cidr, node, pool) => `adopted ${cidr}, which node ${node} holds, into pool ${pool}`,
+    Returned: (cidr, node) => `gave ${cidr} back to node ${node}, which is there again`,
+    SurplusBlock: (cidr, node) => `draining ${cidr} of node ${node}: more than it should have`,
+  };

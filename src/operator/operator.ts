@@ -1,48 +1,46 @@
-import { type Clock, systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import type { Metrics } from '../base/metrics.ts';
-import { cachedItems } from '../cluster/cluster-caches.ts';
-import { Surroundings } from '../cluster/surroundings.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { ensureCrds } from '../kube/crds.ts';
-import { EventRecorder } from '../kube/events.ts';
-import { KeyedQueue } from '../kube/keyed-queue.ts';
-import { Leadership } from '../kube/lease.ts';
-import type { LeaseTimings } from '../kube/lease-timings.ts';
-import type { ItemLists } from '../model/cluster-state.ts';
+import type { EventRecorder } from '../kube/events.ts';
 import { revisionAnnotation } from '../model/crd.ts';
 import { crds } from '../model/crds.ts';
-import type { Pool } from '../model/ip-pool.ts';
-import type { NamedNetwork } from '../model/network.ts';
-import type { ClusterNode } from '../model/node.ts';
-import { decideNode, type Rules } from '../plan/blocks/decide-node.ts';
-import type { HoldingSource } from '../plan/blocks/holdings.ts';
-import type { ProjectionSwitches } from '../plan/blocks/projection.ts';
-import { Register } from '../plan/blocks/register.ts';
-import { compareText } from '../plan/pools/pool-set.ts';
-import { BlockWorker } from './block-worker.ts';
-import { BlockWriter } from './block-writer.ts';
-import { Chronicler } from './chronicler.ts';
-import { hasCiliumNodes, untilCiliumNodes } from './cilium-presence.ts';
-import { type Copies, makeCopies } from './copies.ts';
-import { driftEvidence, onEveryChange } from './drift-evidence.ts';
-import { DriftWatch } from './drift-watch.ts';
-import { ForeignLand } from './foreign-land.ts';
-import { Intake } from './intake.ts';
-import { LoadBalancer } from './load-balancer.ts';
-import { NodeReporter } from './node-reporter.ts';
-import { NodeWorker } from './node-worker.ts';
-import { PoolWorker } from './pool-worker.ts';
-import { Projector } from './projector.ts';
-import type { Provider } from './providers.ts';
+import type { Register } from '../plan/blocks/register.ts';
+import type { BlockHistoryWriter } from './block-history-writer.ts';
+import type { ChangeRouter } from './change-router.ts';
+import type { CiliumPresence } from './cilium-presence.ts';
+import type { Copies } from './copies.ts';
+import type { DriftWatch } from './drift-watch.ts';
+import type { ForeignLand } from './foreign-land.ts';
+import type { LoadBalancer } from './load-balancer.ts';
+import type { NodeReporter } from './node-reporter.ts';
+import type { OperatorSettings } from './operator-settings.ts';
+import type { PoolWorker } from './pool-worker.ts';
+import type { ServiceCaches } from './service-caches.ts';
+import type { TakeOver } from './take-over.ts';
+import type { Term, Terms } from './terms.ts';
 import { untilDone } from './until-done.ts';
+import type { OperatorQueues } from './work-queue.ts';
+
+export type { OperatorSettings } from './operator-settings.ts';
 
 /**
- * The operator: copies of the cluster's objects flow into the register; what
- * changes puts keys into three queues (nodes, blocks, pools); the workers ask
- * `plan` and write with the hands of `kube`. Addresses of Services are given
- * beside that, in every mode (load-balancer.ts).
+ * The room's essay. The operator follows the cluster's objects and gives every node
+ * its blocks:
+ *
+ *   operator-settings   what it is started with, and the defaults
+ *   assemble-operator   the parts put together; the only place that does
+ *   operator (here)     start, run, stop
+ *   terms               who leads, and what a leader may do yet
+ *   take-over           what a new leader does first: list afresh, adopt, then assign
+ *   copies              caches of the objects that blocks are decided by
+ *   change-router       a change ─▶ the register ─▶ the keys it concerns
+ *   work-queue          keys ─▶ a worker, while this replica leads
+ *   node-, block-, pool-worker   ask `plan`, write, ask again until nothing is left
+ *   block-writer, projector, node-reporter   what they write: blocks, projections, conditions
+ *   load-balancer, service-*     addresses of Services, beside all that, in every mode
+ *   block-history-writer, drift-watch   what comes after everything else
  *
  * What it promises, and what each promise rests on:
  *  - No block is given twice: creating the NodeBlock is the allocation, and the
@@ -51,258 +49,83 @@ import { untilDone } from './until-done.ts';
  *    blocks afresh after it won the lease, adopts, and only then assigns.
  *  - A process that was frozen past its lease writes nothing: leadership is
  *    judged by monotonic time at every single write.
- *  - Standbys keep their copies warm, so that a take-over costs one list.
+ *  - Standbys keep their caches warm, so that a take-over costs one list.
  */
-export interface OperatorSettings {
-  provider: Provider;
-  rules: Rules;
-  sources: readonly HoldingSource[];
-  clusterPool: Pool | undefined;
-  serviceNetworks: readonly NamedNetwork[];
-  switches: ProjectionSwitches;
-  lease: { namespace: string; name: string; identity: string; timings?: LeaseTimings | undefined };
-  /** Where `address-pools` of MetalLB's and Cilium's form are, if anywhere. */
-  configMap?: { namespace: string; name: string } | undefined;
-  /** Between two passes of the continuous comparison; 0 makes none. */
-  driftEveryMs?: number | undefined;
-  /** Writes under way at once. */
-  concurrency: number;
-}
-
-export interface OperatorOptions {
+export interface OperatorParts {
   client: KubeClient;
   settings: OperatorSettings;
+  clock: Clock;
   log: Log;
-  metrics: Metrics;
-  clock?: Clock;
+  register: Register;
+  caches: Copies;
+  serviceCaches: ServiceCaches;
+  terms: Terms;
+  cilium: CiliumPresence;
+  excluded: ForeignLand;
+  events: EventRecorder;
+  reporter: NodeReporter;
+  poolWorker: PoolWorker;
+  queues: OperatorQueues;
+  takeOver: TakeOver;
+  loadBalancer: LoadBalancer;
+  history: BlockHistoryWriter;
+  drift: DriftWatch;
+  router: ChangeRouter;
 }
 
-/** This process does not lead (any more); what it was about to write is dropped. */
-class NotLeading extends Error {}
-
-const serviceNetworksEveryMs = 5 * 60_000;
-const usualDriftEveryMs = 30_000;
-
 export class Operator {
-  readonly register: Register;
-  readonly #o: OperatorOptions;
-  readonly #clock: Clock;
-  readonly #intake: Intake;
-  readonly #copies: Copies;
-  readonly #leadership: Leadership;
-  readonly #chronicler: Chronicler;
-  readonly #drift: DriftWatch;
-  readonly #events: EventRecorder;
-  readonly #reporter: NodeReporter;
-  readonly #projector: Projector;
-  readonly #nodeWorker: NodeWorker;
-  readonly #blockWorker: BlockWorker;
-  readonly #poolWorker: PoolWorker;
-  readonly #nodeQueue: KeyedQueue;
-  readonly #blockQueue: KeyedQueue;
-  readonly #poolQueue: KeyedQueue;
-  readonly #loadBalancer: LoadBalancer;
-  readonly #land: ForeignLand;
-  readonly #surroundings: Surroundings;
-  #usesCiliumNodes = false;
-  /** What was switched off because the cluster had no such resource when we came. */
-  #ciliumLater: { isProjected: boolean } | undefined;
+  readonly #o: OperatorParts;
   #isSynced = false;
-  #listsBeganMs = Number.POSITIVE_INFINITY;
-  /** Counts the times this process became leader; a take-over of an older term stops. */
-  #term = 0;
-  #servedTerm = 0;
-  #leadsSinceMs = 0;
+  #listedSinceMs = Number.POSITIVE_INFINITY;
 
-  constructor(options: OperatorOptions) {
-    this.#o = options;
-    const { client, settings, log, metrics } = options;
-    const clock = options.clock ?? systemClock;
-    this.#clock = clock;
-    this.register = new Register(settings.sources);
-    this.#surroundings = new Surroundings({ client, log, bgpConfigMap: settings.configMap });
-    this.#land = new ForeignLand({
-      surroundings: this.#surroundings,
-      register: this.register,
-      told: settings.serviceNetworks,
-      clusterPool: settings.clusterPool,
-    });
-    this.#intake = new Intake({
-      register: this.register,
-      nodes: (name) => {
-        this.#land.nodesChanged();
-        this.#nodeQueue.add(name);
-      },
-      blocks: (name) => this.#blockQueue.add(name),
-      pools: (name, afterMs) => {
-        this.#poolQueue.addAfter(name, afterMs);
-        // Land for pods may have come upon land for Services, or left it.
-        if (afterMs === 0) this.#loadBalancer.landChanged();
-      },
-      unserved: () => this.#reporter.unserved.keys(),
-      forget: (name) => {
-        this.#reporter.forget(name);
-        this.#projector.forget(name);
-      },
-    });
-    this.#chronicler = new Chronicler({
-      client,
-      clock,
-      log,
-      metrics,
-      register: this.register,
-      isLeading: () => this.#nodeWorker.mayAssign && this.#leadership.isLeader(),
-      isBusy: () => this.#nodeQueue.depth > 0,
-    });
-    const heard = this.#chronicler.listenTo(this.#intake.handlers);
-    const handlers = onEveryChange(heard, () => this.#drift.changed());
-    this.#copies = makeCopies({ client, clock, log, metrics }, handlers);
-    const base = { client, clock, log, metrics, assertLeading: () => this.#assertLeading() };
-    const { identity } = settings.lease;
-    this.#events = new EventRecorder({
-      ...base,
-      component: 'cadastre-operator',
-      instance: identity,
-    });
-    this.#leadership = new Leadership({
-      ...base,
-      ...settings.lease,
-      onAcquired: () => this.#acquired(),
-      onLost: (why) => this.#stepDown(why),
-    });
-    const nodeStore = this.#copies.nodes;
-    const writer = new BlockWriter({ ...base, store: this.#copies.blocks });
-    const { register } = this;
-    this.#reporter = new NodeReporter({ ...base, events: this.#events, nodeStore });
-    this.#drift = new DriftWatch({
-      ...base,
-      everyMs: settings.driftEveryMs ?? usualDriftEveryMs,
-      evidence: () => driftEvidence(settings, this.#items(), clock.wallMs()),
-      nodeOf: (name) => this.register.nodes.get(name),
-      nodeStore,
-      isLeading: () => this.#nodeWorker.mayAssign && this.#leadership.isLeader(),
-      isBusy: () => this.#nodeQueue.depth + this.#nodeQueue.running > 0,
-      isTold: (node, reason) =>
-        this.#reporter.findings.get(node)?.some((known) => known.reason === reason) ?? false,
-      event: (node, type, reason, message) => this.#reporter.event(node, type, reason, message),
-    });
-    this.#poolWorker = new PoolWorker({
-      ...base,
-      register,
-      readOf: (name) => this.#copies.pools.get(name)?.read,
-      poolStore: this.#copies.pools,
-    });
-    this.#projector = new Projector({
-      ...base,
-      register,
-      writer,
-      switches: settings.switches,
-      nodeStore,
-      ciliumStore: this.#copies.ciliumNodes,
-      report: ({ node }, reason, message) => {
-        log.warn({ reason, node: node.name }, message);
-        this.#reporter.event(node, 'Warning', reason, message);
-      },
-    });
-    this.#nodeWorker = new NodeWorker({
-      ...base,
-      register,
-      rules: settings.rules,
-      writer,
-      projector: this.#projector,
-      reporter: this.#reporter,
-      othersWait: () => this.#nodeQueue.depth > 0,
-      holdPool: (pool) => this.#poolWorker.hold(pool),
-      onGiven: (cidr, by) => this.#chronicler.given(cidr, by),
-    });
-    this.#loadBalancer = new LoadBalancer({
-      ...base,
-      events: this.#events,
-      configMap: settings.configMap,
-      guard: (work) => this.#ifLeading(work),
-      foreignLands: () => this.#land.ofServices(),
-      isNodeAddress: (address) => this.#land.isOfNode(address),
-    });
-    const { byDemand } = settings.provider;
-    this.#blockWorker = new BlockWorker({
-      ...base,
-      register,
-      writer,
-      byDemand,
-      nodeStore,
-      ciliumStore: () => (this.#usesCiliumNodes ? this.#copies.ciliumNodes : undefined),
-    });
-    const queue = (name: string, concurrency: number, worker: Worker): KeyedQueue => {
-      const made: KeyedQueue = new KeyedQueue({
-        name,
-        concurrency,
-        log,
-        metrics,
-        work: (key) => this.#work(made, worker, key),
-        backoff: { baseMs: 50, capMs: 30_000 },
-      });
-      return made;
-    };
-    this.#nodeQueue = queue('nodes', settings.concurrency, this.#nodeWorker);
-    this.#blockQueue = queue('blocks', Math.min(16, settings.concurrency), this.#blockWorker);
-    this.#poolQueue = queue('pools', 4, this.#poolWorker);
+  constructor(parts: OperatorParts) {
+    this.#o = parts;
+    parts.terms.onBegin = () => this.#lead();
+    parts.terms.onEnd = (why) => this.#stepDown(why);
   }
 
+  /** Everything that exists is known. */
   get isSynced(): boolean {
     return this.#isSynced;
   }
 
   get isLeader(): boolean {
-    return this.#leadership.isLeader();
+    return this.#o.terms.isLeading;
+  }
+
+  get register(): Register {
+    return this.#o.register;
   }
 
   /** Runs until the signal aborts; then stops cleanly and gives the lease back. */
   async run(signal: AbortSignal): Promise<void> {
-    const { log } = this.#o;
-    const { allocates, name, description } = this.#o.settings.provider;
+    const { settings, terms, caches, serviceCaches, log } = this.#o;
+    const { allocates, name, description } = settings.mode;
     if (!allocates) log.info({ mode: name }, `mode ${name}: ${description}`);
     try {
-      // The lists need not wait for this: a copy of what is not registered yet waits by itself.
-      // Each for itself: with a server that fails now and then, all at once would hardly ever do.
-      const registered = Promise.all(
-        crds.map((crd) =>
-          untilDone(
-            `register ${crd.metadata.name}`,
-            (attempt) =>
-              ensureCrds(this.#o.client, [crd], log, { signal: attempt, revisionAnnotation }),
-            { signal, log },
-          ),
-        ),
-      );
+      // The lists need not wait for this: a cache of what is not registered yet waits by itself.
+      const registered = this.#registerCrds(signal);
       registered.catch(() => {});
-      await untilDone('look at the cluster', () => this.#lookAround(), { signal, log });
+      await untilDone('read the Service networks and API groups', () => this.#lookAround(), {
+        signal,
+        log,
+      });
       // One try for the lease before the lists begin: lists that began after it was won are fresh enough.
-      await this.#leadership.tryOnce();
-      if (allocates) this.#startCopies(signal);
-      this.#loadBalancer.start(signal, () => this.#serveServices());
-      const election = this.#leadership.run(signal);
-      await Promise.all([registered, allocates ? this.#whenSynced() : undefined]);
-      this.#isSynced = true;
-      const { nodes, blocks } = this.#copies;
-      if (allocates) {
-        log.info({ nodes: nodes.size, blocks: blocks.size }, 'everything that exists is known');
-        if (this.isLeader) void this.#takeOver(this.#term);
-      }
-      this.#serveServices();
-      const refresh = setInterval(
-        () => void this.#refreshServiceNetworks(),
-        serviceNetworksEveryMs,
+      await terms.tryOnce();
+      const synced = allocates ? this.#startCaches(signal) : undefined;
+      serviceCaches.start(signal).then(
+        () => this.#lead(),
+        () => undefined,
       );
-      const beside = allocates
-        ? Promise.all([
-            this.#chronicler.run(signal),
-            this.#drift.run(signal),
-            this.#useCiliumNodesLater(signal),
-          ])
-        : undefined;
-      await aborted(signal);
-      clearInterval(refresh);
-      await beside;
+      const election = terms.run(signal);
+      await Promise.all([registered, synced]);
+      this.#isSynced = true;
+      const { nodes, blocks } = caches;
+      if (allocates) {
+        log.info({ nodes: nodes.size, blocks: blocks.size }, 'caches synced');
+      }
+      this.#lead();
+      await this.#untilStopped(signal);
       await election;
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -311,178 +134,110 @@ export class Operator {
     }
   }
 
+  /** Each for itself: with a server that fails now and then, all at once would hardly ever do. */
+  async #registerCrds(signal: AbortSignal): Promise<void> {
+    const { client, log } = this.#o;
+    const register = (crd: (typeof crds)[number]) =>
+      untilDone(
+        `register ${crd.metadata.name}`,
+        (attempt) => ensureCrds(client, [crd], log, { signal: attempt, revisionAnnotation }),
+        { signal, log },
+      );
+    await Promise.all(crds.map(register));
+  }
+
   async #lookAround(): Promise<void> {
-    const { settings, log } = this.#o;
-    if (settings.clusterPool !== undefined) this.register.putPool(settings.clusterPool);
+    const { settings, register, cilium } = this.#o;
+    if (settings.clusterPool !== undefined) register.putPool(settings.clusterPool);
     await this.#readServiceNetworks();
-    const wanted = settings.switches.ciliumNode || settings.sources.includes('ciliumnode');
-    this.#usesCiliumNodes = wanted && (await hasCiliumNodes(this.#o.client));
-    if (!wanted || this.#usesCiliumNodes) return;
-    const message = 'the cluster has no CiliumNode resource yet; it is neither read nor written';
-    if (settings.switches.ciliumNode) log.warn({}, message);
-    else log.debug({}, message);
-    this.#ciliumLater = { isProjected: settings.switches.ciliumNode };
-    settings.switches.ciliumNode = false;
+    await cilium.look();
   }
 
-  /** Once they are there they are read, and whoever waits for what we write there is served. */
-  async #useCiliumNodesLater(signal: AbortSignal): Promise<void> {
-    const { client, settings, log } = this.#o;
-    const later = this.#ciliumLater;
-    if (later === undefined || !(await untilCiliumNodes(client, log, signal))) return;
-    const copy = this.#copies.ciliumNodes;
-    copy.start(signal);
-    await copy.synced.catch(() => {});
-    if (signal.aborted) return;
-    this.#usesCiliumNodes = true;
-    settings.switches.ciliumNode = later.isProjected;
-    log.info({ nodes: copy.size }, 'the cluster has CiliumNodes now');
-    for (const name of this.register.nodes.keys()) this.#nodeQueue.add(name);
+  async #startCaches(signal: AbortSignal): Promise<void> {
+    const { clock, caches, settings, cilium } = this.#o;
+    this.#listedSinceMs = clock.monotonicMs();
+    const { nodes, blocks, reports } = caches;
+    const all = [
+      ...(settings.mode.pools === 'objects' ? [caches.pools] : []),
+      ...[nodes, blocks, reports],
+      ...(cilium.isUsed ? [caches.ciliumNodes] : []),
+    ];
+    for (const cache of all) cache.start(signal);
+    await Promise.all(all.map(({ synced }) => synced));
   }
 
-  /** Everything that this process knows of the cluster. */
-  #items(): ItemLists {
-    return {
-      ...this.#surroundings.items,
-      ...cachedItems(this.#copies),
-      ...this.#loadBalancer.items,
-    };
+  /** What goes on beside the queues until the end. */
+  async #untilStopped(signal: AbortSignal): Promise<void> {
+    const { settings, history, drift, cilium, caches, router } = this.#o;
+    const { surroundingsMs } = settings.intervals;
+    const refresh = setInterval(() => void this.#refreshServiceNetworks(), surroundingsMs);
+    if (settings.mode.allocates) {
+      await Promise.all([
+        history.run(signal),
+        drift.run(signal),
+        // Whoever waits for what is written there is served now.
+        cilium.untilUsed(caches.ciliumNodes, signal, () => router.everything()),
+      ]);
+    }
+    await aborted(signal);
+    clearInterval(refresh);
   }
 
-  #startCopies(signal: AbortSignal): void {
-    this.#listsBeganMs = this.#clock.monotonicMs();
-    const { pools, nodes, blocks, reports, ciliumNodes } = this.#copies;
-    if (this.#o.settings.provider.pools === 'objects') pools.start(signal);
-    for (const copy of [nodes, blocks, reports]) copy.start(signal);
-    if (this.#usesCiliumNodes) ciliumNodes.start(signal);
-  }
-
-  #whenSynced(): Promise<unknown> {
-    const { pools, nodes, blocks, reports, ciliumNodes } = this.#copies;
-    const waiting = [nodes.synced, blocks.synced, reports.synced];
-    if (this.#o.settings.provider.pools === 'objects') waiting.push(pools.synced);
-    if (this.#usesCiliumNodes) waiting.push(ciliumNodes.synced);
-    return Promise.all(waiting);
-  }
-
-  #acquired(): void {
-    this.#term += 1;
-    this.#leadsSinceMs = this.#clock.monotonicMs();
-    const { allocates } = this.#o.settings.provider;
-    if (allocates) this.#chronicler.lookThrough();
-    if (this.#isSynced && allocates) void this.#takeOver(this.#term);
-    this.#serveServices();
-  }
-
-  /** When this process leads, and knows both what nodes and what Services hold. */
-  #serveServices(): void {
-    if (!this.#isSynced || !this.#loadBalancer.isSynced || !this.isLeader) return;
-    const term = this.#term;
-    if (this.#servedTerm === term) return;
-    this.#servedTerm = term;
-    void this.#loadBalancer.takeOver(this.#leadsSinceMs, () => term === this.#term);
-  }
-
-  #stepDown(why: string): void {
-    this.#term += 1;
-    this.#nodeWorker.mayAssign = false;
-    this.#reporter.forgetAll();
-    this.#drift.forgetAll();
-    this.#poolWorker.forgetAll();
-    this.#loadBalancer.stepDown();
-    this.#o.log.info({ why }, 'this replica no longer leads');
-  }
-
-  async #takeOver(term: number): Promise<void> {
-    const { log } = this.#o;
-    try {
-      // Blocks that another leader wrote before we won may not have reached our copy.
-      if (this.#listsBeganMs < this.#leadsSinceMs) await this.#copies.blocks.relist();
-      if (term !== this.#term) return;
-      const order = this.#nodesInOrder();
-      let adopting = 0;
-      const waiting = new Set<string>();
-      for (const node of order) {
-        const { adopt, rebind, assign } = decideNode(this.register, node, this.#o.settings.rules);
-        if (assign.length > 0) waiting.add(node.name);
-        if (adopt.length + rebind.length === 0) continue;
-        adopting += 1;
-        this.#nodeQueue.add(node.name);
+  /** When this replica leads and knows everything: blocks, and apart from them Services. */
+  #lead(): void {
+    const { settings, terms, takeOver, loadBalancer, history } = this.#o;
+    const term: Term | undefined = terms.current;
+    if (!this.#isSynced || term === undefined) return;
+    if (!term.isServing) {
+      term.isServing = true;
+      if (settings.mode.allocates) {
+        history.compareAll();
+        void takeOver.run(term, this.#listedSinceMs);
       }
-      if (adopting > 0) log.info({ nodes: adopting }, 'taking over blocks that nodes hold already');
-      await this.#nodeQueue.idle();
-      if (term !== this.#term) return;
-      this.#nodeWorker.mayAssign = true;
-      log.info({ nodes: order.length, adopted: adopting }, 'this replica leads and allocates');
-      // Who waits for a block comes before those that only need a look.
-      for (const name of waiting) this.#nodeQueue.add(name);
-      for (const node of this.#nodesInOrder()) this.#nodeQueue.add(node.name);
-      for (const name of this.register.blocks.keys()) this.#blockQueue.add(name);
-      for (const pool of this.register.poolSet.pools) this.#poolQueue.add(pool.name);
-    } catch (error) {
-      log.error({ error: describeError(error) }, 'could not take over; trying again');
-      setTimeout(() => term === this.#term && void this.#takeOver(term), 1_000).unref();
     }
+    void loadBalancer.takeOver(term);
   }
 
-  /** The order of the dry run: oldest first, then by name. */
-  #nodesInOrder(): ClusterNode[] {
-    return [...this.register.nodes.values()].sort(
-      (a, b) => a.createdMs - b.createdMs || compareText(a.name, b.name),
-    );
-  }
-
-  #assertLeading(): void {
-    if (!this.#leadership.isLeader()) throw new NotLeading('this replica does not lead');
-  }
-
-  async #work(queue: KeyedQueue, worker: Worker, key: string): Promise<void> {
-    await this.#ifLeading(async () => {
-      const outcome = await worker.reconcile(key);
-      if (outcome?.retryAfterMs !== undefined) queue.addAfter(key, outcome.retryAfterMs);
-    });
-  }
-
-  async #ifLeading(work: () => Promise<unknown>): Promise<void> {
-    if (!this.#isSynced || !this.#leadership.isLeader()) return;
-    try {
-      await work();
-    } catch (error) {
-      if (error instanceof NotLeading) return;
-      throw error;
-    }
+  /** Only a leader reports what it finds: metrics of a replica that stands by would be counted twice. */
+  #stepDown(why: string): void {
+    const { reporter, drift, poolWorker, loadBalancer, log } = this.#o;
+    reporter.forgetAll();
+    drift.forgetAll();
+    poolWorker.forgetAll();
+    loadBalancer.stepDown();
+    log.info({ why }, 'this replica no longer leads');
   }
 
   async #refreshServiceNetworks(): Promise<void> {
     try {
       await this.#readServiceNetworks();
-      this.#intake.landChanged();
+      this.#o.router.addressSpaceChanged();
     } catch (error) {
-      this.#o.log.warn({ error: describeError(error) }, 'could not read the Service networks');
+      this.#o.log.warn(
+        { error: describeError(error) },
+        'could not read the Service networks; the last known ones stay excluded',
+      );
     }
   }
 
   async #readServiceNetworks(): Promise<void> {
-    await this.#land.read();
-    const { networks } = this.#land;
-    this.#intake.watchingPools(() => this.register.putNetworks('services', networks));
+    const { excluded, router, register } = this.#o;
+    await excluded.read();
+    router.watchingPools(() => register.putNetworks('services', excluded.networks));
   }
 
   async #shutDown(): Promise<void> {
-    this.#intake.stop();
+    const { router, queues, loadBalancer, terms, events } = this.#o;
+    router.stop();
     await Promise.all([
-      this.#nodeQueue.stop(),
-      this.#blockQueue.stop(),
-      this.#poolQueue.stop(),
-      this.#loadBalancer.stop(),
+      queues.nodes.stop(),
+      queues.blocks.stop(),
+      queues.pools.stop(),
+      loadBalancer.stop(),
     ]);
-    await this.#leadership.release();
-    await this.#events.stop();
+    await terms.release();
+    await events.stop();
   }
-}
-
-interface Worker {
-  reconcile(key: string): Promise<{ retryAfterMs?: number } | undefined>;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -7,6 +7,7 @@ import { poolFinalizer } from '../model/keys.ts';
 import { ipPools } from '../model/resources.ts';
 import type { Register } from '../plan/blocks/register.ts';
 import { dated, desiredPoolStatus } from '../plan/pools/pool-status.ts';
+import type { Worker } from './work-queue.ts';
 
 /**
  * What people see of pools: usage and conditions in the status, written when
@@ -17,8 +18,7 @@ export interface PoolWorkerOptions {
   client: KubeClient;
   register: Register;
   /** How each IPPool object was read; absent when there is no such object. */
-  readOf(name: string): ReadPool | undefined;
-  poolStore: { put(raw: unknown): void };
+  poolCache: { get(name: string): { read: ReadPool } | undefined; put(raw: unknown): void };
   assertLeading(): void;
   clock: Clock;
   log: Log;
@@ -27,7 +27,7 @@ export interface PoolWorkerOptions {
 
 const gauges = ['capacity', 'assigned', 'free', 'cooling'] as const;
 
-export class PoolWorker {
+export class PoolWorker implements Worker {
   readonly #o: PoolWorkerOptions;
   readonly #gauges: Record<(typeof gauges)[number], Gauge>;
   readonly #holding = new Map<string, Promise<void>>();
@@ -45,8 +45,10 @@ export class PoolWorker {
   }
 
   async reconcile(name: string): Promise<undefined> {
-    const read = this.#o.readOf(name);
+    const read = this.#o.poolCache.get(name)?.read;
     if (read?.kind === 'malformed') return this.#reportMalformed(name, read);
+    // First of all, so that a status of our own never makes it a conflict: nodes wait for it.
+    await this.hold(name);
     const pool = this.#o.register.poolSet.get(name);
     if (pool === undefined) {
       this.#forget(name);
@@ -57,14 +59,13 @@ export class PoolWorker {
     for (const what of gauges) this.#gauges[what].set(status[what] ?? 0, { pool: name });
     if (read === undefined) return undefined;
     if (pool.deleting && this.#o.register.blocksOfPool(name).size === 0) {
-      return this.#letGo(pool);
+      return this.#removeFinalizer(pool);
     }
     if (!sameStatus(status, pool.status)) await this.#writeStatus(name, status);
-    if (!pool.deleting) await this.hold(name);
     return undefined;
   }
 
-  /** What only a leader can know is not this process's to tell any more. */
+  /** Only a leader reports what it finds. */
   forgetAll(): void {
     for (const { name } of this.#o.register.poolSet.pools) this.#forget(name);
   }
@@ -76,7 +77,7 @@ export class PoolWorker {
   /** Puts the finalizer on, once, however many nodes wait for it. */
   hold(name: string): Promise<void> {
     const pool = this.#o.register.poolSet.get(name);
-    if (pool === undefined || this.#o.readOf(name) === undefined) return Promise.resolve();
+    if (pool === undefined || this.#o.poolCache.get(name) === undefined) return Promise.resolve();
     if (pool.deleting || pool.finalizers.includes(poolFinalizer)) return Promise.resolve();
     const under = this.#holding.get(name);
     if (under !== undefined) return under;
@@ -87,11 +88,14 @@ export class PoolWorker {
     return holding;
   }
 
-  async #letGo(pool: Pool): Promise<undefined> {
+  async #removeFinalizer(pool: Pool): Promise<undefined> {
     if (!pool.finalizers.includes(poolFinalizer)) return undefined;
     const left = pool.finalizers.filter((finalizer) => finalizer !== poolFinalizer);
     await this.#writeFinalizers(pool, left);
-    this.#o.log.info({ reason: 'Released', pool: pool.name }, `pool ${pool.name} may go`);
+    this.#o.log.info(
+      { reason: 'Released', pool: pool.name },
+      `pool ${pool.name}: its last block is released; removed the finalizer`,
+    );
     return undefined;
   }
 
@@ -99,7 +103,7 @@ export class PoolWorker {
     this.#o.assertLeading();
     const { uid, resourceVersion } = pool;
     const body = { metadata: { uid, resourceVersion, finalizers } };
-    this.#o.poolStore.put(await this.#o.client.patch(ipPools, pool.name, { type: 'merge', body }));
+    this.#o.poolCache.put(await this.#o.client.patch(ipPools, pool.name, { type: 'merge', body }));
   }
 
   async #reportMalformed(name: string, read: ReadPool & { kind: 'malformed' }): Promise<undefined> {
@@ -124,7 +128,7 @@ export class PoolWorker {
   async #writeStatus(name: string, status: PoolStatus): Promise<void> {
     this.#o.assertLeading();
     const options = { type: 'merge', subresource: 'status', body: { status } } as const;
-    this.#o.poolStore.put(await this.#o.client.patch(ipPools, name, options));
+    this.#o.poolCache.put(await this.#o.client.patch(ipPools, name, options));
   }
 }
 

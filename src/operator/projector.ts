@@ -18,9 +18,10 @@ import {
 } from '../plan/blocks/projection.ts';
 import type { Register } from '../plan/blocks/register.ts';
 import type { BlockWriter } from './block-writer.ts';
+import type { NodeReporter } from './node-reporter.ts';
 
 /**
- * Copies the register to where others read. A projection that is refused, or
+ * Writes the register's blocks to where others read them. A projection that is refused, or
  * that somebody else keeps overwriting, is reported and tried again ever more
  * slowly; it is never fought over in a hot loop, and never touches the register.
  */
@@ -28,12 +29,14 @@ export interface ProjectorOptions {
   client: KubeClient;
   register: Register;
   writer: BlockWriter;
-  switches: ProjectionSwitches;
+  switches: Readonly<ProjectionSwitches>;
+  /** Whether the cluster has CiliumNodes to write to. */
+  cilium: { readonly isUsed: boolean };
   /** Caches that the answers of our own writes go into. */
   nodeStore: { put(raw: unknown): void };
   ciliumStore: { put(raw: unknown): void };
   assertLeading(): void;
-  report(decision: NodeDecision, reason: Reason, message: string): void;
+  reporter: Pick<NodeReporter, 'event'>;
   clock: Clock;
   log: Log;
   metrics: Metrics;
@@ -79,13 +82,15 @@ export class Projector {
   }
 
   async project(decision: NodeDecision): Promise<Projected> {
-    const { register, switches } = this.#o;
+    const { register } = this.#o;
     const { node } = decision;
+    const { annotations, nodeSpec, ciliumNode } = this.#o.switches;
+    const switches = { annotations, nodeSpec, ciliumNode: ciliumNode && this.#o.cilium.isUsed };
     const blocks = decision.keep.map((block) => block.prefix).sort(byFamily);
     if (blocks.length === 0) return { kind: 'done' };
     const complete = decision.refused.length === 0;
     const stuck = immutableDisagreement(node, blocks, switches);
-    if (stuck !== undefined) this.#o.report(decision, 'ProjectionRefused', stuck);
+    if (stuck !== undefined) this.#report(decision, 'ProjectionRefused', stuck);
     const onNode = projectOnNode(node, blocks, complete, switches);
     const first = await this.#write(decision, onNode, nodes, 'node');
     if (first.kind === 'decide again') return first;
@@ -161,8 +166,8 @@ export class Projector {
       written.isReported = true;
       this.#counter.inc({ target, result: 'contested' });
       const now = overwrites.length > 0 ? `it says ${overwrites.join(', ')}` : 'it is gone';
-      const message = `somebody keeps undoing the ${target} record of ${decision.node.name} (now ${now}); it is left alone for ${pauseMs / 1000} s, then written again ever more slowly`;
-      this.#o.report(decision, 'ProjectionContested', message);
+      const message = `another writer keeps undoing the ${target} record of ${decision.node.name} (now ${now}); it is left alone for ${pauseMs / 1000} s, then written again ever more slowly`;
+      this.#report(decision, 'ProjectionContested', message);
     }
     return leftMs;
   }
@@ -200,7 +205,7 @@ export class Projector {
       this.#counter.inc({ target, result: 'gone' });
       return { kind: 'later', afterMs: 5_000 };
     }
-    // A failed test (or a create that came second): our copy was behind.
+    // A failed test (or a create that came second): the cache was behind.
     const fresh = await this.#o.client.get(resource, name).catch(() => undefined);
     if (fresh !== undefined) {
       const before = versionOf(
@@ -210,8 +215,13 @@ export class Projector {
       if (fresh.metadata.resourceVersion !== before) return { kind: 'decide again' };
     }
     this.#counter.inc({ target, result: 'refused' });
-    this.#o.report(decision, 'ProjectionRefused', error.message);
+    this.#report(decision, 'ProjectionRefused', error.message);
     return { kind: 'later', afterMs: 60_000 };
+  }
+
+  #report({ node }: NodeDecision, reason: Reason, message: string): void {
+    this.#o.log.warn({ reason, node: node.name }, message);
+    this.#o.reporter.event(node, 'Warning', reason, message);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Log } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { KubeObject } from '../model/object.ts';
+import { getIfThere } from '../kube/get-if-there.ts';
 import { serviceAddresses } from '../model/resources.ts';
 import { type ClusterService, serviceKey } from '../model/service.ts';
 import {
@@ -15,8 +15,7 @@ import { isStillHeld } from '../plan/services/decide-service.ts';
 import { createOrFind } from './create-or-find.ts';
 
 /**
- * The only hand that writes ServiceAddresses, with the care of the one that writes
- * blocks: creating one is the allocation; an unknown outcome is asked for again by
+ * The only writer of ServiceAddresses, with the care of the one of blocks: creating one is the allocation; an unknown outcome is asked for again by
  * the same name, for the same Service; a release is fenced by uid and version.
  */
 export interface ServiceAddressWriterOptions {
@@ -67,13 +66,9 @@ export class ServiceAddressWriter {
   }
 
   async #read(name: string): Promise<ServiceAddress | undefined> {
-    try {
-      const raw = await this.#o.client.get<KubeObject>(serviceAddresses, name);
-      this.#o.store.put(raw);
-      return readServiceAddress(raw);
-    } catch (error) {
-      if (error instanceof ApiError && error.isNotFound) return undefined;
-      throw error;
-    }
+    const raw = await getIfThere(this.#o.client, serviceAddresses, name);
+    if (raw === undefined) return undefined;
+    this.#o.store.put(raw);
+    return readServiceAddress(raw);
   }
 }

@@ -4,11 +4,11 @@ import type { Metrics } from '../base/metrics.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { LoadBalancerPoolStatus, ReadLoadBalancerPool } from '../model/load-balancer-pool.ts';
 import { loadBalancerPools } from '../model/resources.ts';
-import type { ServiceAddress } from '../model/service-address.ts';
 import { dated } from '../plan/pools/pool-status.ts';
 import { desiredServicePoolStatus } from '../plan/services/service-pool-status.ts';
-import type { ServicePoolSet } from '../plan/services/service-pools.ts';
 import { sameStatus } from './pool-worker.ts';
+import type { ServiceCaches } from './service-caches.ts';
+import type { Worker } from './work-queue.ts';
 
 /** What people see of pools of Service addresses; written when it differs. */
 export interface ServicePoolWorkerOptions {
@@ -17,17 +17,14 @@ export interface ServicePoolWorkerOptions {
   log: Log;
   metrics: Metrics;
   assertLeading(): void;
-  readOf(name: string): ReadLoadBalancerPool | undefined;
-  store: { put(raw: unknown): void };
-  pools(): ServicePoolSet;
-  addresses(): Iterable<ServiceAddress>;
+  caches: ServiceCaches;
 }
 
-export class ServicePoolWorker {
+export class ServicePoolWorker implements Worker {
   readonly #o: ServicePoolWorkerOptions;
   readonly #free;
   readonly #assigned;
-  readonly #told = new Set<string>();
+  readonly #counted = new Set<string>();
 
   constructor(options: ServicePoolWorkerOptions) {
     this.#o = options;
@@ -42,37 +39,39 @@ export class ServicePoolWorker {
     );
   }
 
-  async reconcile(name: string): Promise<void> {
-    const { pools, addresses, clock, readOf } = this.#o;
-    const read = readOf(name);
+  async reconcile(name: string): Promise<undefined> {
+    const { caches, clock } = this.#o;
+    if (!caches.isSynced) return undefined;
+    const read = caches.pools.get(name);
     const nowText = new Date(clock.wallMs()).toISOString();
-    const held = [...addresses()].map(({ address }) => address);
+    const held = [...caches.addresses.values()].map(({ address }) => address);
     const before = read ?? { generation: 0, status: undefined };
     const wanted =
       read?.kind === 'malformed'
         ? malformedStatus(read, nowText)
-        : desiredServicePoolStatus(pools(), name, held, before, nowText);
+        : desiredServicePoolStatus(caches.poolSet(), name, held, before, nowText);
     this.#count(name, wanted);
-    if (read === undefined || wanted === undefined) return;
+    if (read === undefined || wanted === undefined) return undefined;
     // Figures of a pool that could be understood once stay beside the complaint.
-    if (sameStatus({ ...read.status, ...wanted }, read.status)) return;
+    if (sameStatus({ ...read.status, ...wanted }, read.status)) return undefined;
     this.#o.assertLeading();
     const options = { type: 'merge', subresource: 'status', body: { status: wanted } } as const;
-    this.#o.store.put(await this.#o.client.patch(loadBalancerPools, name, options));
+    caches.pools.put(await this.#o.client.patch(loadBalancerPools, name, options));
+    return undefined;
   }
 
   forgetAll(): void {
-    for (const pool of this.#told) this.#count(pool, undefined);
+    for (const pool of this.#counted) this.#count(pool, undefined);
   }
 
   #count(pool: string, status: LoadBalancerPoolStatus | undefined): void {
     if (status?.capacity === undefined) {
       this.#free.remove({ pool });
       this.#assigned.remove({ pool });
-      this.#told.delete(pool);
+      this.#counted.delete(pool);
       return;
     }
-    this.#told.add(pool);
+    this.#counted.add(pool);
     this.#free.set(status.free ?? 0, { pool });
     this.#assigned.set(status.assigned ?? 0, { pool });
   }

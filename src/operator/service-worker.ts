@@ -3,8 +3,9 @@ import type { Log } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
+import { getIfThere } from '../kube/get-if-there.ts';
 import { serviceConditionType } from '../model/keys.ts';
-import type { Condition, KubeObject } from '../model/object.ts';
+import type { Condition } from '../model/object.ts';
 import { services } from '../model/resources.ts';
 import { type ClusterService, readService } from '../model/service.ts';
 import type { ServiceAddress } from '../model/service-address.ts';
@@ -16,8 +17,9 @@ import {
   type ServiceDecision,
   type ServiceQuestion,
 } from '../plan/services/decide-service.ts';
-import type { ServicePoolSet } from '../plan/services/service-pools.ts';
 import type { ServiceAddressWriter } from './service-address-writer.ts';
+import type { ServiceCaches } from './service-caches.ts';
+import type { Worker } from './work-queue.ts';
 
 /**
  * Brings one Service in line: claims what it lacks, then shows it in its status,
@@ -35,19 +37,15 @@ export interface ServiceWorkerOptions {
   clock: Clock;
   log: Log;
   assertLeading(): void;
-  serviceOf(key: string): ClusterService | undefined;
-  serviceStore: { put(raw: unknown): void };
-  heldBy(key: string): readonly ServiceAddress[];
-  pools(): ServicePoolSet;
-  /** Whether somebody other than this very Service has it. */
-  isTaken(address: string, key: string, uid: string): boolean;
+  caches: ServiceCaches;
+  /** Whether everything that Services show is adopted, so that new addresses may be given. */
+  mayAssign(): boolean;
 }
 
 /** More addresses than this are never lost to other leaders in one go. */
 const maxRounds = 64;
 
-export class ServiceWorker {
-  mayAssign = false;
+export class ServiceWorker implements Worker {
   /** Services that lack an address: asked again when one may have become free. */
   readonly unserved = new Map<string, string>();
   readonly #o: ServiceWorkerOptions;
@@ -59,49 +57,48 @@ export class ServiceWorker {
   }
 
   forgetAll(): void {
-    this.mayAssign = false;
     this.unserved.clear();
   }
 
   async reconcile(key: string): Promise<undefined> {
-    const { serviceOf } = this.#o;
-    let decision = this.#decide(key, serviceOf(key));
+    const { services: cache, isSynced } = this.#o.caches;
+    if (!isSynced) return undefined;
+    let decision = this.#decide(key, cache.get(key));
     // What an earlier Service of the name held goes first: it may be the very address that is asked for.
-    const uid = serviceOf(key)?.uid;
+    const uid = cache.get(key)?.uid;
     if (decision.free.some(({ serviceUid }) => serviceUid !== uid)) {
       await this.#giveBack(key);
-      decision = this.#decide(key, serviceOf(key));
+      decision = this.#decide(key, cache.get(key));
     }
     for (let round = 0; decision.claim.length > 0 && round < maxRounds; round++) {
       const { address, pool } = decision.claim[0]!;
       await this.#claim(key, address, pool);
-      decision = this.#decide(key, serviceOf(key));
+      decision = this.#decide(key, cache.get(key));
     }
-    const service = serviceOf(key);
-    if (service !== undefined) await this.#tell(key, service, decision);
+    const service = cache.get(key);
+    if (service !== undefined) await this.#showStatus(key, service, decision);
     if (!decision.isOurs) this.unserved.delete(key);
     if (decision.free.length + decision.replaced.length > 0) await this.#giveBack(key);
     return undefined;
   }
 
   #decide(key: string, service: ClusterService | undefined): ServiceDecision {
+    const { caches } = this.#o;
     const question: ServiceQuestion = {
       service,
-      held: this.#o.heldBy(key).filter(({ deleting }) => !deleting),
-      pools: this.#o.pools(),
+      held: caches.heldBy(key).filter(({ deleting }) => !deleting),
+      pools: caches.poolSet(),
       isTaken: (address) => {
         const by = this.#pending.get(address);
-        return (
-          (by !== undefined && by !== key) || this.#o.isTaken(address, key, service?.uid ?? '')
-        );
+        return (by !== undefined && by !== key) || caches.isTaken(address, key, service?.uid ?? '');
       },
-      mayAssign: this.mayAssign,
+      mayAssign: this.#o.mayAssign(),
     };
     return decideService(question);
   }
 
   async #claim(key: string, address: Address, pool: string): Promise<void> {
-    const service = this.#o.serviceOf(key);
+    const service = this.#o.caches.services.get(key);
     if (service === undefined) return;
     const text = address.toString();
     this.#pending.set(text, key);
@@ -109,27 +106,31 @@ export class ServiceWorker {
       const isOurs = await this.#o.writer.create(address, pool, service);
       if (!isOurs) return;
       const fields = { reason: 'AddressAssigned', service: key, address: text, pool };
-      this.#o.log.info(fields, `${key} gets ${text}`);
+      this.#o.log.info(fields, `assigned ${text} of pool ${pool} to Service ${key}`);
     } finally {
       this.#pending.delete(text);
     }
   }
 
-  /** The status and the condition; and an Event when the news is new. */
-  async #tell(key: string, service: ClusterService, decision: ServiceDecision): Promise<void> {
+  /** The status and the condition; and an Event when the condition is another one. */
+  async #showStatus(
+    key: string,
+    service: ClusterService,
+    decision: ServiceDecision,
+  ): Promise<void> {
     if (!decision.isOurs) {
-      if (!service.isForUs && service.condition !== undefined) await this.#unsay(service);
+      if (!service.isForUs && service.condition !== undefined) await this.#removeCondition(service);
       return;
     }
     const ingress = desiredIngress(service, decision.keep);
     const condition = this.#condition(service, decision);
     if (condition === undefined) return;
-    const isNews =
+    const isNewCondition =
       condition.reason !== service.condition?.reason ||
       condition.message !== service.condition?.message;
     if (condition.status === 'True') this.unserved.delete(key);
     else this.unserved.set(key, condition.message);
-    if (!isNews && ingress.join() === service.ingress.join()) return;
+    if (!isNewCondition && ingress.join() === service.ingress.join()) return;
     this.#o.assertLeading();
     const { uid, resourceVersion, name, namespace } = service;
     const body = {
@@ -141,7 +142,7 @@ export class ServiceWorker {
       },
     };
     await this.#patch(service, body);
-    if (!isNews) return;
+    if (!isNewCondition) return;
     const { reason, message } = condition;
     const type = condition.status === 'True' ? 'Normal' : 'Warning';
     if (type === 'Warning') this.#o.log.warn({ reason, service: key }, message);
@@ -171,8 +172,8 @@ export class ServiceWorker {
     return dated(wanted, before, new Date(this.#o.clock.wallMs()).toISOString());
   }
 
-  /** It is no longer of a type or class that we speak of. */
-  async #unsay(service: ClusterService): Promise<void> {
+  /** It is no longer of a type or class that we serve. */
+  async #removeCondition(service: ClusterService): Promise<void> {
     this.#o.assertLeading();
     const { uid, resourceVersion } = service;
     const conditions = [{ $patch: 'delete', type: serviceConditionType }];
@@ -180,14 +181,14 @@ export class ServiceWorker {
   }
 
   async #patch({ name, namespace }: ClusterService, body: object): Promise<void> {
-    const { client, serviceStore } = this.#o;
+    const { client, caches } = this.#o;
     const options = { type: 'strategic', subresource: 'status', namespace, body } as const;
     try {
-      serviceStore.put(await client.patch(services, name, options));
+      caches.services.put(await client.patch(services, name, options));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.isNotFound) return;
-      // Our copy was behind; learn what is there, and let it be decided again.
+      // The cache was behind; learn what is there, and let it be decided again.
       if (error.isConflict) await this.#look(`${namespace}/${name}`);
       throw error;
     }
@@ -205,19 +206,15 @@ export class ServiceWorker {
   async #release(key: string, one: ServiceAddress): Promise<void> {
     await this.#o.writer.free(one);
     const fields = { reason: 'Released', service: key, address: `${one.address}` };
-    this.#o.log.info(fields, `${one.address} is free again`);
+    this.#o.log.info(fields, `released ${one.address} of Service ${key}`);
   }
 
-  /** What the API server itself says about the Service, past every copy. */
+  /** What the API server itself says about the Service, past every cache. */
   async #look(key: string): Promise<ClusterService | undefined> {
     const [namespace = '', name = ''] = key.split('/');
-    try {
-      const raw = await this.#o.client.get<KubeObject>(services, name, { namespace });
-      this.#o.serviceStore.put(raw);
-      return readService(raw);
-    } catch (error) {
-      if (error instanceof ApiError && error.isNotFound) return undefined;
-      throw error;
-    }
+    const raw = await getIfThere(this.#o.client, services, name, { namespace });
+    if (raw === undefined) return undefined;
+    this.#o.caches.services.put(raw);
+    return readService(raw);
   }
 }

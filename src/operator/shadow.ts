@@ -15,7 +15,7 @@ import { type Intention, intendedActions, planIntentions } from '../plan/blocks/
 import { registerOf } from '../plan/blocks/register-of.ts';
 import { hasCiliumNodes } from './cilium-presence.ts';
 import { type Copies, type CopyHandlers, makeCopies } from './copies.ts';
-import type { OperatorSettings } from './operator.ts';
+import { type OperatorSettings, statedByOperator } from './operator-settings.ts';
 
 /**
  * The operator's shadow: it sees what an operator sees and says what one would
@@ -75,7 +75,7 @@ export class Shadow {
 
   async run(signal: AbortSignal): Promise<void> {
     const { log, settings } = this.#o;
-    log.info({ mode: settings.provider.name }, 'shadow mode: nothing will be written');
+    log.info({ mode: settings.mode.name }, 'shadow mode: nothing will be written');
     this.#copies.nodes.start(signal);
     let lookedMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
@@ -104,8 +104,7 @@ export class Shadow {
     await this.#surroundings.look();
     if (!this.#hasOurs && (await this.#isServed(`/apis/${group}/${version}`))) {
       this.#hasOurs = true;
-      const ours =
-        settings.provider.pools === 'objects' ? [pools, blocks, reports] : [blocks, reports];
+      const ours = settings.mode.pools === 'objects' ? [pools, blocks, reports] : [blocks, reports];
       for (const copy of ours) copy.start(signal);
       await Promise.all(ours.map((copy) => copy.synced));
     }
@@ -130,7 +129,7 @@ export class Shadow {
   #think(): void {
     this.#isChanged = false;
     const { settings, log } = this.#o;
-    const { provider, rules } = settings;
+    const { mode, rules } = settings;
     const register = registerOf(this.#state(), settings.sources);
     const nodes = register.nodes.size;
     const switches = {
@@ -138,7 +137,7 @@ export class Shadow {
       ciliumNode: settings.switches.ciliumNode && this.#hasCilium,
     };
     const nowMs = this.#clock.wallMs();
-    const { intentions, plan } = provider.allocates
+    const { intentions, plan } = mode.allocates
       ? planIntentions(register, { ...rules, switches }, nowMs)
       : { intentions: [], plan: { findings: [] } };
     this.#tell(intentions);
@@ -146,7 +145,7 @@ export class Shadow {
       apiVersion,
       kind: 'ShadowReport',
       at: new Date(nowMs).toISOString(),
-      mode: provider.name,
+      mode: mode.name,
       nodes,
       intentions,
       findings: plan.findings,
@@ -157,7 +156,7 @@ export class Shadow {
     }
     if (!this.isSynced) {
       this.isSynced = true;
-      log.info({ nodes, intentions: intentions.length }, 'everything that exists is known');
+      log.info({ nodes, intentions: intentions.length }, 'caches synced');
     }
   }
 
@@ -179,11 +178,8 @@ export class Shadow {
   }
 
   #state(): ClusterState {
-    const { provider, clusterPool, serviceNetworks } = this.#o.settings;
-    return clusterState(
-      { ...this.#surroundings.items, ...cachedItems(this.#copies) },
-      { mode: provider.name, clusterPool, serviceNetworks },
-    );
+    const items = { ...this.#surroundings.items, ...cachedItems(this.#copies) };
+    return clusterState(items, statedByOperator(this.#o.settings));
   }
 
   #handlers(): CopyHandlers {

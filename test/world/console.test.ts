@@ -41,8 +41,8 @@ beforeAll(async () => {
     { kubeconfigPath },
   );
   const said = await operator.whenLogged(
-    ({ msg }) => msg === 'the console is served',
-    'the console is served',
+    ({ msg }) => msg === 'console listening',
+    'console listening',
   );
   url = `http://127.0.0.1:${new URL(String(said.url)).port}`;
   await operator.whenLeading();

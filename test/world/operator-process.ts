@@ -131,8 +131,8 @@ export class OperatorProcess {
   }
 
   whenSynced(withinMs?: number): Promise<LogLine> {
-    const isIt = ({ msg }: LogLine) => msg === 'everything that exists is known';
-    return this.whenLogged(isIt, 'everything that exists is known', withinMs);
+    const isIt = ({ msg }: LogLine) => msg === 'caches synced';
+    return this.whenLogged(isIt, 'caches synced', withinMs);
   }
 
   async get(path: string): Promise<{ status: number; text: string }> {

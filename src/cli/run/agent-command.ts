@@ -23,9 +23,9 @@ import { type BgpConfig, loadConfigMap } from '../../model/bgp-config-map.ts';
 import { defaultGracefulRestartSeconds } from '../../model/bgp-peer.ts';
 import { agentSocketPath } from '../../model/keys.ts';
 import { poolsOfConfig } from '../../model/load-balancer-pool.ts';
+import { defaultMode, modeOfFlag, ourModes } from '../../model/modes.ts';
 import { type Family, families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
-import { providerOf } from '../../operator/providers.ts';
 import { encapsulationOf, type Routing, routings } from '../../plan/node/desired-routes.ts';
 import { RestartMark } from '../bgp/bgp-speak-evidence.ts';
 import { stopOnSignals } from '../stop-signals.ts';
@@ -40,7 +40,7 @@ import { readListen } from './listen-flag.ts';
  * the routes back first, because it does not.
  */
 export function registerAgent(program: Command): void {
-  const modes = ['ip-pool', 'cluster-pool', 'cluster-pool-v2', 'kubernetes'];
+  const modes = ourModes.map(({ name }) => name);
   const list = (text: string, before: string[] | undefined) => [...(before ?? []), text];
   program
     .command('agent')
@@ -48,7 +48,7 @@ export function registerAgent(program: Command): void {
     .option('--kubeconfig <file>', 'the cluster (default: $KUBECONFIG, the pod, ~/.kube/config)')
     .option('--context <name>', 'the context of the kubeconfig')
     .option('--node-name <name>', 'the Node this is (default: $NODE_NAME, the host name)')
-    .option('--ipam <mode>', `as the operator has it: ${modes.join(', ')}`, 'ip-pool')
+    .option('--ipam <mode>', `as the operator has it: ${modes.join(', ')}`, defaultMode.name)
     .option(
       '--families <list>',
       'what every pod is to have: ipv4,ipv6 (default: what the node holds)',
@@ -202,17 +202,17 @@ async function assertTunnel(kernel: Kernel, routing: Routing): Promise<void> {
 }
 
 function readSettings(flags: AgentFlags): AgentSettings {
-  const provider = providerOf(flags.ipam);
+  const mode = modeOfFlag(flags.ipam);
   const nodeName = flags.nodeName ?? process.env.NODE_NAME ?? hostname();
   const config = flags.bgpConfig === undefined ? undefined : readConfigFile(flags.bgpConfig);
   return {
     nodeName: nodeName.toLowerCase(),
     version: readVersion(),
     rules: {
-      source: provider.allocates ? 'register' : 'node',
+      source: mode.allocates ? 'register' : 'node',
       families: readFamilies(flags.families),
     },
-    byDemand: provider.byDemand,
+    byDemand: mode.byDemand,
     preAllocate: readNumber('--pre-allocate', flags.preAllocate, 65536),
     routing: flags.routing,
     directRoutes: flags.autoDirectNodeRoutes ?? false,

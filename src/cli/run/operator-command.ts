@@ -14,8 +14,14 @@ import type { KubeAccess } from '../../kube/access.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import { checkTimings, defaultTimings } from '../../kube/lease-timings.ts';
-import { type Mode, type ProjectionName, projectionNames } from '../../model/modes.ts';
-import { Operator, type OperatorSettings } from '../../operator/operator.ts';
+import { type ProjectionName, projectionNames } from '../../model/modes.ts';
+import { assembleOperator } from '../../operator/assemble-operator.ts';
+import {
+  type OperatorSettings,
+  operatorDefaults,
+  operatorSettings,
+  statedByOperator,
+} from '../../operator/operator-settings.ts';
 import { Shadow } from '../../operator/shadow.ts';
 import { readSeconds as readWithin } from '../numbers.ts';
 import { stopOnSignals } from '../stop-signals.ts';
@@ -30,6 +36,7 @@ import { readListen } from './listen-flag.ts';
  * on SIGTERM or SIGINT. A second signal ends the process at once.
  */
 export function registerOperator(program: Command): void {
+  const { lease, intervals, concurrency } = operatorDefaults;
   const command = program
     .command('operator')
     .description('give every node its blocks; run several replicas, one leads')
@@ -44,8 +51,8 @@ export function registerOperator(program: Command): void {
       ).argParser((text: string) => text.split(',').map((part) => part.trim())),
     )
     .option('--bgp-config-map <namespace/name>', 'address-pools in the form of MetalLB and Cilium')
-    .option('--lease-namespace <name>', 'namespace of the leader lease', 'kube-system')
-    .option('--lease-name <name>', 'name of the leader lease', 'cadastre-operator')
+    .option('--lease-namespace <name>', 'namespace of the leader lease', lease.namespace)
+    .option('--lease-name <name>', 'name of the leader lease', lease.name)
     .option('--lease-duration <seconds>', 'others take over so long after the last renewal')
     .option('--renew-deadline <seconds>', 'a leader trusts itself so long after its last renewal')
     .option('--retry-period <seconds>', 'how often a leader renews')
@@ -53,10 +60,10 @@ export function registerOperator(program: Command): void {
     .option(
       '--drift-every <seconds>',
       'between two comparisons of what is allocated, used and announced; 0: none',
-      '30',
+      `${intervals.driftMs / 1000}`,
     )
     .option('--identity <name>', 'name of this replica (default: host name and process id)')
-    .option('--concurrency <n>', 'writes under way at once', '64')
+    .option('--concurrency <n>', 'writes under way at once', `${concurrency}`)
     .option('--listen <address>', 'where /metrics, /livez and /readyz are served', '127.0.0.1:9470')
     .option('--console <address>', 'serve the console there too, like 127.0.0.1:7077')
     .option('--console-token-file <file>', 'a secret its readers must know; a must beyond loopback')
@@ -112,12 +119,12 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   const { concurrency } = settings;
   const client = new KubeClient(access, { connections: concurrency, metrics, log });
   const base = { client, settings, log, metrics };
-  const operator = flags.shadow === true ? new Shadow(base) : new Operator(base);
+  const operator = flags.shadow === true ? new Shadow(base) : assembleOperator(base);
   const server = new HttpServer({ log });
   addHealthRoutes(server, {
     metrics,
     ready: new Map([
-      ['copies', () => (operator.isSynced ? undefined : 'not everything that exists is known yet')],
+      ['caches', () => (operator.isSynced ? undefined : 'the caches are not synced yet')],
     ]),
   });
   if (operator instanceof Shadow) {
@@ -127,7 +134,7 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   const running =
     consoleAt && (await serveConsole(consoleAt, token, { client, access, settings, log }));
   const stopping = stopOnSignals();
-  const { mode, cluster } = { mode: settings.provider.name, cluster: access.origin };
+  const { mode, cluster } = { mode: settings.mode.name, cluster: access.origin };
   log.info({ mode, cluster, port: server.port, identity: settings.lease.identity }, 'starting');
   try {
     await operator.run(stopping.signal);
@@ -156,24 +163,18 @@ async function serveConsole(
     title: 'Cadastre',
     version: readVersion(),
     cluster: access.origin,
-    mode: settings.provider.name,
+    mode: settings.mode.name,
     commandFlags: '',
   };
-  const stated = {
-    mode: settings.provider.name,
-    clusterPool: settings.clusterPool,
-    serviceNetworks: settings.serviceNetworks,
-    bgpConfigMap: settings.configMap,
-  };
+  const stated = statedByOperator(settings);
   const clock = systemClock;
   const running = await startConsole({ client, listen, token, about, stated, clock, log });
-  log.info({ url: running.url }, 'the console is served');
+  log.info({ url: running.url }, 'console listening');
   return running;
 }
 
 function readSettings(flags: OperatorFlags): OperatorSettings {
-  const { mode, rules, sources, clusterPool, serviceNetworks } = readIpamFlags(flags);
-  const targets = readProjections(flags.project, mode);
+  const { mode, ...ipam } = readIpamFlags(flags);
   const timings = {
     leaseDurationSeconds:
       readSeconds('--lease-duration', flags.leaseDuration) ?? defaultTimings.leaseDurationSeconds,
@@ -190,31 +191,19 @@ function readSettings(flags: OperatorFlags): OperatorSettings {
       `--concurrency=${flags.concurrency} is not within 1 to 1024`,
     );
   }
-  return {
-    provider: mode,
-    rules,
-    sources,
-    clusterPool,
-    serviceNetworks,
-    switches: {
-      annotations: targets.includes('annotations'),
-      nodeSpec: targets.includes('node-spec'),
-      ciliumNode: targets.includes('ciliumnode'),
-    },
-    lease: {
-      namespace: flags.leaseNamespace,
-      name: flags.leaseName,
-      identity: flags.identity ?? `${hostname()}_${process.pid}`,
-      timings,
-    },
+  return operatorSettings(mode, flags.identity ?? `${hostname()}_${process.pid}`, {
+    ...ipam,
+    projections: readProjections(flags.project),
+    lease: { namespace: flags.leaseNamespace, name: flags.leaseName, timings },
     configMap: readConfigMapName(flags.bgpConfigMap),
-    driftEveryMs: readWithin('--drift-every', flags.driftEvery, 0, 86_400) * 1000,
+    intervals: { driftMs: readWithin('--drift-every', flags.driftEvery, 0, 86_400) * 1000 },
     concurrency,
-  };
+  });
 }
 
-function readProjections(given: string[] | undefined, mode: Mode): ProjectionName[] {
-  if (given === undefined) return [...mode.projections];
+/** Undefined: those of the mode. */
+function readProjections(given: string[] | undefined): ProjectionName[] | undefined {
+  if (given === undefined) return undefined;
   if (given.length === 1 && given[0] === 'none') return [];
   return given.map((word) => {
     const known = projectionNames.find((name) => name === word);

@@ -2,11 +2,10 @@ import { type Command, Option } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
 import type { StatedSettings } from '../../model/cluster-state.ts';
 import { defaultCooldownSeconds, type Pool } from '../../model/ip-pool.ts';
-import { defaultMode, type Mode, ourModes } from '../../model/modes.ts';
+import { defaultMode, type Mode, modeOfFlag, ourModes } from '../../model/modes.ts';
 import type { NamedNetwork } from '../../model/network.ts';
 import { type Family, families, familyBits } from '../../net/family.ts';
 import { parsePrefix, prefixProblem } from '../../net/prefix.ts';
-import { providerOf } from '../../operator/providers.ts';
 import type { Rules } from '../../plan/blocks/decide-node.ts';
 import { type HoldingSource, holdingSources } from '../../plan/blocks/holdings.ts';
 import { hostScopeSources } from '../../plan/blocks/host-scope.ts';
@@ -81,7 +80,7 @@ export function addIpamFlags(command: Command): Command {
 }
 
 export function readIpamFlags(values: IpamFlagValues): IpamSettings {
-  const mode = providerOf(values.ipam ?? defaultMode.name);
+  const mode = modeOfFlag(values.ipam ?? defaultMode.name);
   const serviceNetworks = readServiceNetworks(values.serviceCidr ?? []);
   refuseIdleFlags(mode, values);
   const enabled = {

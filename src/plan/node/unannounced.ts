@@ -1,6 +1,6 @@
 import type { Reason } from '../../model/reasons.ts';
 import { parseAddress } from '../../net/address.ts';
-import type { Family } from '../../net/family.ts';
+import { families as bothFamilies, type Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { NodePeer } from './node-peers.ts';
 
@@ -109,7 +109,7 @@ function whyOfPeer(
     return { reason: 'SessionNotEstablished', detail };
   }
   if (!families.includes(family)) {
-    const whose = (peer.families ?? []).includes(family)
+    const whose = (peer.families ?? bothFamilies).includes(family)
       ? `${peer.name} did not agree to carry`
       : `peer ${peer.name} is not configured to carry`;
     return { reason: 'FamilyNotNegotiated', detail: `${whose} ${nameOf[family]} routes` };

@@ -3,42 +3,46 @@ import type { ClusterNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
 import type { Register } from '../plan/blocks/register.ts';
 import type { CopyHandlers } from './copies.ts';
+import type { ForeignLand } from './foreign-land.ts';
+import type { LoadBalancer } from './load-balancer.ts';
+import type { NodeReporter } from './node-reporter.ts';
+import type { Projector } from './projector.ts';
+import type { OperatorQueues } from './work-queue.ts';
 
 /**
- * What comes in: every change of a copy goes into the register first, and then
- * puts the keys of whatever it may concern into the queues. Too many keys cost a
- * glance each; a missing one would cost an outage.
+ * Which keys a change concerns: every change of a cache goes into the register
+ * first, and then puts the keys of whatever it may concern into the queues. Too
+ * many keys cost a glance each; a missing one would cost an outage.
  */
-export interface IntakeOptions {
+export interface ChangeRouterOptions {
   register: Register;
-  nodes(name: string): void;
-  blocks(name: string): void;
-  pools(name: string, afterMs: number): void;
-  /** Nodes that lack a block. */
-  unserved(): Iterable<string>;
-  forget(nodeName: string): void;
+  queues: OperatorQueues;
+  reporter: NodeReporter;
+  projector: Projector;
+  excluded: ForeignLand;
+  loadBalancer: LoadBalancer;
 }
 
 /** A pool's status follows its blocks, but is not written more often than this. */
 const poolStatusEveryMs = 1_000;
 const manyEventsMs = 50;
 
-export class Intake {
+export class ChangeRouter {
   readonly handlers: CopyHandlers;
-  readonly #o: IntakeOptions;
-  #kick: NodeJS.Timeout | undefined;
-  #kickAll: NodeJS.Timeout | undefined;
+  readonly #o: ChangeRouterOptions;
+  #retryUnserved: NodeJS.Timeout | undefined;
+  #retryAll: NodeJS.Timeout | undefined;
 
-  constructor(options: IntakeOptions) {
+  constructor(options: ChangeRouterOptions) {
     this.#o = options;
     this.handlers = this.#makeHandlers();
   }
 
-  /** Land became free, or its borders moved: whoever waits is asked again, once for many events. */
-  landChanged(): void {
-    this.#kick ??= setTimeout(() => {
-      this.#kick = undefined;
-      for (const name of this.#o.unserved()) this.#o.nodes(name);
+  /** Addresses became free, or pools were redrawn: nodes that lack a block are tried again, once for many events. */
+  addressSpaceChanged(): void {
+    this.#retryUnserved ??= setTimeout(() => {
+      this.#retryUnserved = undefined;
+      for (const name of this.#o.reporter.unserved.keys()) this.#o.queues.nodes.add(name);
     }, manyEventsMs);
   }
 
@@ -47,15 +51,22 @@ export class Intake {
     const before = this.#o.register.poolSet;
     change();
     if (this.#o.register.poolSet === before) return;
-    this.#kickAll ??= setTimeout(() => {
-      this.#kickAll = undefined;
-      this.#everything();
+    this.#retryAll ??= setTimeout(() => {
+      this.#retryAll = undefined;
+      this.everything();
     }, manyEventsMs);
   }
 
+  /** Every node and every pool is looked at again. */
+  everything(): void {
+    const { register, queues } = this.#o;
+    for (const name of register.nodes.keys()) queues.nodes.add(name);
+    for (const { name } of register.poolSet.pools) this.#poolChanged(name);
+  }
+
   stop(): void {
-    clearTimeout(this.#kick);
-    clearTimeout(this.#kickAll);
+    clearTimeout(this.#retryUnserved);
+    clearTimeout(this.#retryAll);
   }
 
   #makeHandlers(): CopyHandlers {
@@ -65,28 +76,30 @@ export class Intake {
         onPut: (next, prev) => {
           if (next.read.kind === 'pool') register.putPool(next.read.pool);
           else register.removePool(next.name);
-          this.#o.pools(next.name, 0);
+          this.#poolChanged(next.name);
           if (prev === undefined || essenceOf(next.read) !== essenceOf(prev.read))
-            this.#everything();
+            this.everything();
         },
         onDelete: (last) => {
           register.removePool(last.name);
-          this.#o.pools(last.name, 0);
-          this.#everything();
+          this.#poolChanged(last.name);
+          this.everything();
         },
       },
       nodes: {
         onPut: (next, prev) => {
           this.watchingPools(() => register.putNode(next));
-          if (prev === undefined || isChanged(next, prev)) this.#o.nodes(next.name);
+          if (prev === undefined || isChanged(next, prev)) this.#nodeChanged(next.name);
         },
         onDelete: (last) => {
           // A namesake may have been put in its place already.
           if (register.nodes.get(last.name)?.uid !== last.uid) return;
           this.watchingPools(() => register.removeNode(last.name));
-          this.#o.forget(last.name);
-          for (const block of register.blocksOf(last.name)) this.#o.blocks(block.name);
-          this.landChanged();
+          this.#o.reporter.forget(last.name);
+          this.#o.projector.forget(last.name);
+          this.#o.excluded.nodesChanged();
+          for (const block of register.blocksOf(last.name)) this.#o.queues.blocks.add(block.name);
+          this.addressSpaceChanged();
         },
       },
       blocks: {
@@ -98,7 +111,7 @@ export class Intake {
         onDelete: (last) => {
           register.removeBlock(last.name);
           this.#blockChanged(last);
-          this.landChanged();
+          this.addressSpaceChanged();
         },
       },
       reports: {
@@ -119,27 +132,34 @@ export class Intake {
         onDelete: (last) => {
           register.removeCiliumNode(last.name);
           this.#nodeAndBlocks(last.name);
-          this.landChanged();
+          this.addressSpaceChanged();
         },
       },
     };
   }
 
+  #nodeChanged(name: string): void {
+    this.#o.excluded.nodesChanged();
+    this.#o.queues.nodes.add(name);
+  }
+
   #blockChanged(block: Block): void {
-    this.#o.blocks(block.name);
-    if (block.nodeName !== '') this.#o.nodes(block.nodeName);
-    this.#o.pools(this.#o.register.poolSet.homeOf(block)?.name ?? block.pool, poolStatusEveryMs);
+    const { register, queues } = this.#o;
+    queues.blocks.add(block.name);
+    if (block.nodeName !== '') queues.nodes.add(block.nodeName);
+    queues.pools.addAfter(register.poolSet.homeOf(block)?.name ?? block.pool, poolStatusEveryMs);
   }
 
   #nodeAndBlocks(nodeName: string): void {
-    this.#o.nodes(nodeName);
-    for (const block of this.#o.register.blocksOf(nodeName)) this.#o.blocks(block.name);
+    const { register, queues } = this.#o;
+    queues.nodes.add(nodeName);
+    for (const block of register.blocksOf(nodeName)) queues.blocks.add(block.name);
   }
 
-  #everything(): void {
-    const { register } = this.#o;
-    for (const name of register.nodes.keys()) this.#o.nodes(name);
-    for (const pool of register.poolSet.pools) this.#o.pools(pool.name, 0);
+  #poolChanged(name: string): void {
+    this.#o.queues.pools.add(name);
+    // A pool of blocks may now overlap one of Service addresses, or no longer.
+    this.#o.loadBalancer.addressSpaceChanged();
   }
 }
 

@@ -1,8 +1,8 @@
 /**
- * The operator's own hands — NodeWorker, CellGuards, BlockWriter — on the API
- * model, call by call. Every call waits for its turn, reads as well as writes,
- * so that a test can let two leaders meet in any order it likes, and leave one
- * of them dead at any point.
+ * The part of the operator that writes blocks — NodeWorker, CellGuards, BlockWriter
+ * — on the API model, call by call. Every call waits for its turn, reads as well as
+ * writes, so that a test can let two leaders meet in any order it likes, and leave
+ * one of them dead at any point.
  */
 import { silentLog } from '../../src/base/log.ts';
 import { Metrics } from '../../src/base/metrics.ts';
@@ -15,13 +15,13 @@ import { Register } from '../../src/plan/blocks/register.ts';
 import { type Answer, type ApiModel, kinds, withSpec } from './api-model.ts';
 import { auto, put } from './objects.ts';
 
-export class Hands {
+export class SteppedOperator {
   readonly register = new Register(holdingSources);
-  readonly worker: NodeWorker;
+  readonly #worker: NodeWorker;
   readonly #api: ApiModel;
   readonly #turn: () => Promise<void>;
 
-  /** Knows what is there now, and from then on only what its own calls tell. */
+  /** Knows what is there now, and from then on only what its own calls answer. */
   constructor(api: ApiModel, turn: () => Promise<void> = async () => {}) {
     this.#api = api;
     this.#turn = turn;
@@ -39,17 +39,21 @@ export class Hands {
       projector: { project: async () => ({ kind: 'done' }) },
       reporter: { note() {}, forget() {}, report: async () => {} },
     } as unknown as Pick<NodeWorkerOptions, 'projector' | 'reporter'>;
-    this.worker = new NodeWorker({
+    this.#worker = new NodeWorker({
       ...nothing,
       register: this.register,
       rules: auto,
       writer,
-      othersWait: () => false,
+      mayAssign: () => true,
+      onAssigned: () => {},
       holdPool: async () => {},
       log: silentLog,
       metrics: new Metrics(),
     });
-    this.worker.mayAssign = true;
+  }
+
+  async reconcile(node: string): Promise<void> {
+    await this.#worker.reconcile(node, () => false);
   }
 
   #client(): BlockWriterOptions['client'] {

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { runs } from '../parts/random.ts';
 import { ApiModel } from './api-model.ts';
-import { Hands, interleave } from './hands.ts';
 import { nodeObject, poolObject } from './objects.ts';
 import { checkApart, nodeOf, specOf } from './promises.ts';
+import { interleave, SteppedOperator } from './stepped-operator.ts';
 
 let api: ApiModel;
 
@@ -27,10 +27,10 @@ const held = () =>
     .sort();
 
 /** A leader that has heard of the nodes there are, except some. */
-function leaderWithout(names: string[], turn?: () => Promise<void>): Hands {
-  const hands = new Hands(api, turn);
-  for (const name of names) hands.register.removeNode(name);
-  return hands;
+function leaderWithout(names: string[], turn?: () => Promise<void>): SteppedOperator {
+  const operator = new SteppedOperator(api, turn);
+  for (const name of names) operator.register.removeNode(name);
+  return operator;
 }
 
 describe('two leaders that each know one of two nodes whose blocks of odd sizes overlap', () => {
@@ -44,8 +44,8 @@ describe('two leaders that each know one of two nodes whose blocks of odd sizes 
     let calls = 0;
     await interleave(
       [
-        (turn) => leaderWithout(['b'], turn).worker.reconcile('a'),
-        (turn) => leaderWithout(['a'], turn).worker.reconcile('b'),
+        (turn) => leaderWithout(['b'], turn).reconcile('a'),
+        (turn) => leaderWithout(['a'], turn).reconcile('b'),
       ],
       (waiting) => {
         const isAlive = calls < deathAt;
@@ -84,11 +84,11 @@ describe('two leaders that each know one of two nodes whose blocks of odd sizes 
     makePool(['10.0.0.0/24'], 26);
     makeNode('a', ['10.0.0.0/28']);
     makeNode('b', ['10.0.0.0/27']);
-    await leaderWithout(['b']).worker.reconcile('a');
+    await leaderWithout(['b']).reconcile('a');
     const second = leaderWithout(['a']);
     second.register.removeBlock('10-0-0-0-28');
     second.register.removeBlock('10-0-0-0-26');
-    await second.worker.reconcile('b');
+    await second.reconcile('b');
     expect(held()).toEqual(['10.0.0.0/28 a']);
     expect(second.register.blocks.has('10-0-0-0-28')).toBe(true);
   });
@@ -101,24 +101,24 @@ describe('half of what a node needs', () => {
   });
 
   test('is taken back when the other family went to somebody else', async () => {
-    const late = new Hands(api);
+    const late = new SteppedOperator(api);
     makeNode('b', ['10.0.1.0/24', 'fd00::/64']);
-    await leaderWithout(['a']).worker.reconcile('b');
-    await late.worker.reconcile('a');
+    await leaderWithout(['a']).reconcile('b');
+    await late.reconcile('a');
     expect(held()).toEqual(['10.0.1.0/24 b', 'fd00::/64 b']);
   });
 
   test('is left alone when another leader made it: the node may be using it', async () => {
-    const late = new Hands(api);
+    const late = new SteppedOperator(api);
     // Another gets as far as IPv4, and no further.
     let calls = 0;
-    await interleave([(turn) => new Hands(api, turn).worker.reconcile('a')], () =>
+    await interleave([(turn) => new SteppedOperator(api, turn).reconcile('a')], () =>
       calls++ < 1 ? 0 : undefined,
     );
     expect(held()).toEqual(['10.0.0.0/24 a']);
     makeNode('b', ['10.0.1.0/24', 'fd00::/64']);
-    await leaderWithout(['a']).worker.reconcile('b');
-    await late.worker.reconcile('a');
+    await leaderWithout(['a']).reconcile('b');
+    await late.reconcile('a');
     expect(held()).toEqual(['10.0.0.0/24 a', '10.0.1.0/24 b', 'fd00::/64 b']);
   });
 });

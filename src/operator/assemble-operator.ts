@@ -1,0 +1,152 @@
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
+import { cachedItems } from '../cluster/cluster-caches.ts';
+import { Surroundings } from '../cluster/surroundings.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { EventRecorder } from '../kube/events.ts';
+import { Register } from '../plan/blocks/register.ts';
+import { BlockHistoryWriter } from './block-history-writer.ts';
+import { BlockWorker } from './block-worker.ts';
+import { BlockWriter } from './block-writer.ts';
+import { CacheEvents } from './cache-events.ts';
+import { ChangeRouter } from './change-router.ts';
+import { CiliumPresence } from './cilium-presence.ts';
+import { makeCopies } from './copies.ts';
+import { driftEvidence, onEveryChange } from './drift-evidence.ts';
+import { DriftWatch } from './drift-watch.ts';
+import { ForeignLand } from './foreign-land.ts';
+import { HistoryBacklog } from './history-backlog.ts';
+import { LoadBalancer } from './load-balancer.ts';
+import { NodeReporter } from './node-reporter.ts';
+import { NodeWorker } from './node-worker.ts';
+import { Operator } from './operator.ts';
+import type { OperatorSettings } from './operator-settings.ts';
+import { PoolWorker } from './pool-worker.ts';
+import { Projector } from './projector.ts';
+import { ServiceCaches } from './service-caches.ts';
+import { TakeOver } from './take-over.ts';
+import { Terms } from './terms.ts';
+import { type OperatorQueues, type Worker, WorkQueue } from './work-queue.ts';
+
+export interface OperatorOptions {
+  client: KubeClient;
+  settings: OperatorSettings;
+  log: Log;
+  metrics: Metrics;
+  clock?: Clock;
+}
+
+/**
+ * The operator out of its parts: the same wiring on the command line, in `cadastre
+ * up` and in tests. Each part is made of parts that are there already; what closes
+ * the circle is that those who listen to the caches are added to them last, before
+ * anything is started.
+ */
+export function assembleOperator(options: OperatorOptions): Operator {
+  const { client, settings, log, metrics, clock = systemClock } = options;
+  const common = { client, clock, log, metrics };
+  const terms = new Terms({ ...common, ...settings.lease });
+  const register = new Register(settings.sources);
+  const cacheEvents = new CacheEvents();
+  const caches = makeCopies(common, cacheEvents);
+  const cilium = new CiliumPresence({ client, settings, log });
+  const surroundings = new Surroundings({ client, log, bgpConfigMap: settings.configMap });
+  const excluded = new ForeignLand({
+    surroundings,
+    register,
+    told: settings.serviceNetworks,
+    clusterPool: settings.clusterPool,
+  });
+
+  const base = { ...common, register, assertLeading: () => terms.assertLeading() };
+  const { identity } = settings.lease;
+  const events = new EventRecorder({ ...base, component: 'cadastre-operator', instance: identity });
+  const reporter = new NodeReporter({ ...base, events, nodeStore: caches.nodes });
+  const writer = new BlockWriter({ ...base, store: caches.blocks });
+  const stores = { nodeStore: caches.nodes, ciliumStore: caches.ciliumNodes };
+  const { switches } = settings;
+  const projector = new Projector({ ...base, ...stores, writer, switches, cilium, reporter });
+  const backlog = new HistoryBacklog({ register, clock });
+
+  const poolWorker = new PoolWorker({ ...base, poolCache: caches.pools });
+  const nodeWorker = new NodeWorker({
+    ...base,
+    rules: settings.rules,
+    writer,
+    projector,
+    reporter,
+    mayAssign: () => terms.mayAssign,
+    holdPool: (pool) => poolWorker.hold(pool),
+    onAssigned: (cidr, by) => backlog.assigned(cidr, by),
+  });
+  const { byDemand } = settings.mode;
+  const blockWorker = new BlockWorker({ ...base, ...stores, writer, byDemand, cilium });
+  const queue = (name: string, concurrency: number, worker: Worker) =>
+    new WorkQueue({ ...common, name, concurrency, worker, terms });
+  const { concurrency } = settings;
+  const queues: OperatorQueues = {
+    nodes: queue('nodes', concurrency, nodeWorker),
+    blocks: queue('blocks', Math.min(16, concurrency), blockWorker),
+    pools: queue('pools', 4, poolWorker),
+  };
+
+  const { configMap, intervals, rules } = settings;
+  const serviceCaches = new ServiceCaches({ ...common, configMap, excluded });
+  const loadBalancer = new LoadBalancer({ ...base, events, terms, caches: serviceCaches });
+  const takeOver = new TakeOver({ register, rules, blockCache: caches.blocks, queues, log });
+  const history = new BlockHistoryWriter({
+    ...common,
+    backlog,
+    terms,
+    nodeQueue: queues.nodes,
+    pace: intervals.history,
+  });
+  const items = () => ({
+    ...surroundings.items,
+    ...cachedItems(caches),
+    ...serviceCaches.items,
+  });
+  const drift = new DriftWatch({
+    ...common,
+    everyMs: intervals.driftMs,
+    evidence: () => driftEvidence(settings, items(), clock.wallMs()),
+    nodeCache: caches.nodes,
+    terms,
+    nodeQueue: queues.nodes,
+    reporter,
+  });
+
+  const router = new ChangeRouter({
+    register,
+    queues,
+    reporter,
+    projector,
+    excluded,
+    loadBalancer,
+  });
+  cacheEvents.add(router.handlers);
+  cacheEvents.add(backlog.handlers);
+  cacheEvents.add(onEveryChange(new CacheEvents(), () => drift.changed()));
+  return new Operator({
+    client,
+    settings,
+    clock,
+    log,
+    register,
+    caches,
+    serviceCaches,
+    terms,
+    cilium,
+    excluded,
+    events,
+    reporter,
+    poolWorker,
+    queues,
+    takeOver,
+    loadBalancer,
+    history,
+    drift,
+    router,
+  });
+}

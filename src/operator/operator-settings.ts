@@ -1,0 +1,108 @@
+import { defaultTimings, type LeaseTimings } from '../kube/lease-timings.ts';
+import type { StatedSettings } from '../model/cluster-state.ts';
+import type { Pool } from '../model/ip-pool.ts';
+import type { Mode, ProjectionName } from '../model/modes.ts';
+import type { NamedNetwork } from '../model/network.ts';
+import type { Rules } from '../plan/blocks/decide-node.ts';
+import { type HoldingSource, holdingSources } from '../plan/blocks/holdings.ts';
+import type { ProjectionSwitches } from '../plan/blocks/projection.ts';
+
+/** What an operator is started with. Nothing of it changes while it runs. */
+export interface OperatorSettings {
+  readonly mode: Mode;
+  readonly rules: Rules;
+  /** Records that held blocks are adopted from, the most trusted first. */
+  readonly sources: readonly HoldingSource[];
+  readonly clusterPool: Pool | undefined;
+  readonly serviceNetworks: readonly NamedNetwork[];
+  readonly switches: Readonly<ProjectionSwitches>;
+  readonly lease: OperatorLease;
+  /** Where `address-pools` of MetalLB's and Cilium's form are, if anywhere. */
+  readonly configMap: { readonly namespace: string; readonly name: string } | undefined;
+  /** Writes under way at once. */
+  readonly concurrency: number;
+  readonly intervals: OperatorIntervals;
+}
+
+export interface OperatorLease {
+  readonly namespace: string;
+  readonly name: string;
+  /** Unique per process. */
+  readonly identity: string;
+  readonly timings: LeaseTimings;
+}
+
+export interface OperatorIntervals {
+  /** Between two passes of the continuous comparison; 0 makes none. */
+  readonly driftMs: number;
+  /** Between two looks at Service networks and the settings of other components. */
+  readonly surroundingsMs: number;
+  /** Between two looks for the CiliumNode resource while the cluster has none. */
+  readonly ciliumNodesMs: number;
+  readonly history: HistoryPace;
+}
+
+export interface HistoryPace {
+  /** So long after the first change a volume is written, with all that came meanwhile. */
+  readonly settleMs: number;
+  /** However busy the operator is. */
+  readonly latestMs: number;
+  /** Between two volumes. */
+  readonly everyMs: number;
+}
+
+/** What holds wherever nobody says otherwise: on the command line, in `cadastre up`, in tests. */
+export const operatorDefaults = {
+  lease: { namespace: 'kube-system', name: 'cadastre-operator', timings: defaultTimings },
+  concurrency: 64,
+  intervals: {
+    driftMs: 30_000,
+    surroundingsMs: 60_000,
+    ciliumNodesMs: 5_000,
+    history: { settleMs: 3_000, latestMs: 120_000, everyMs: 100 },
+  },
+} as const;
+
+export interface OperatorChoices {
+  rules?: Rules;
+  sources?: readonly HoldingSource[];
+  clusterPool?: Pool | undefined;
+  serviceNetworks?: readonly NamedNetwork[];
+  /** Where blocks are copied to, if not where the mode does. */
+  projections?: readonly ProjectionName[] | undefined;
+  lease?: Partial<OperatorLease>;
+  configMap?: OperatorSettings['configMap'];
+  concurrency?: number;
+  intervals?: Partial<OperatorIntervals>;
+}
+
+/** The settings of a mode, with whatever was chosen otherwise. */
+export function operatorSettings(
+  mode: Mode,
+  identity: string,
+  chosen: OperatorChoices = {},
+): OperatorSettings {
+  const projections = chosen.projections ?? mode.projections;
+  return {
+    mode,
+    rules: chosen.rules ?? { families: 'auto', byDemand: mode.byDemand },
+    sources: chosen.sources ?? holdingSources,
+    clusterPool: chosen.clusterPool,
+    serviceNetworks: chosen.serviceNetworks ?? [],
+    switches: {
+      annotations: projections.includes('annotations'),
+      nodeSpec: projections.includes('node-spec'),
+      ciliumNode: projections.includes('ciliumnode'),
+    },
+    lease: { ...operatorDefaults.lease, identity, ...chosen.lease },
+    configMap: chosen.configMap,
+    concurrency: chosen.concurrency ?? operatorDefaults.concurrency,
+    intervals: { ...operatorDefaults.intervals, ...chosen.intervals },
+  };
+}
+
+/** What these settings say of the cluster, beside its objects. */
+export function statedByOperator(settings: OperatorSettings): StatedSettings {
+  const { mode, clusterPool, serviceNetworks, configMap } = settings;
+  return { mode: mode.name, clusterPool, serviceNetworks, bgpConfigMap: configMap };
+}
