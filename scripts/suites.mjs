@@ -28,6 +28,12 @@ export const suites = [
     what: 'properties and stories of the register, without a cluster',
     include: ['test/register/**/*.test.ts'],
   },
+  {
+    name: 'agreement',
+    what: 'the same question, the same answer: plan, whatif, doctor, operator and console',
+    isQuick: true,
+    include: ['test/agreement/**/*.test.ts'],
+  },
   { name: 'cli', what: 'the command line, as one types it', include: ['test/cli/**/*.test.ts'] },
   { name: 'cases', what: 'independent cases, as data', include: ['test/cases/**/*.test.ts'] },
   {

@@ -73,11 +73,12 @@ export class Examiner {
 
   #after(waitMs: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#examine(), waitMs);
+    this.#timer = setTimeout(() => this.examine(), waitMs);
     this.#timer.unref();
   }
 
-  #examine(): void {
+  /** One round, now. */
+  examine(): void {
     const { notReady, state, clock, log } = this.#o;
     this.#isTouched = false;
     const why = notReady();

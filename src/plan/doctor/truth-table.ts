@@ -256,14 +256,16 @@ class RowMaker {
   /** A block of the node that this router should lead to it, and does not, by a finding. */
   #isLacking(view: RouteView): boolean {
     return this.#node.blocks.some((block) => {
-      const isFound = this.#findings.some(
+      const found = this.#findings.filter(
         ({ reason, owner, prefix }) =>
           lacking.has(reason) && owner === this.#name && prefix === block.key,
       );
-      if (!isFound || !view.families.has(block.prefix.family)) return false;
+      if (found.length === 0 || !view.families.has(block.prefix.family)) return false;
       const paths = usedPaths(view, block.prefix, block.key);
       if (paths.some(({ hop }) => hop.kind === 'node' && hop.node === this.#name)) return false;
-      return paths.length > 0 || this.#expectations.expects(view, block);
+      // No router has a way there: then it is each of them that lacks it.
+      const isNowhere = found.some(({ reason }) => reason === 'Blackhole');
+      return isNowhere || paths.length > 0 || this.#expectations.expects(view, block);
     });
   }
 

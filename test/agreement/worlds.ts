@@ -1,0 +1,576 @@
+/**
+ * Small clusters as objects: every mode in order, and each thing that can be wrong
+ * with it. What is wrong is said here, by hand; everybody who is asked must say the
+ * same. Two nodes, a and b, unless a world needs more.
+ */
+
+import { apiVersion } from '../../src/model/keys.ts';
+import type { ModeName } from '../../src/model/modes.ts';
+import type { KubeObject } from '../../src/model/object.ts';
+import type { RouterTable } from '../../src/plan/doctor/evidence.ts';
+import { route, router } from '../doctor/worlds.ts';
+import {
+  blockObject,
+  ciliumNodeObject,
+  nodeObject,
+  poolObject,
+  second,
+} from '../register/objects.ts';
+
+export interface World {
+  objects: KubeObject[];
+  /** As on the command line. */
+  flags?: string[];
+  routers?: RouterTable[];
+  /** `Reason node prefix` of every finding, sorted; `-` where it is about none. */
+  findings: string[];
+  /** What routers make of it in addition. */
+  withRouters?: string[];
+  /** Blocks by node, by the truth of the mode. */
+  blocks: Record<string, string[]>;
+  /** Why the next node gets none, if so. */
+  refusesNext?: string;
+}
+
+const addressOf = { a: '10.0.0.1', b: '10.0.0.2', c: '10.0.0.3' } as const;
+type Name = keyof typeof addressOf;
+interface NodeSpec {
+  podCIDRs?: string[];
+  annotations?: Record<string, string>;
+  labels?: Record<string, string>;
+  six?: string;
+}
+const node = (name: Name, { six, ...spec }: NodeSpec = {}) =>
+  nodeObject(name, { addresses: [addressOf[name], ...(six === undefined ? [] : [six])], ...spec });
+const bare = () => [node('a'), node('b')];
+const one = { a: ['10.1.0.0/24'], b: ['10.1.1.0/24'] };
+const inSpec = () => [
+  node('a', { podCIDRs: ['10.1.0.0/24'] }),
+  node('b', { podCIDRs: ['10.1.1.0/24'] }),
+];
+const inCilium = () => [
+  ciliumNodeObject('a', ['10.1.0.0/24']),
+  ciliumNodeObject('b', ['10.1.1.0/24']),
+];
+const block = (cidr: string, name: string, spec = {}) =>
+  blockObject(cidr, name, { pool: 'all', ...spec });
+const inRegister = () => [block('10.1.0.0/24', 'a'), block('10.1.1.0/24', 'b')];
+const pool = (spec = {}) =>
+  poolObject('all', { cidrs: ['10.1.0.0/16'], ...spec }, { creationTimestamp: second(0) });
+const ipPool = () => [pool(), ...bare(), ...inRegister()];
+const mode = (name: ModeName, ...more: string[]) => ['--ipam', name, ...more];
+const ranged = ['--cluster-pool-ipv4-cidr', '10.1.0.0/16'];
+
+const configMap = (name: string, data: Record<string, string>): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'kube-system' },
+  data,
+});
+const ciliumConfig = (ipam: string, more: Record<string, string> = {}) =>
+  configMap('cilium-config', {
+    ipam,
+    'cluster-pool-ipv4-cidr': '10.1.0.0/16',
+    'cluster-pool-ipv4-mask-size': '24',
+    ...more,
+  });
+const serviceNetwork = (cidr: string): KubeObject => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'ServiceCIDR',
+  metadata: { name: 'kubernetes' },
+  spec: { cidrs: [cidr] },
+});
+const loadBalancerPool = (addresses: string[]): KubeObject => ({
+  apiVersion,
+  kind: 'LoadBalancerPool',
+  metadata: { name: 'lb' },
+  spec: { addresses },
+});
+const service = (ip: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'web', namespace: 'default' },
+  spec: {
+    type: 'LoadBalancer',
+    loadBalancerClass: 'example.com/other',
+    ports: [{ port: 80 }],
+    selector: { app: 'web' },
+  },
+  status: { loadBalancer: { ingress: [{ ip }] } },
+});
+const peer = (more = {}): KubeObject => ({
+  apiVersion,
+  kind: 'BGPPeer',
+  metadata: { name: 'tor1' },
+  spec: { address: '10.0.0.250', asn: 64524, localASN: 64513, ...more },
+});
+
+interface ReportSpec {
+  cidrs?: string[];
+  announced?: string[];
+  state?: string;
+  findings?: Array<{ reason: string; cidr: string; detail: string }>;
+}
+function report(name: Name, { cidrs, announced, state, findings = [] }: ReportSpec): KubeObject {
+  const own = cidrs ?? one[name as 'a' | 'b'];
+  const told = announced ?? own;
+  return {
+    apiVersion,
+    kind: 'NodeReport',
+    metadata: { name },
+    spec: { nodeUID: `uid-${name}` },
+    status: {
+      agentVersion: '0.1.0',
+      startedAt: second(0),
+      blocks: own.map((cidr) => ({
+        cidr,
+        pool: 'all',
+        draining: false,
+        pods: 0,
+        resting: 0,
+        total: '254',
+      })),
+      kernel: { wanted: 1, held: 1, repaired: 0, ownRoutes: own, refused: [] },
+      sessions: [
+        {
+          peer: 'tor1',
+          address: '10.0.0.250',
+          asn: 64524,
+          state: state ?? 'Established',
+          announced: told.map((prefix) => ({ prefix, nextHop: addressOf[name] })),
+        },
+      ],
+      findings,
+      conditions: [],
+    },
+  };
+}
+const reports = () => [report('a', {}), report('b', {})];
+
+const toA = route('10.1.0.0/24', addressOf.a);
+const toB = route('10.1.1.0/24', addressOf.b);
+const tor = (...routes: ReturnType<typeof route>[]) => [
+  router('tor1', routes, { addresses: ['10.0.0.250'] }),
+];
+const right = tor(toA, toB);
+const annotated = (cidr: string) => ({ 'network.cilium.io/ipv4-pod-cidr': cidr });
+
+/** The incident: the second allocator's order against the register's. */
+const swapped = () => [
+  node('a', { podCIDRs: ['10.1.1.0/24'] }),
+  node('b', { podCIDRs: ['10.1.0.0/24'] }),
+];
+
+export const worlds: Record<string, World> = {
+  'nothing but Nodes, and no custom resource at all': {
+    objects: inSpec(),
+    routers: right,
+    findings: [],
+    blocks: one,
+  },
+  'mode kubernetes': {
+    objects: inSpec(),
+    flags: mode('kubernetes'),
+    routers: right,
+    findings: [],
+    blocks: one,
+  },
+  'mode kubernetes by annotation': {
+    objects: [
+      node('a', { annotations: annotated('10.1.0.0/24') }),
+      node('b', { annotations: annotated('10.1.1.0/24') }),
+    ],
+    flags: mode('kubernetes'),
+    findings: [],
+    blocks: one,
+  },
+  'mode kubernetes with both families': {
+    objects: [
+      node('a', { podCIDRs: ['10.1.0.0/24', 'fd00:1::/64'], six: 'fd00:9::1' }),
+      node('b', { podCIDRs: ['10.1.1.0/24', 'fd00:1:0:1::/64'], six: 'fd00:9::2' }),
+    ],
+    flags: mode('kubernetes'),
+    routers: tor(
+      toA,
+      toB,
+      route('fd00:1::/64', 'fd00:9::1'),
+      route('fd00:1:0:1::/64', 'fd00:9::2'),
+    ),
+    findings: [],
+    blocks: { a: ['10.1.0.0/24', 'fd00:1::/64'], b: ['10.1.1.0/24', 'fd00:1:0:1::/64'] },
+  },
+  'mode kubernetes, the same block twice': {
+    objects: [node('a', { podCIDRs: ['10.1.0.0/24'] }), node('b', { podCIDRs: ['10.1.0.0/24'] })],
+    flags: mode('kubernetes'),
+    findings: ['DuplicateBlock b 10.1.0.0/24'],
+    blocks: { a: ['10.1.0.0/24'], b: ['10.1.0.0/24'] },
+  },
+  'plain Cilium': {
+    objects: [...bare(), ...inCilium(), ciliumConfig('cluster-pool')],
+    routers: right,
+    findings: [],
+    blocks: one,
+  },
+  'plain Cilium, and nobody shows its settings': {
+    objects: [...bare(), ...inCilium()],
+    routers: right,
+    findings: [],
+    blocks: one,
+  },
+  'plain Cilium in mode kubernetes': {
+    objects: [...inSpec(), ...inCilium(), ciliumConfig('kubernetes')],
+    routers: right,
+    findings: [],
+    blocks: one,
+  },
+  'plain Cilium in mode multi-pool': {
+    objects: [
+      ...bare(),
+      ...(['a', 'b'] as const).map((name) => ({
+        ...ciliumNodeObject(name, []),
+        spec: {
+          ipam: { podCIDRs: [], pools: { allocated: [{ pool: 'default', cidrs: one[name] }] } },
+        },
+      })),
+      ciliumConfig('multi-pool'),
+    ],
+    routers: right,
+    findings: [],
+    blocks: one,
+  },
+  'plain Cilium beside a kube-controller-manager that allocates: the incident': {
+    objects: [...swapped(), ...inCilium(), ciliumConfig('cluster-pool')],
+    routers: tor(route('10.1.0.0/24', addressOf.b), route('10.1.1.0/24', addressOf.a)),
+    findings: [
+      'SecondAllocator - -',
+      'SourcesDisagree a 10.1.0.0/24',
+      'SourcesDisagree b 10.1.1.0/24',
+    ],
+    withRouters: ['Detour a 10.1.1.0/24', 'Detour b 10.1.0.0/24'],
+    blocks: one,
+  },
+  'ip-pool': {
+    objects: [...ipPool(), ...reports()],
+    flags: mode('ip-pool'),
+    routers: right,
+    findings: [],
+    blocks: one,
+  },
+  'ip-pool, read off the cluster': {
+    objects: [...ipPool(), ...reports()],
+    routers: right,
+    findings: [],
+    blocks: one,
+  },
+  'ip-pool with both families': {
+    objects: [
+      poolObject('all', { cidrs: ['10.1.0.0/16', 'fd00:1::/48'] }),
+      node('a', { six: 'fd00:9::1' }),
+      node('b', { six: 'fd00:9::2' }),
+      ...inRegister(),
+      block('fd00:1::/64', 'a'),
+      block('fd00:1:0:1::/64', 'b'),
+    ],
+    flags: mode('ip-pool'),
+    findings: [],
+    blocks: { a: ['10.1.0.0/24', 'fd00:1::/64'], b: ['10.1.1.0/24', 'fd00:1:0:1::/64'] },
+  },
+  'ip-pool before the first block, over what nodes hold': {
+    objects: [pool(), ...inSpec()],
+    flags: mode('ip-pool'),
+    findings: [],
+    blocks: one,
+  },
+  'ip-pool before the first block, where CiliumNode and Node.spec differ': {
+    objects: [pool(), ...swapped(), ...inCilium()],
+    flags: mode('ip-pool'),
+    findings: [
+      'SecondAllocator - -',
+      'SourcesDisagree a 10.1.0.0/24',
+      'SourcesDisagree b 10.1.1.0/24',
+    ],
+    blocks: one,
+  },
+  'ip-pool, with a block that cools down after its node moved': {
+    objects: [
+      pool({ cooldownSeconds: 1_000_000_000 }),
+      ...bare(),
+      ...inRegister(),
+      block('10.1.7.0/24', 'a', { phase: 'Cooling' }),
+      ...reports(),
+    ],
+    flags: mode('ip-pool'),
+    routers: right,
+    findings: [],
+    blocks: one,
+  },
+  'ip-pool, a Node that carries a second allocator’s block': {
+    objects: [pool(), ...swapped(), ...inRegister(), ...reports()],
+    flags: mode('ip-pool'),
+    routers: right,
+    findings: [
+      'SecondAllocator - -',
+      'SourcesDisagree a 10.1.0.0/24',
+      'SourcesDisagree b 10.1.1.0/24',
+    ],
+    blocks: one,
+  },
+  'ip-pool, an annotation that somebody changed': {
+    objects: [
+      pool(),
+      node('a', { annotations: annotated('10.1.9.0/24') }),
+      node('b'),
+      ...inRegister(),
+    ],
+    flags: mode('ip-pool'),
+    findings: ['SourcesDisagree a 10.1.0.0/24'],
+    blocks: one,
+  },
+  'ip-pool with a Service network inside the pool': {
+    objects: [...ipPool(), serviceNetwork('10.1.128.0/24')],
+    flags: mode('ip-pool'),
+    findings: ['OverlapsNetwork - 10.1.0.0/16'],
+    blocks: one,
+    refusesNext: 'OverlapsNetwork',
+  },
+  'ip-pool with a Service network that the pool reserves': {
+    objects: [
+      pool({ reserved: ['10.1.128.0/24'] }),
+      ...bare(),
+      ...inRegister(),
+      serviceNetwork('10.1.128.0/24'),
+    ],
+    flags: mode('ip-pool'),
+    findings: [],
+    blocks: one,
+  },
+  'ip-pool, a block outside of all pools': {
+    objects: [pool(), ...bare(), block('10.1.0.0/24', 'a'), block('10.9.0.0/24', 'b')],
+    flags: mode('ip-pool'),
+    findings: ['OutsidePools b 10.9.0.0/24'],
+    blocks: { a: ['10.1.0.0/24'], b: ['10.9.0.0/24'] },
+  },
+  'ip-pool, a block of a node that is gone': {
+    objects: [...ipPool(), block('10.1.5.0/24', 'gone')],
+    flags: mode('ip-pool'),
+    findings: ['StrandedBlock gone 10.1.5.0/24'],
+    blocks: one,
+  },
+  'ip-pool, a full pool': {
+    objects: [poolObject('all', { cidrs: ['10.1.0.0/23'] }), ...bare(), ...inRegister()],
+    flags: mode('ip-pool'),
+    findings: ['PoolNearlyFull - 10.1.0.0/23'],
+    blocks: one,
+    refusesNext: 'PoolExhausted',
+  },
+  'ip-pool, a pool that selects nobody': {
+    objects: [pool({ labels: { rack: '1' } }), ...bare(), ...inRegister()],
+    flags: mode('ip-pool'),
+    findings: ['NoPoolForGroup a -'],
+    blocks: one,
+    refusesNext: 'NoPoolSelectsNode',
+  },
+  'ip-pool, blocks of two sizes that overlap': {
+    objects: [pool(), ...bare(), block('10.1.0.0/24', 'a'), block('10.1.0.0/23', 'b')],
+    flags: mode('ip-pool'),
+    findings: ['OverlappingBlocks a 10.1.0.0/24'],
+    blocks: { a: ['10.1.0.0/24'], b: ['10.1.0.0/23'] },
+  },
+  'cluster-pool of Cadastre': {
+    objects: [
+      ...bare(),
+      ...inCilium(),
+      ...['a', 'b'].map((name, at) =>
+        blockObject(`10.1.${at}.0/24`, name, { pool: 'cluster-pool' }),
+      ),
+    ],
+    flags: mode('cluster-pool', ...ranged),
+    routers: right,
+    findings: [],
+    blocks: one,
+  },
+  'cluster-pool around a Service network, as Cilium and kubeadm have it by default': {
+    objects: [...bare(), ...inCilium(), serviceNetwork('10.96.0.0/12')],
+    flags: mode('cluster-pool', '--cluster-pool-ipv4-cidr', '10.0.0.0/8'),
+    findings: [],
+    blocks: one,
+  },
+  'cluster-pool-v2, a node with two blocks': {
+    objects: [
+      ...bare(),
+      ...['10.1.0.0/24', '10.1.2.0/24'].map((cidr) =>
+        blockObject(cidr, 'a', { pool: 'cluster-pool' }),
+      ),
+      blockObject('10.1.1.0/24', 'b', { pool: 'cluster-pool' }),
+      ciliumNodeObject('a', ['10.1.0.0/24', '10.1.2.0/24']),
+      ciliumNodeObject('b', ['10.1.1.0/24']),
+    ],
+    flags: mode('cluster-pool-v2', ...ranged),
+    findings: [],
+    blocks: { a: ['10.1.0.0/24', '10.1.2.0/24'], b: ['10.1.1.0/24'] },
+  },
+  'addresses of Services, from a LoadBalancerPool': {
+    objects: [...ipPool(), ...reports(), loadBalancerPool(['192.0.2.0/28'])],
+    flags: mode('ip-pool'),
+    routers: tor(toA, toB, route('192.0.2.7/32', addressOf.a)),
+    findings: [],
+    blocks: one,
+  },
+  'an address of a Service that another controller gave': {
+    objects: [
+      pool(),
+      ...bare(),
+      ...inRegister(),
+      report('a', { announced: ['10.1.0.0/24', '192.0.2.7/32'] }),
+      report('b', {}),
+      service('192.0.2.7'),
+    ],
+    flags: mode('ip-pool'),
+    routers: tor(toA, toB, route('192.0.2.7/32', addressOf.a)),
+    findings: [],
+    blocks: one,
+  },
+  'an address of nobody': {
+    objects: [
+      pool(),
+      ...bare(),
+      ...inRegister(),
+      report('a', { announced: ['10.1.0.0/24', '192.0.2.7/32'] }),
+      report('b', {}),
+    ],
+    flags: mode('ip-pool'),
+    routers: tor(toA, toB, route('192.0.2.7/32', addressOf.a)),
+    findings: ['UnknownPrefix a 192.0.2.7/32'],
+    blocks: one,
+  },
+  'addresses of Services, from the ConfigMap of MetalLB’s form': {
+    objects: [
+      ...ipPool(),
+      ...reports(),
+      configMap('bgp-config', {
+        'config.yaml':
+          'peers: []\naddress-pools:\n  - name: default\n    protocol: bgp\n    addresses: [192.0.2.0/28]\n',
+      }),
+    ],
+    flags: mode('ip-pool'),
+    routers: tor(toA, toB, route('192.0.2.7/32', addressOf.a)),
+    findings: [],
+    blocks: one,
+  },
+  'addresses of Services, from Cilium’s pool': {
+    objects: [
+      ...ipPool(),
+      {
+        apiVersion: 'cilium.io/v2alpha1',
+        kind: 'CiliumLoadBalancerIPPool',
+        metadata: { name: 'lb' },
+        spec: {
+          blocks: [{ cidr: '192.0.2.0/28' }, { start: '198.51.100.4', stop: '198.51.100.9' }],
+        },
+      },
+    ],
+    flags: mode('ip-pool'),
+    routers: tor(
+      toA,
+      toB,
+      route('192.0.2.7/32', addressOf.a),
+      route('198.51.100.9/32', addressOf.b),
+    ),
+    findings: [],
+    blocks: one,
+  },
+  'addresses of Services, from MetalLB’s pool': {
+    objects: [
+      ...ipPool(),
+      {
+        apiVersion: 'metallb.io/v1beta1',
+        kind: 'IPAddressPool',
+        metadata: { name: 'lb', namespace: 'metallb-system' },
+        spec: { addresses: ['192.0.2.4-192.0.2.9'] },
+      },
+    ],
+    flags: mode('ip-pool'),
+    routers: tor(toA, toB, route('192.0.2.7/32', addressOf.a)),
+    findings: [],
+    blocks: one,
+  },
+  'a router with a default route and a route to somewhere else': {
+    objects: [...ipPool(), ...reports()],
+    flags: mode('ip-pool'),
+    routers: tor(toA, toB, route('0.0.0.0/0', '10.0.0.254'), route('172.16.0.0/12', '10.0.0.253')),
+    findings: [],
+    blocks: one,
+  },
+  'a router that lacks a block': {
+    objects: ipPool(),
+    flags: mode('ip-pool'),
+    routers: tor(toA),
+    findings: [],
+    withRouters: ['Blackhole b 10.1.1.0/24'],
+    blocks: one,
+  },
+  'a router that leads to another node, to no node, and to nobody’s block': {
+    objects: ipPool(),
+    flags: mode('ip-pool'),
+    routers: tor(
+      route('10.1.0.0/24', addressOf.b),
+      route('10.1.1.0/24', '10.0.0.77'),
+      route('10.1.8.0/24', addressOf.a),
+      route('10.1.9.0/24', '10.0.0.78'),
+    ),
+    findings: [],
+    withRouters: [
+      'Detour b 10.1.0.0/24',
+      'Orphan a 10.1.8.0/24',
+      'Stale - 10.1.9.0/24',
+      'WrongNextHop b 10.1.1.0/24',
+    ],
+    blocks: one,
+  },
+  'an agent that announces nothing to its router': {
+    objects: [
+      pool(),
+      ...bare(),
+      ...inRegister(),
+      report('a', {}),
+      report('b', { announced: [], state: 'Active' }),
+      peer(),
+    ],
+    flags: mode('ip-pool'),
+    findings: ['NotAnnounced b 10.1.1.0/24'],
+    blocks: one,
+  },
+  'an agent that uses another block than the register gives it': {
+    objects: [
+      pool(),
+      ...bare(),
+      ...inRegister(),
+      report('a', { cidrs: ['10.1.4.0/24'], announced: ['10.1.0.0/24'] }),
+      report('b', {}),
+    ],
+    flags: mode('ip-pool'),
+    findings: ['SourcesDisagree a 10.1.0.0/24'],
+    blocks: one,
+  },
+  'an agent with pods in no block of its node': {
+    objects: [
+      pool(),
+      ...bare(),
+      ...inRegister(),
+      report('a', {
+        findings: [{ reason: 'PodsOutsideBlocks', cidr: '', detail: '10.1.9.4 of default/web' }],
+      }),
+      report('b', {}),
+    ],
+    flags: mode('ip-pool'),
+    findings: ['PodsOutsideBlocks a -'],
+    blocks: one,
+  },
+  'a node without a block': {
+    objects: [pool({ disabled: true }), ...bare(), block('10.1.0.0/24', 'a')],
+    flags: mode('ip-pool'),
+    findings: [],
+    blocks: { a: ['10.1.0.0/24'], b: [] },
+    refusesNext: 'PoolDisabled',
+  },
+};
