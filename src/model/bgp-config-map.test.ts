@@ -105,6 +105,9 @@ describe('the ConfigMap', () => {
       address: '10.4.36.239',
       asn: 64524,
       localAsn: 64513,
+      port: 179,
+      holdSeconds: 90,
+      connectRetrySeconds: 10,
       gracefulRestartSeconds: 120,
       nodeSelectors: [],
     });
@@ -139,6 +142,7 @@ describe('the ConfigMap', () => {
         localAsn: 64513,
         localAddress: 'fd00::2',
         holdSeconds: 90,
+        connectRetrySeconds: 10,
         keepaliveSeconds: 10,
         routerId: '10.0.0.1',
         password: '12345',

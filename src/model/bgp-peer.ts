@@ -1,7 +1,12 @@
 import type { LabelSelector } from './label-selector.ts';
 import { type Identity, identityOf, type KubeObject } from './object.ts';
 import { peerProblems } from './peer-limits.ts';
-import { type PeerSettings, peerSettingRows, peerSettings } from './peer-settings.ts';
+import {
+  type PeerSetting,
+  type PeerSettings,
+  peerSettingRows,
+  peerSettings,
+} from './peer-settings.ts';
 
 /** A router that some nodes speak with, be it a BGPPeer object or an entry of the ConfigMap. */
 export type BgpPeer = PeerSettings & {
@@ -15,11 +20,13 @@ export type ReadBgpPeer = Identity &
 
 export const defaultGracefulRestartSeconds = peerSettings.gracefulRestartSeconds.clusterDefault;
 
-/** What a peer of the cluster has where it says nothing, and a bare speaker has not. */
+/** What a peer of the cluster has where it says nothing: the API server fills in the same. */
 export const clusterPeerDefaults: Partial<PeerSettings> = Object.fromEntries(
-  peerSettingRows.flatMap(([name, { clusterDefault }]) =>
-    clusterDefault === undefined ? [] : [[name, clusterDefault]],
-  ),
+  peerSettingRows.flatMap(([name, row]: readonly [string, PeerSetting]) => {
+    const byDefault = row.clusterDefault ?? row.default;
+    const isFilledIn = row.object !== undefined && typeof byDefault === 'number';
+    return isFilledIn ? [[name, byDefault]] : [];
+  }),
 );
 
 export function readBgpPeer(object: KubeObject): ReadBgpPeer {

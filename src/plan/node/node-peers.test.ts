@@ -52,6 +52,9 @@ test('a BGPPeer object has its defaults, and the node its identifier', () => {
       localAsn: 64513,
       routerId: '10.4.94.32',
       families: ['ipv4'],
+      port: 179,
+      holdSeconds: 90,
+      connectRetrySeconds: 10,
       gracefulRestartSeconds: 120,
     },
   ]);
