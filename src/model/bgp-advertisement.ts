@@ -1,7 +1,7 @@
 import type { LabelSelector } from './label-selector.ts';
 import { type Identity, identityOf, type KubeObject, textList } from './object.ts';
 
-/** What the routers are told about blocks beside their being here. */
+/** Communities and preferences that blocks are advertised with. */
 export interface BgpAdvertisement extends Identity {
   nodeSelector: LabelSelector | undefined;
   /** Names; empty means all. */

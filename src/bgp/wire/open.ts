@@ -91,7 +91,7 @@ function decodeParameters(bytes: Uint8Array, into: Capability[]): boolean | Wire
 }
 
 /**
- * One capability a parameter: the spelling every implementation reads,
+ * One capability a parameter: the form every implementation reads,
  * including those that stop at the first capability of a parameter. The long
  * form of RFC 9072 only where the short one does not fit, or when asked for.
  */
