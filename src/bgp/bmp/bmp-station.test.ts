@@ -2,6 +2,14 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
+  encodeInitiation,
+  encodePeerDown,
+  encodePeerUp,
+  encodeRouteMonitoring,
+  encodeStatistics,
+  encodeTermination,
+} from '../../../test/parts/bmp-encode.ts';
+import {
   type Capability,
   defaultContext,
   encodeAnnounce,
@@ -12,14 +20,6 @@ import {
   Nlri,
   type SessionContext,
 } from '../wire/message.ts';
-import {
-  encodeInitiation,
-  encodePeerDown,
-  encodePeerUp,
-  encodeRouteMonitoring,
-  encodeStatistics,
-  encodeTermination,
-} from './bmp-encode.ts';
 import { BmpStation } from './bmp-station.ts';
 import type { MonitoredRouter } from './monitored-router.ts';
 import type { PeerHeader } from './peer-header.ts';
