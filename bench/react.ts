@@ -11,8 +11,8 @@ import type { Announcement } from '../src/bgp/rib/announcement.ts';
 import { Speaker } from '../src/bgp/speaker/speaker.ts';
 import {
   type Arrival,
-  hungryAddress,
   peerAsn,
+  refreshingAddress,
   runListeners,
   watcherAddresses,
 } from './react/listeners.ts';
@@ -25,7 +25,7 @@ async function main(changes: number): Promise<void> {
   await speaker.listen();
   const port = speaker.port!;
   speaker.setPeers(
-    [...watcherAddresses, hungryAddress].map((address) => ({
+    [...watcherAddresses, refreshingAddress].map((address) => ({
       address,
       asn: peerAsn,
       localAsn: 64513,
@@ -38,7 +38,7 @@ async function main(changes: number): Promise<void> {
     ...Array.from({ length: 1000 }, (_, i) => ({ prefix: prefixAt(i), peers: watcherAddresses })),
     ...Array.from({ length: fullTable }, (_, i) => ({
       prefix: prefixAt(1000 + i),
-      peers: [hungryAddress],
+      peers: [refreshingAddress],
     })),
   ];
   speaker.set(announcements);
@@ -51,12 +51,12 @@ async function main(changes: number): Promise<void> {
     'as-listeners',
     JSON.stringify({ port, routes: fullTable }),
   ]);
-  child.on('message', (told: Partial<Arrival> & { ready?: string; tables?: number }) => {
-    if (told.ready !== undefined) ready.add(told.ready);
-    if (told.tables !== undefined) tables = told.tables;
-    const change = told.med === undefined ? undefined : waiting.get(told.med);
-    if (change === undefined || told.atNs === undefined) return;
-    latenciesMs.push(Number(BigInt(told.atNs) - change.startNs) / 1e6);
+  child.on('message', (report: Partial<Arrival> & { ready?: string; tables?: number }) => {
+    if (report.ready !== undefined) ready.add(report.ready);
+    if (report.tables !== undefined) tables = report.tables;
+    const change = report.med === undefined ? undefined : waiting.get(report.med);
+    if (change === undefined || report.atNs === undefined) return;
+    latenciesMs.push(Number(BigInt(report.atNs) - change.startNs) / 1e6);
     if (--change.left === 0) change.done();
   });
   while (ready.size < watcherAddresses.length || tables === 0) await sleep(10);

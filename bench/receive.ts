@@ -60,7 +60,7 @@ async function measure(receiver: Receiver, routes: number): Promise<Result> {
       { logFd: openSync(join(folder, 'blaster'), 'a'), ipc: true },
     );
     const started = new Promise<number>((resolve) => {
-      blaster.once('message', (told: { startedAtMs: number }) => resolve(told.startedAtMs));
+      blaster.once('message', (report: { startedAtMs: number }) => resolve(report.startedAtMs));
     });
     const startedAtMs = await Promise.race([started, gone]);
     const finishedAtMs = await Promise.race([finished(running, link, routes), gone]);

@@ -6,11 +6,11 @@ import { connect } from 'node:net';
 
 export const peerAsn = 64999;
 export const watcherAddresses = ['127.0.0.11', '127.0.0.12', '127.0.0.13', '127.0.0.14'];
-export const hungryAddress = '127.0.0.15';
+export const refreshingAddress = '127.0.0.15';
 
 export interface Arrival {
   address: string;
-  /** The MED of the UPDATE says which change it tells of. */
+  /** The MED of the UPDATE says which change it belongs to. */
   med: number;
   /** On the monotonic clock, which all processes of a machine share. */
   atNs: string;
@@ -106,13 +106,13 @@ export function runListeners({ port, routes }: { port: number; routes: number })
   }
   let tables = 0;
   let octets = 0;
-  const hungry = join(hungryAddress, port, (update) => {
+  const refreshing = join(refreshingAddress, port, (update) => {
     octets += update.length;
     // Four octets a prefix: when a table's worth has come, ask for the next.
     if (octets < 4 * routes) return;
     octets = 0;
     tables++;
     process.send?.({ tables });
-    hungry.write(refresh);
+    refreshing.write(refresh);
   });
 }

@@ -161,7 +161,7 @@ export const exabgp: Receiver = {
   rounds: 1,
   start(link, folder) {
     const counted = join(folder, 'count');
-    // ExaBGP keeps no table to ask; its process counts the routes it is told about.
+    // ExaBGP keeps no table to ask; its process counts the routes it receives.
     // Python, because ExaBGP brings it; awk sits on the last line of a pipe.
     const script = `#!/usr/bin/python3
 import os, sys

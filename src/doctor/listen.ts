@@ -1,8 +1,8 @@
 /**
- * Routers that speak to us while we look. BMP (RFC 7854) shows what each of a
- * router's peers has told it; a BGP session shows what the router itself would
- * tell a neighbour, which is its best paths. Either is over when every router
- * that came has said End-of-RIB, or when the time is.
+ * Routers that connect to us while we look. BMP (RFC 7854) shows what each of a
+ * router's peers has advertised to it; a BGP session shows what the router itself
+ * advertises to a neighbor, which is its best paths. Either is over when every router
+ * that connected has sent End-of-RIB, or when the time is up.
  *
  * What was not complete when the time was over is a source of state `partly`:
  * a route that is missing there means nothing.
@@ -48,42 +48,42 @@ export interface HeardRouter {
 }
 
 export async function listenToRouters(options: ListenOptions): Promise<HeardRouter[]> {
-  const ears = await Promise.all(options.plans.map(openEar));
+  const listeners = await Promise.all(options.plans.map(openListener));
   try {
-    for (const ear of ears) options.say(`listening for ${ear.what}`);
+    for (const { what } of listeners) options.say(`listening for ${what}`);
     const end = options.now() + options.seconds * 1000;
-    let told = '';
+    let lastLine = '';
     for (;;) {
-      const heard = ears.flatMap((ear) => ear.heard());
+      const heard = listeners.flatMap((listener) => listener.heard());
       const complete = heard.filter(({ source }) => source.state === 'seen').length;
       const line = heard.map(({ source }) => `${source.name}: ${source.holds}`).join('; ');
-      if (line !== told && line !== '') options.say(line);
-      told = line;
+      if (line !== lastLine && line !== '') options.say(line);
+      lastLine = line;
       const isEnough = options.routers !== undefined && complete >= options.routers;
       if (isEnough || options.now() >= end || options.signal?.aborted === true) {
         return heard.length > 0
           ? heard
-          : ears.map((ear) => nobody(ear.what, ear.kind, options.seconds));
+          : listeners.map(({ what, kind }) => nobody(what, kind, options.seconds));
       }
       await options.pause(Math.min(100, Math.max(1, end - options.now())));
     }
   } finally {
-    await Promise.all(ears.map((ear) => ear.close()));
+    await Promise.all(listeners.map((listener) => listener.close()));
   }
 }
 
-interface Ear {
+interface OpenListener {
   what: string;
   kind: 'bmp' | 'bgp';
   heard(): HeardRouter[];
   close(): Promise<void>;
 }
 
-function openEar(plan: ListenPlan): Promise<Ear> {
+function openListener(plan: ListenPlan): Promise<OpenListener> {
   return plan.protocol === 'bmp' ? openStation(plan) : openCollector(plan);
 }
 
-async function openStation({ host, port }: ListenPlan): Promise<Ear> {
+async function openStation({ host, port }: ListenPlan): Promise<OpenListener> {
   const station = new BmpStation();
   await opened(`${host}:${port}`, () => station.listen({ host, port }));
   return {
@@ -96,9 +96,14 @@ async function openStation({ host, port }: ListenPlan): Promise<Ear> {
 
 /** Towards an eBGP neighbour a router names itself as next hop (RFC 4271 §5.1.3). */
 const selfNote =
-  'every next hop is the router itself, so that nobody sees where it sends: peer with it by iBGP';
+  'every next hop is the router itself (eBGP), so where it sends packets is not visible: peer with it by iBGP';
 
-async function openCollector({ host, port, localAsn = 0, peerAsn = 0 }: ListenPlan): Promise<Ear> {
+async function openCollector({
+  host,
+  port,
+  localAsn = 0,
+  peerAsn = 0,
+}: ListenPlan): Promise<OpenListener> {
   const complete = new Map<string, Set<Family>>();
   const collector = new Collector({
     listen: { address: host, port },
@@ -150,7 +155,9 @@ async function opened(where: string, listen: () => Promise<void>): Promise<void>
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why =
-      code === 'EADDRINUSE' ? 'somebody listens there already' : String((error as Error).message);
+      code === 'EADDRINUSE'
+        ? 'the port is in use by another process'
+        : String((error as Error).message);
     throw new CadastreError('BAD_FLAG', `--listen ${where}: ${why}`, { cause: error });
   }
 }
@@ -186,9 +193,9 @@ function bmpTable(router: MonitoredRouter): HeardRouter {
   const seesChoice = view === 'loc-rib' || view === undefined;
   const notes = [
     heard.source.note,
-    seesChoice ? undefined : `what its peers told it (${view}), not which path it chose`,
+    seesChoice ? undefined : `what its peers advertised to it (${view}), not which path it chose`,
     router.faults > 0
-      ? `${router.faults} messages were not understood: ${router.lastFault}`
+      ? `${router.faults} messages could not be read: ${router.lastFault}`
       : undefined,
   ].filter((one) => one !== undefined);
   return {
@@ -213,12 +220,12 @@ function heardRouter(
       state: isSeen ? 'seen' : 'partly',
       ageSeconds: 0,
       holds: `${kind.toUpperCase()}: ${plural(routes.length, 'route')}${complete.size === 1 ? ` (${[...complete].join()} only)` : ''}`,
-      ...(isSeen ? {} : { note: 'it has not finished: what is missing may still come' }),
+      ...(isSeen ? {} : { note: 'no End-of-RIB yet: missing routes may still arrive' }),
     },
   };
 }
 
-/** Two connections of one name are told apart by a number. */
+/** Two connections of one name get a number each. */
 function named(heard: HeardRouter[]): HeardRouter[] {
   const seen = new Map<string, number>();
   return heard.map((one) => {
@@ -240,7 +247,7 @@ function nobody(what: string, kind: 'bmp' | 'bgp', seconds: number): HeardRouter
       state: 'partly',
       ageSeconds: null,
       holds: 'nothing',
-      note: `no router came to ${what} within ${seconds} s`,
+      note: `no router connected to ${what} within ${seconds} s`,
     },
   };
 }

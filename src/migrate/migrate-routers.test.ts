@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { encodeInitiation, encodePeerUp, encodeRouteMonitoring } from '../bgp/bmp/bmp-encode.ts';
+import {
+  encodeInitiation,
+  encodePeerUp,
+  encodeRouteMonitoring,
+} from '../../test/parts/bmp-encode.ts';
 import type { PeerHeader } from '../bgp/bmp/peer-header.ts';
 import { defaultContext, encodeAnnounce, encodeOpen, Nlri } from '../bgp/wire/message.ts';
 import { watchRouters } from './migrate-routers.ts';

@@ -17,7 +17,12 @@ import { rangesOverlap } from './bgp-config/address-range.ts';
 import { readCommunityNames } from './bgp-config/read-community.ts';
 import { readConfigMapPeer } from './bgp-config/read-peer.ts';
 import { type ConfiguredPool, readConfigMapPool } from './bgp-config/read-pool.ts';
-import { type ConfigProblem, type FieldReader, YamlReader } from './bgp-config/yaml-reader.ts';
+import {
+  type ConfigProblem,
+  type FieldReader,
+  openYaml,
+  type YamlReader,
+} from './bgp-config/yaml-reader.ts';
 import type { BgpPeer } from './bgp-peer.ts';
 
 export type { AddressRange } from './bgp-config/address-range.ts';
@@ -81,13 +86,7 @@ function refused(...problems: readonly ConfigProblem[]): ConfigResult {
 }
 
 function loadText(text: string, linesAbove: number): ConfigResult {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
-  const reader = new YamlReader(document, lines, linesAbove);
-  for (const error of document.errors) {
-    // The library adds a drawing of the place behind the first line.
-    reader.problemAt(error.pos[0], '', `not YAML: ${error.message.split('\n')[0]}`);
-  }
+  const { document, reader } = openYaml(text, linesAbove);
   if (reader.problems.length > 0) return refused(...reader.problems);
   const config = readConfig(reader, document.contents);
   return reader.problems.length > 0

@@ -1,6 +1,6 @@
 /**
  * What is wrong with a setting of a peer, the same for every way in. A problem is a
- * clause that follows the setting's name, in whatever spelling the reader of it knows:
+ * clause that follows the setting's name, by the name it has where it was written:
  * `hold-time is 2, not 0 or a whole number from 3 to 65535`.
  */
 import { parseAddress } from '../net/address.ts';

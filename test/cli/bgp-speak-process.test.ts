@@ -69,7 +69,9 @@ test('SIGHUP reads the file again, SIGUSR1 reports, SIGTERM takes the routes bac
   await holds('10.0.1.0/24', '10.0.2.0/24');
   writeFileSync(configPath(), 'asn: nonsense\n');
   signal('SIGHUP');
-  await eventually(() => expect(said()).toContain('the running configuration stays as it is'));
+  await eventually(() =>
+    expect(said()).toContain('configuration not reloaded; the running one stays in force'),
+  );
   signal('SIGUSR1');
   const line = await eventually(() => {
     const found = said()

@@ -130,7 +130,7 @@ function start(reporter: Reporter, ports: readonly number[]): void {
 
 describe.each(reporters)('$name reports over BMP', (reporter) => {
   test.skipIf(!existsSync(reporter.binary))(
-    `what the speaker told it, until the session ends (needs ${reporter.binary})`,
+    `what the speaker advertised to it, until the session ends (needs ${reporter.binary})`,
     async () => {
       const station = new BmpStation();
       await station.listen({ host: '127.0.0.1', port: 0 });

@@ -1,7 +1,7 @@
 /**
  * Two network namespaces and one veth between them: ours and the router's.
  * Every name starts with `cad-PID`, so parallel runs do not meet, and what a
- * crashed run left behind can be told from what is alive.
+ * crashed run left behind can be distinguished from what is alive.
  */
 import { execFile, spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';

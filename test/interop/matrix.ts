@@ -1,5 +1,5 @@
 /**
- * One story per feature, told to every router in the same words. What is
+ * One story per feature, the same for every router. What is
  * asserted is what the router itself says it holds.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ const pod6 = 'fd00:5:113::/64';
 
 export function describeRouter(router: Router): void {
   const column = new FeatureColumn(router);
-  /** A story about what the router itself lacks is not told; the table has the reason. */
+  /** A story about what the router itself lacks is skipped; the table has the reason. */
   const testOf = (feature: Feature) => (router.lacks[feature] === undefined ? test : () => {});
 
   describe(`${router.name} and we`, () => {

@@ -99,7 +99,7 @@ export class SpeakerProcess {
     return this.#lastWords ?? readFileSync(this.#logFile, 'utf8');
   }
 
-  /** Leaves through one of the two doors and waits for the process to end. */
+  /** Takes one of the two exits and waits for the process to end. */
   async leave(how: 'restart' | 'drain'): Promise<void> {
     await this.call('close', how);
     const gone = new Promise((resolve) => this.child.once('exit', resolve));

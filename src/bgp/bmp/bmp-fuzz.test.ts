@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { Random } from '../../../test/soak/bgp-codec/mutator.ts';
-import { defaultContext, encodeAnnounce, encodeOpen, Nlri } from '../wire/message.ts';
 import {
   encodeInitiation,
   encodePeerDown,
   encodePeerUp,
   encodeRouteMonitoring,
   encodeStatistics,
-} from './bmp-encode.ts';
+} from '../../../test/parts/bmp-encode.ts';
+import { Random } from '../../../test/soak/bgp-codec/mutator.ts';
+import { defaultContext, encodeAnnounce, encodeOpen, Nlri } from '../wire/message.ts';
 import { BmpFramer } from './bmp-framer.ts';
 import { MonitoredRouter } from './monitored-router.ts';
 import type { PeerHeader } from './peer-header.ts';

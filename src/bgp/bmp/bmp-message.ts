@@ -1,7 +1,7 @@
 /**
  * The BGP Monitoring Protocol (RFC 7854, Adj-RIB-Out of RFC 8671, Loc-RIB of
- * RFC 9069): a router tells a station what its peers told it, before and after
- * its policy, and what it told them. It only ever talks; a station only listens.
+ * RFC 9069): a router reports to a station what its peers advertised to it, before
+ * and after its policy, and what it advertised to them. A station only receives.
  *
  *   router ─TCP─▶ BmpFramer ─▶ decodeBmp ─▶ MonitoredRouter ─▶ MonitoredPeer
  *                                                               └▶ one AdjRibIn a view
@@ -13,7 +13,7 @@
  * A router's stream is not to be trusted more than a peer's: lengths are checked
  * before anything is gathered, a broken envelope ends that one connection, a
  * broken UPDATE inside a sound envelope is counted and skipped. What a router
- * said is forgotten when its connection ends: there is no way to know whether
+ * reported is forgotten when its connection ends: there is no way to know whether
  * it is still true.
  */
 import { readU16, readU32, readU64 } from '../wire/octets.ts';

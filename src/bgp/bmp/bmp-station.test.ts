@@ -2,6 +2,14 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
+  encodeInitiation,
+  encodePeerDown,
+  encodePeerUp,
+  encodeRouteMonitoring,
+  encodeStatistics,
+  encodeTermination,
+} from '../../../test/parts/bmp-encode.ts';
+import {
   type Capability,
   defaultContext,
   encodeAnnounce,
@@ -12,14 +20,6 @@ import {
   Nlri,
   type SessionContext,
 } from '../wire/message.ts';
-import {
-  encodeInitiation,
-  encodePeerDown,
-  encodePeerUp,
-  encodeRouteMonitoring,
-  encodeStatistics,
-  encodeTermination,
-} from './bmp-encode.ts';
 import { BmpStation } from './bmp-station.ts';
 import type { MonitoredRouter } from './monitored-router.ts';
 import type { PeerHeader } from './peer-header.ts';
@@ -80,7 +80,7 @@ afterEach(async () => {
 });
 
 /** Sends all and waits until the station has taken as many messages in all. */
-async function tell(...messages: readonly Uint8Array[]): Promise<MonitoredRouter> {
+async function report(...messages: readonly Uint8Array[]): Promise<MonitoredRouter> {
   const before = station.routers[0]?.messages ?? 0;
   socket.write(Buffer.concat(messages));
   await expect.poll(() => station.routers[0]?.messages).toBe(before + messages.length);
@@ -89,7 +89,7 @@ async function tell(...messages: readonly Uint8Array[]): Promise<MonitoredRouter
 
 describe('a BMP station', () => {
   test('keeps each view of each peer apart', async () => {
-    const router = await tell(
+    const router = await report(
       encodeInitiation('tor-36', 'a router'),
       peerUp(peer),
       peerUp(peer6),
@@ -100,11 +100,11 @@ describe('a BMP station', () => {
     );
     expect(station.router('tor-36')).toBe(router);
     expect([router.sysName, router.sysDescr, router.faults]).toEqual(['tor-36', 'a router', 0]);
-    const said = router.peers.map((one) => ({
+    const reported = router.peers.map((one) => ({
       address: one.address,
       routes: one.views.map((view) => `${view} ${one.rib(view)!.routes()[0]!.prefix}`),
     }));
-    expect(said).toEqual([
+    expect(reported).toEqual([
       {
         address: '10.4.94.32',
         routes: [
@@ -123,9 +123,20 @@ describe('a BMP station', () => {
     expect([route.nextHops, route.attributes.localPref]).toEqual([['10.4.36.238'], 200]);
   });
 
+  test("keeps a router's own routes, whose next hop is 0.0.0.0, and wrong next hops as they are", async () => {
+    const router = await report(
+      peerUp(peer),
+      announce(peer, '10.5.112.0/24', '0.0.0.0'),
+      announce(peer, '10.5.113.0/24', '127.0.0.1'),
+    );
+    const routes = router.peers[0]!.rib('adj-rib-in-pre-policy')!.routes();
+    expect(routes.map(({ nextHops }) => nextHops[0]).sort()).toEqual(['0.0.0.0', '127.0.0.1']);
+    expect(router.faults).toBe(0);
+  });
+
   test('follows withdrawals, End-of-RIB, statistics and Peer Down', async () => {
     const gone = encodeWithdraw([Nlri.parse('10.5.112.0/24')!], defaultContext)[0]!;
-    let router = await tell(
+    let router = await report(
       peerUp(peer),
       announce(peer, '10.5.112.0/24'),
       announce(peer, '10.5.113.0/24'),
@@ -142,12 +153,12 @@ describe('a BMP station', () => {
     ).toEqual(['10.5.113.0/24']);
     expect(held.completeFamilies(peer.view)).toEqual([ipv4Unicast]);
     expect(held.statistics.get(7)).toBe(5n);
-    router = await tell(encodePeerDown(peer, 4));
+    router = await report(encodePeerDown(peer, 4));
     expect(router.peers).toEqual([]);
   });
 
   test('reads path identifiers where the two OPENs agreed on them', async () => {
-    const router = await tell(
+    const router = await report(
       peerUp(peer, 3),
       announce(peer, '10.5.112.0/24', '10.0.0.1', 1),
       announce(peer, '10.5.112.0/24', '10.0.0.2', 2),
@@ -167,12 +178,12 @@ describe('a BMP station', () => {
 
   test('takes a Loc-RIB with or without its Peer Up', async () => {
     const locRib: PeerHeader = { ...peer, peerType: 3, address: '0.0.0.0', view: 'loc-rib' };
-    const router = await tell(announce(locRib, '10.5.112.0/24'));
+    const router = await report(announce(locRib, '10.5.112.0/24'));
     expect([router.faults, router.peers[0]!.views]).toEqual([0, ['loc-rib']]);
   });
 
   test('counts a broken UPDATE and goes on', async () => {
-    const router = await tell(
+    const router = await report(
       peerUp(peer),
       encodeRouteMonitoring(peer, new Uint8Array(30)),
       announce({ ...peer, address: '10.9.9.9' }, '10.5.112.0/24'),
@@ -184,7 +195,7 @@ describe('a BMP station', () => {
   });
 
   test('hangs up on what is not BMP, and on Termination, and forgets the router', async () => {
-    await tell(peerUp(peer));
+    await report(peerUp(peer));
     socket.write('GET / HTTP/1.1\r\n\r\n');
     await once(socket, 'close');
     await expect.poll(() => station.routers).toEqual([]);

@@ -9,7 +9,7 @@ export interface BmpStationOptions {
   readonly maxRouters?: number;
 }
 
-/** Listens for routers that report over BMP, and holds what those connected now have said. */
+/** Listens for routers that report over BMP, and holds what those connected now have reported. */
 export class BmpStation {
   readonly #log: Log;
   readonly #maxRouters: number;
@@ -58,22 +58,25 @@ export class BmpStation {
   #accept(socket: Socket): void {
     const address = socket.remoteAddress ?? '';
     if (this.#routers.size >= this.#maxRouters) {
-      this.#log.warn({ router: address, limit: this.#maxRouters }, 'too many routers report');
+      this.#log.warn(
+        { router: address, limit: this.#maxRouters },
+        'BMP connection refused: too many routers',
+      );
       socket.destroy();
       return;
     }
     const router = new MonitoredRouter(address, socket.remotePort ?? 0);
     const framer = new BmpFramer();
     this.#routers.set(socket, router);
-    this.#log.info({ router: address }, 'a router reports over BMP');
+    this.#log.info({ router: address }, 'BMP session up');
     socket.on('data', (chunk) => this.#read(socket, router, framer, chunk));
     socket.on('error', (error) => {
-      this.#log.warn({ router: address, error: error.message }, 'a router was lost');
+      this.#log.warn({ router: address, error: error.message }, 'BMP connection error');
     });
     socket.on('close', () => {
-      // What it said may not be true any more, and nobody would tell us.
+      // What it reported may not be true any more, and nothing would correct it.
       this.#routers.delete(socket);
-      this.#log.info({ router: address, messages: router.messages }, 'a router has gone');
+      this.#log.info({ router: address, messages: router.messages }, 'BMP session closed');
     });
   }
 
@@ -83,7 +86,10 @@ export class BmpStation {
       const message = framer.next();
       if (message === undefined) return;
       if (typeof message === 'string') {
-        this.#log.warn({ router: router.remoteAddress, fault: message }, 'this is not BMP');
+        this.#log.warn(
+          { router: router.remoteAddress, fault: message },
+          'BMP connection closed: malformed message',
+        );
         socket.destroy();
         return;
       }

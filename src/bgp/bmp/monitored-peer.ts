@@ -89,6 +89,7 @@ export class MonitoredPeer {
       enhancedRouteRefresh: false,
       addPathIpv4: hasAddPath(sender, taker, 1),
       addPathIpv6: hasAddPath(sender, taker, 2),
+      isReport: true,
     };
   }
 }

@@ -13,7 +13,7 @@ const viewOrder: readonly RibView[] = [
   'adj-rib-in-pre-policy',
 ];
 
-/** What one router has told the station over one connection. */
+/** What one router has reported to the station over one connection. */
 export class MonitoredRouter {
   /** Where it connected from. */
   readonly remoteAddress: string;

@@ -1,5 +1,5 @@
 /**
- * What one peer has told us: the Adj-RIB-In of RFC 4271 §3.2, unprocessed.
+ * What one peer has advertised to us: the Adj-RIB-In of RFC 4271 §3.2, unprocessed.
  *
  * An UPDATE goes in with `apply`; prefixes go from its octets straight into a
  * `RouteTable` per family, their attributes once into an `AttributeStore`.
@@ -32,7 +32,7 @@ import { RouteTable } from './route-table.ts';
 
 export interface ReceivedRoute extends SharedAttributes {
   readonly prefix: Nlri;
-  /** Not heard again since the peer restarted. */
+  /** Not repeated since the peer restarted. */
   readonly stale: boolean;
 }
 
@@ -122,7 +122,7 @@ export class AdjRibIn {
     this.#table(family)?.markAllStale();
   }
 
-  /** Removes what is still stale and says how many that were. */
+  /** Removes what is still stale and returns how many routes that were. */
   sweepStale(family: AfiSafi): number {
     let removed = 0;
     this.#table(family)?.sweepStale((handle) => {

@@ -38,7 +38,7 @@ function contextOf(more: Partial<PeerSettings> = {}): RenderContext {
   return { peer, negotiated, localAddress: '192.0.2.1' };
 }
 
-/** A peer that believes everything it is told. */
+/** A peer that takes over everything that is advertised to it. */
 class Listener {
   readonly rib = new AdjRibIn();
   readonly heard: string[] = [];

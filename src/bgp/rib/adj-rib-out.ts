@@ -1,6 +1,6 @@
 /**
- * What one peer has been told, and what it still has to be told. It is pulled,
- * never pushed: `next()` makes one message from the state of this moment, so a
+ * What has been advertised to one peer, and what still has to be: the Adj-RIB-Out
+ * of RFC 4271 §3.2. It is pulled, never pushed: `next()` makes one message from the state of this moment, so a
  * route that changes three times while the peer is slow is sent once, as it is.
  *
  *   changed prefixes ─▶ dirty ──┐   (first: a change is small and somebody waits for it)
@@ -59,7 +59,7 @@ export class AdjRibOut {
     this.#name = peerName;
   }
 
-  /** The session is up: the peer knows nothing yet. */
+  /** The session is up: nothing has been advertised on it yet. */
   open(context: RenderContext): void {
     this.close();
     this.#context = context;
@@ -96,7 +96,7 @@ export class AdjRibOut {
   /** RFC 2918: the peer asks for everything of a family again. */
   refresh(family: Family): boolean {
     if (this.#context?.negotiated.families.includes(family) !== true) return false;
-    // A sweep that has not begun yet will tell the peer everything anyway.
+    // A sweep that has not begun yet will advertise everything anyway.
     const isQueued = this.#sweeps.some(
       (s) => s.family === family && s.kind === 'refresh' && s.routes === undefined,
     );
@@ -137,7 +137,7 @@ export class AdjRibOut {
     for (const [prefix, rendered] of this.#advertised) yield { prefix, rendered };
   }
 
-  /** Announcements this peer cannot be told, with the reason. */
+  /** Announcements that cannot be encoded for this peer, with the reason. */
   get unencodable(): ReadonlyMap<string, string> {
     return this.#unencodable;
   }
@@ -193,16 +193,16 @@ export class AdjRibOut {
   #weigh(route: OriginatedRoute, evenIfAdvertised: boolean): void {
     const { prefix, family, nlri } = route;
     const wanted = this.#desired(route);
-    const told = this.#advertised.get(prefix);
+    const advertised = this.#advertised.get(prefix);
     if (wanted === undefined) {
-      if (told === undefined) return;
+      if (advertised === undefined) return;
       this.#advertised.delete(prefix);
       this.#withdrawals[family].set(prefix, nlri);
       return;
     }
-    if (told === wanted && !evenIfAdvertised) return;
-    if (told !== wanted) this.#advertised.set(prefix, wanted);
-    // Back before its withdrawal was made: announcing it again says it all.
+    if (advertised === wanted && !evenIfAdvertised) return;
+    if (advertised !== wanted) this.#advertised.set(prefix, wanted);
+    // Back before its withdrawal was made: announcing it again is enough.
     if (this.#withdrawals[family].size > 0) this.#withdrawals[family].delete(prefix);
     const bucket = this.#buckets.get(wanted);
     if (bucket === undefined) this.#buckets.set(wanted, [nlri]);

@@ -126,7 +126,7 @@ export class AnnouncementTable {
     return this.#routes[prefix.includes(':') ? 'ipv6' : 'ipv4'].get(prefix);
   }
 
-  /** The route of a prefix in any spelling, made if there is none yet. */
+  /** The route of a prefix however it is written, made if there is none yet. */
   #make(text: string): OriginatedRoute | undefined {
     const nlri = Nlri.parse(text);
     if (nlri === undefined) return undefined;

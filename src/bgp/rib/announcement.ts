@@ -1,4 +1,4 @@
-/** One prefix we tell the routers about, as its owner declares it. Treat it as immutable. */
+/** One prefix to advertise to the routers, as its owner declares it. Treat it as immutable. */
 import { isIPv4, isIPv6 } from 'node:net';
 import { parseCommunity, parseLargeCommunity } from '../wire/community-text.ts';
 import type { LargeCommunity, Origin } from '../wire/message.ts';
@@ -17,7 +17,7 @@ export interface Announcement {
   /** How often our AS is repeated towards eBGP peers, beyond the one time it has to be there. */
   readonly prepend?: number | undefined;
   readonly origin?: Origin | undefined;
-  /** Names of the peers that hear of it; all of them unless given. */
+  /** Names of the peers it is advertised to; all of them unless given. */
   readonly peers?: readonly string[] | undefined;
 }
 

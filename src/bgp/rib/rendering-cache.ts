@@ -1,14 +1,14 @@
 /**
  * Renderings towards one peer, each made once. Equal ones are one object, even
  * when they come from different declarations or settings: comparing references
- * then tells whether a peer has to hear of a change.
+ * then shows whether a change has to be advertised to the peer.
  */
 import type { Family } from '../../net/family.ts';
 import type { AttributeSet } from './announcement.ts';
 import { type RenderContext, type Rendered, renderRoute } from './route-rendering.ts';
 
 export class RenderingCache {
-  /** Attribute sets are of one family each. A text is the reason why it cannot be said. */
+  /** Attribute sets are of one family each. A text is the reason why it cannot be encoded. */
   readonly #bySet = new Map<AttributeSet, Rendered | string>();
   readonly #interned = new Map<string, Rendered>();
 

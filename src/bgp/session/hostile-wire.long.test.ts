@@ -44,10 +44,10 @@ const isRight = (pair: Pair, prefixes: number) =>
 
 test('a wire that passes one octet at a time changes nothing', async () => {
   const { pair, wire } = await begin({ kind: 'split' }, 2000);
-  await until('all is told', () => isRight(pair, 2000));
+  await until('everything is advertised', () => isRight(pair, 2000));
   expect(wire.connections).toBe(1);
   pair.speaker.set([]);
-  await until('all is taken back', () => isRight(pair, 0));
+  await until('everything is withdrawn', () => isRight(pair, 0));
 });
 
 /**
@@ -64,7 +64,7 @@ for (const kind of ['reset', 'half-close'] as const) {
         cuts.map(async (atOctet) => {
           const { pair, wire } = await begin({ kind, direction, atOctet }, 1200);
           await until(
-            `all is told in spite of octet ${atOctet}`,
+            `everything is advertised in spite of octet ${atOctet}`,
             () => isRight(pair, 1200),
             30_000,
           );
@@ -90,7 +90,7 @@ test('a wire that falls silent in any state is given up and replaced', async () 
     stalls.map(async ([direction, atOctet]) => {
       const { pair } = await begin({ kind: 'stall', direction, atOctet }, 1200);
       await until(
-        `all is told after a stall at ${direction} ${atOctet}`,
+        `everything is advertised after a stall at ${direction} ${atOctet}`,
         () => isRight(pair, 1200),
         30_000,
       );

@@ -1,6 +1,6 @@
 /**
- * One attempt to connect at a time. A cancelled attempt is never heard of again,
- * also when its SYN is answered after all.
+ * One attempt to connect at a time. A cancelled attempt reports nothing any more,
+ * even if its SYN is answered after all.
  */
 import type { Socket } from 'node:net';
 import type { CompletePeer } from '../speaker/complete-peer.ts';

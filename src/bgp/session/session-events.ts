@@ -9,7 +9,7 @@ import type {
 } from '../wire/message.ts';
 import type { Negotiated } from './session-negotiation.ts';
 
-/** RFC 4271 §8.2.2, in its own spelling because people compare it with their router's. */
+/** RFC 4271 §8.2.2, written as there because people compare it with their router's. */
 export type SessionState =
   | 'Idle'
   | 'Connect'

@@ -80,7 +80,7 @@ describe('the way up', () => {
     expect(states).toEqual(['Idle', 'Connect', 'OpenSent', 'OpenConfirm', 'Established']);
   });
 
-  test('says OPEN when connected, KEEPALIVE when the OPEN is welcome, and is up on KEEPALIVE', () => {
+  test('sends OPEN when connected, KEEPALIVE when the OPEN is acceptable, and is up on KEEPALIVE', () => {
     const { happen } = machineOf();
     happen({ type: 'start' });
     expect(names(happen({ type: 'connected' }))).toContain('send-open');
@@ -165,7 +165,7 @@ describe('hold and keepalive', () => {
     ]);
   });
 
-  test('a peer that takes no bytes is told 8/0 (RFC 9687)', () => {
+  test('a peer that has stopped reading is sent 8/0 (RFC 9687)', () => {
     const { happen } = machineOf();
     happen(...upOurs);
     expect(notifications(happen({ type: 'send-hold-expired', side: 'ours' }))).toEqual([
@@ -174,7 +174,7 @@ describe('hold and keepalive', () => {
   });
 });
 
-describe('an OPEN that is not welcome', () => {
+describe('an OPEN that is not acceptable', () => {
   const refusalOf = (more: Partial<PeerSettings>, ourMore: Partial<PeerSettings> = {}) => {
     const { happen } = machineOf(ourMore);
     happen({ type: 'start' }, { type: 'connected' });

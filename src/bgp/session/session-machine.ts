@@ -66,7 +66,7 @@ export class SessionMachine {
   #isStarted = false;
   readonly #backoff = new SessionBackoff();
   #actions: SessionAction[] = [];
-  #advertised: SessionState = 'Idle';
+  #reportedState: SessionState = 'Idle';
 
   constructor(peer: CompletePeer, random: () => number) {
     this.#peer = peer;
@@ -85,9 +85,9 @@ export class SessionMachine {
     this.#actions = [];
     this.#dispatch(event);
     const state = this.state;
-    if (state !== this.#advertised) {
-      this.#ask({ do: 'state', from: this.#advertised, to: state });
-      this.#advertised = state;
+    if (state !== this.#reportedState) {
+      this.#ask({ do: 'state', from: this.#reportedState, to: state });
+      this.#reportedState = state;
     }
     return this.#actions;
   }
@@ -107,7 +107,7 @@ export class SessionMachine {
       case 'abandon':
         return this.#stop((side) => this.#ask({ do: 'close', side }), {
           cause: 'abandoned',
-          detail: 'we left without a word, to come back',
+          detail: 'we closed the connection without a NOTIFICATION, to restart',
           keepsRoutes: false,
         });
       case 'settings':
@@ -121,7 +121,7 @@ export class SessionMachine {
       case 'timer':
         return this.#onTimer(event.timer);
       default:
-        // Whatever a side says after it was closed is not heard any more.
+        // What arrives from a side after it was closed is ignored.
         if (this.#sides[event.side] !== undefined) this.#onSide(event);
     }
   }
@@ -150,7 +150,7 @@ export class SessionMachine {
         return this.#refuse(
           side,
           { code: errorCode.sendHoldTimerExpired, subcode: 0 },
-          'send-hold timer expired: the peer takes no bytes',
+          'send-hold timer expired: the peer has stopped reading',
         );
     }
   }
@@ -181,12 +181,12 @@ export class SessionMachine {
     const wasPassive = this.#peer.isPassive;
     this.#peer = peer;
     const isWaiting = this.#isStarted && this.#resting === 'Active' && !this.#hasSide();
-    // Nothing else would tell a peer that only waited that it may call now.
+    // A passive session has no timer that would make it connect now.
     if (isWaiting && wasPassive && !peer.isPassive) this.#connect();
   }
 
   #onConnected(): void {
-    // The answer to a connect we have given up: the hands were told already.
+    // The answer to a connect that was cancelled: the session has been asked to drop it.
     if (this.#resting !== 'Connect' || this.#sides.ours !== undefined) return;
     this.#resting = 'Active';
     this.#converse('ours');
@@ -211,7 +211,7 @@ export class SessionMachine {
       this.#ask({ do: 'close', side: established });
       this.#lose(established, 'the peer opened a new connection: it has restarted');
     } else if (this.#sides.theirs !== undefined) {
-      // A second knock while the first is still talking: the newer one is the living one.
+      // A second connection from the peer before the first is up: only the newer one is alive.
       this.#ask({ do: 'close', side: 'theirs' });
       this.#forget('theirs');
     }
@@ -337,7 +337,11 @@ export class SessionMachine {
         const side: Side = timer === 'hold-ours' ? 'ours' : 'theirs';
         if (this.#sides[side] === undefined) return;
         const notification = { code: errorCode.holdTimerExpired, subcode: 0 };
-        return this.#refuse(side, notification, 'hold timer expired: the peer fell silent');
+        return this.#refuse(
+          side,
+          notification,
+          'hold timer expired: nothing received from the peer',
+        );
       }
       case 'keepalive-ours':
       case 'keepalive-theirs': {

@@ -176,7 +176,7 @@ describe('settings', () => {
     expect(reason({ routerId: undefined })).toBe('routerId is missing');
   });
 
-  test('an address is one address in every spelling', () => {
+  test('an address is one address however it is written', () => {
     expect(peerOf({ address: '2001:DB8:0:0::2' }).address).toBe('2001:db8::2');
     expect(peerOf({ address: '::ffff:192.0.2.2' }).address).toBe('192.0.2.2');
   });

@@ -10,7 +10,7 @@ import { SessionWriter } from './session-writer.ts';
 // A busy machine of two cores is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/** A socket whose far end takes one write at a time, when told to. */
+/** A socket whose far end takes one write at a time, when asked to. */
 class SlowSocket extends Writable {
   readonly taken: Uint8Array[] = [];
   #release: (() => void) | undefined;

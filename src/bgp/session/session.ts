@@ -1,17 +1,17 @@
 /**
- * One session with one peer: the hands of the state machine.
+ * One session with one peer: the sockets and timers around the state machine.
  *
  *   socket ─▶ connection ─▶ event ─▶ machine ─▶ actions ─▶ socket, timers, owner
  *
- * `SessionMachine` decides, this file does: it dials, sets timers, writes, and
- * tells its owner (speaker or collector) when the session is up or down and what
- * arrived. Nothing here asks "in which state am I": if a branch would need to,
+ * `SessionMachine` decides, this file does: it connects, sets timers, writes, and
+ * reports to its owner (speaker or collector) when the session is up or down and
+ * what arrived. Nothing here asks "in which state am I": if a branch would need to,
  * it belongs into the machine.
  *
  * The owner is asked for UPDATEs one at a time (`nextUpdate`) while the peer
  * takes bytes, see session-writer.ts. Up to two connections exist while a
  * collision is open, each with its own framer and its own writer; a connection
- * that was let go is not heard again, whatever still arrives on it.
+ * that was let go is ignored, whatever still arrives on it.
  *
  * Races it lives with: a connect that succeeds after it was cancelled; a peer
  * that closes while our NOTIFICATION is on its way; a process that was frozen
@@ -158,7 +158,7 @@ export class Session {
     return connection !== undefined;
   }
 
-  /** Nothing is left to say, and the peer has acknowledged what was said. */
+  /** Nothing is left to send, and the peer's TCP has acknowledged what was sent. */
   isDelivered(): boolean {
     return this.#up()?.isDelivered() ?? true;
   }
@@ -224,7 +224,10 @@ export class Session {
         break;
       case 'failed':
         this.#lastError = action.detail;
-        this.#world.log.debug({ peer: this.#peer.name, detail: action.detail }, 'no session yet');
+        this.#world.log.debug(
+          { peer: this.#peer.name, detail: action.detail },
+          'no session: connection attempt failed',
+        );
         break;
       case 'state':
         this.#owner.stateChanged?.(action.from, action.to);
@@ -248,10 +251,10 @@ export class Session {
       pull: () => this.#pull(),
       nowMs: () => this.#world.clock.monotonicMs(),
       sendHoldMs: sendHoldMs(this.#peer),
-      onStall: () => this.#heard(connection, { type: 'send-hold-expired', side }),
+      onStall: () => this.#received(connection, { type: 'send-hold-expired', side }),
       onMessage: (message) => this.#onMessage(connection, side, message),
-      onError: (error) => this.#heard(connection, { type: 'wire-error', side, error }),
-      onClosed: (detail) => this.#heard(connection, { type: 'closed', side, detail }),
+      onError: (error) => this.#received(connection, { type: 'wire-error', side, error }),
+      onClosed: (detail) => this.#received(connection, { type: 'closed', side, detail }),
     });
     this.#connections.set(side, connection);
     connection.writer.sendNow(encodeOpen(ourOpen(this.#peer, this.#owner.evidence())));
@@ -267,32 +270,35 @@ export class Session {
     const { received } = this.counters;
     switch (message.type) {
       case 'open':
-        return this.#heard(connection, { type: 'open', side, open: message });
+        return this.#received(connection, { type: 'open', side, open: message });
       case 'keepalive':
         received.keepalives++;
-        return this.#heard(connection, { type: 'keepalive', side });
+        return this.#received(connection, { type: 'keepalive', side });
       case 'update':
         received.updates++;
         if (message.errors.length > 0) this.#tolerate(message);
-        return this.#heard(connection, { type: 'update', side, update: message });
+        return this.#received(connection, { type: 'update', side, update: message });
       case 'route-refresh':
         received.refreshes++;
-        return this.#heard(connection, { type: 'route-refresh', side, refresh: message });
+        return this.#received(connection, { type: 'route-refresh', side, refresh: message });
       case 'notification':
         received.notifications++;
-        return this.#heard(connection, { type: 'notification', side, notification: message });
+        return this.#received(connection, { type: 'notification', side, notification: message });
     }
   }
 
-  /** RFC 7606 §6: what was wrong is kept where an operator finds it. */
+  /** RFC 7606 §6: what was wrong is logged and counted. */
   #tolerate({ errors, treatAsWithdraw }: UpdateMessage): void {
     this.counters.tolerated += errors.length;
     const details = errors.map((error) => error.detail);
-    this.#world.log.warn({ peer: this.#peer.name, treatAsWithdraw, details }, 'faulty UPDATE');
+    this.#world.log.warn(
+      { peer: this.#peer.name, treatAsWithdraw, details },
+      'malformed UPDATE received, session kept (RFC 7606)',
+    );
   }
 
-  /** Hears an event unless the connection was let go in the meantime. */
-  #heard(connection: SessionConnection, event: Extract<SessionEvent, { side: Side }>): void {
+  /** Passes an event on unless the connection was let go in the meantime. */
+  #received(connection: SessionConnection, event: Extract<SessionEvent, { side: Side }>): void {
     if (this.#connections.get(event.side) !== connection) return;
     if (event.type === 'closed') this.#connections.delete(event.side);
     this.#happen(event);

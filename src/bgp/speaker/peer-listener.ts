@@ -1,6 +1,6 @@
 /**
- * The door incoming connections knock at. A connection is matched to its peer
- * by address before a byte is read; who is not expected is shown out.
+ * The listener for incoming connections. A connection is matched to its peer by
+ * address before an octet is read; one from any other address is closed.
  */
 import type { Socket } from 'node:net';
 import type { Log } from '../../base/log.ts';
@@ -13,7 +13,7 @@ export class PeerListener {
   #listener: Listener | undefined;
   #peers: ReadonlyMap<string, SocketOptions> = new Map();
 
-  /** `accept` says whether somebody took the socket. */
+  /** `accept` returns false if no peer has that address. */
   constructor(accept: (socket: Socket, remoteAddress: string) => boolean, log: Log) {
     this.#accept = accept;
     this.#log = log;
@@ -24,18 +24,17 @@ export class PeerListener {
   }
 
   async open(target: ListenTarget): Promise<void> {
-    const onKnock = (socket: Socket, remote: string) => {
+    const onConnection = (socket: Socket, remote: string) => {
       if (this.#accept(socket, remote)) return;
-      this.#log.debug({ remote }, 'connection from an address that is no peer');
+      this.#log.debug({ remote }, 'connection closed: no peer has this address');
       socket.destroy();
     };
-    const onError = (detail: string) =>
-      this.#log.error({ detail }, 'trouble at the listening socket');
-    this.#listener = await listen(target, onKnock, onError);
+    const onError = (detail: string) => this.#log.error({ detail }, 'listening socket error');
+    this.#listener = await listen(target, onConnection, onError);
     this.#listener.setPeers(this.#peers);
   }
 
-  /** Socket options by address of everybody who may come. */
+  /** Socket options of every peer, by address. */
   setPeers(peers: ReadonlyMap<string, SocketOptions>): void {
     this.#peers = peers;
     this.#listener?.setPeers(peers);

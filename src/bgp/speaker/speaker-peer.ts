@@ -1,4 +1,4 @@
-/** One peer of the speaker: its session, what it has been told, and the view of both. */
+/** One peer of the speaker: its session, what is advertised to it, and the view of both. */
 import type { Socket } from 'node:net';
 import type { Family } from '../../net/family.ts';
 import { AdjRibOut } from '../rib/adj-rib-out.ts';
@@ -32,21 +32,21 @@ export interface PeerView {
   readonly families: readonly string[];
   readonly holdSeconds: number | undefined;
   readonly counters: SessionCounters | undefined;
-  /** Prefixes the peer has been told, and whether anything is still waiting. */
+  /** Prefixes advertised to the peer, and whether anything is still waiting. */
   readonly announced: number;
   readonly isInSync: boolean;
   /** In sync, and the peer's TCP has acknowledged it. */
   readonly isDelivered: boolean;
-  /** Prefixes that cannot be told to this peer, with the reason. */
+  /** Prefixes that cannot be encoded for this peer, with the reason. */
   readonly unencodable: Readonly<Record<string, string>>;
 }
 
 export interface PeerEvents {
-  /** What the peer tells us; a speaker without a collector ignores it. */
+  /** What the peer advertises; a speaker without a collector ignores it. */
   onUpdate?: ((peer: CompletePeer, update: UpdateMessage) => void) | undefined;
   onUp?: ((peer: CompletePeer, negotiated: Negotiated) => void) | undefined;
   onDown?: ((peer: CompletePeer, end: SessionEnd) => void) | undefined;
-  /** RFC 7313: the peer begins (1) or ends (2) telling everything of a family again. */
+  /** RFC 7313: the peer begins (1) or ends (2) to repeat everything of a family. */
   onRefreshMark?: ((peer: CompletePeer, family: Family, mark: 'begin' | 'end') => void) | undefined;
 }
 
@@ -98,8 +98,8 @@ export class SpeakerPeer {
 
   /** Settings that need no reset. */
   setPeer(peer: CompletePeer): void {
-    // Said again, as it is on every round of an agent: nothing has to be looked at anew, and
-    // whoever waits until everything is told is not kept waiting by the same words.
+    // Declared again, as on every round of an agent: nothing has to be looked at anew, and whoever
+    // waits until everything is advertised is not kept waiting.
     if (JSON.stringify(peer) === JSON.stringify(this.peer)) return;
     this.peer = peer;
     this.#session.setPeer(peer);
@@ -108,7 +108,7 @@ export class SpeakerPeer {
     this.#session.kick();
   }
 
-  /** Asks the peer to tell everything of a family again (RFC 2918); false where it cannot. */
+  /** Asks the peer to repeat everything of a family (RFC 2918); false where it cannot. */
   requestRefresh(family: Family): boolean {
     const negotiated = this.#negotiated;
     if (!negotiated?.hasRouteRefresh || !negotiated.families.includes(family)) return false;
@@ -116,7 +116,7 @@ export class SpeakerPeer {
     return this.#session.sendNow(encodeRouteRefresh({ ...wireFamily(family), subtype: 0 }));
   }
 
-  /** Takes back everything this peer was told. */
+  /** Withdraws everything that was advertised to this peer. */
   drain(): void {
     this.#rib.drain();
     this.#session.kick();

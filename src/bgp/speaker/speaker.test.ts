@@ -22,7 +22,7 @@ const aHeld = '10.0.0.0/24 via 10.4.94.32';
 const bHeld = '10.0.1.0/24 via 10.4.94.32';
 
 describe('a speaker', () => {
-  test('does not connect before it knows what to say', async () => {
+  test('does not connect before it knows what to advertise', async () => {
     await begin();
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(pair.router()?.state).toBe('Idle');
@@ -30,7 +30,7 @@ describe('a speaker', () => {
     await until('it is up', () => pair.router()?.state === 'Established');
   });
 
-  test('says what is declared, in both families, and takes it back', async () => {
+  test('advertises what is declared, in both families, and withdraws it', async () => {
     await begin();
     pair.speaker.set([a, { prefix: 'fd00::/64' }]);
     await holds(aHeld, 'fd00::/64 via 2001:db8::1');
@@ -62,7 +62,7 @@ describe('a speaker', () => {
     await begin();
     pair.speaker.set([a]);
     await holds(aHeld);
-    await until('everything is told', () => pair.router()?.isInSync === true);
+    await until('everything is advertised', () => pair.router()?.isInSync === true);
     const sent = () => ({ ...pair.router()?.counters?.sent });
     const before = sent();
     // Asked in the same breath: an agent that declares everything anew must not wait for itself.
@@ -70,7 +70,10 @@ describe('a speaker', () => {
     expect(pair.router()).toMatchObject({ state: 'Established', isInSync: true });
     pair.speaker.setPeers([pair.collectorSettings({ gracefulShutdown: true })]);
     expect(pair.router()?.isInSync).toBe(false);
-    await until('the other settings are told', () => pair.router()?.isInSync === true);
+    await until(
+      'everything is advertised with the other settings',
+      () => pair.router()?.isInSync === true,
+    );
     expect(sent().updates).toBe((before.updates ?? 0) + 1);
   });
 
@@ -124,7 +127,7 @@ describe('a speaker', () => {
     ]);
   });
 
-  test('says once that it refuses a peer, however often it is declared', () => {
+  test('logs once that it refuses a peer, however often it is declared', () => {
     const said: unknown[] = [];
     const log = { ...silentLog, error: (fields: object) => said.push(fields) };
     const speaker = new Speaker({ listen: false, world: { log } });
@@ -180,7 +183,7 @@ describe('a speaker', () => {
 });
 
 describe('the two exits', () => {
-  test('drain takes everything back and waits until it was heard, then says Cease 6/2', async () => {
+  test('drain withdraws everything, waits until it was received, then sends Cease 6/2', async () => {
     const changes: string[] = [];
     await begin({
       collector: {
@@ -271,7 +274,7 @@ describe.runIf(nativeSockets().kind === 'available')('sockets with options', () 
     await holds();
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(pair.router()?.state).not.toBe('Established');
-    // A key can change while the door stays open.
+    // A key can change while the listener stays open.
     pair.collector.setPeers([pair.speakerSettings({ password: 'cadastre' })]);
     await holds(aHeld);
   });

@@ -12,12 +12,12 @@
  *
  * Sessions begin with the first `set`, not before: a router that has kept our
  * routes through a restart drops those we have not repeated when End-of-RIB
- * arrives (RFC 4724 §4.2), so we do not connect until we know what to say.
+ * arrives (RFC 4724 §4.2), so we do not connect until we know what to advertise.
  *
- * There are two ways out. `close('restart')` says nothing: TCP ends, routers that
+ * There are two exits. `close('restart')` sends nothing: TCP ends, routers that
  * agreed to graceful restart keep the routes and the traffic flows on.
- * `close('drain')` takes everything back, waits until the peers have acknowledged
- * it, then says Cease (or Hard Reset, RFC 8538). Mixing them up costs either an
+ * `close('drain')` withdraws everything, waits until the peers have acknowledged
+ * it, then sends Cease (or Hard Reset, RFC 8538). Mixing them up costs either an
  * outage or a blackhole, so there is no default.
  *
  * RFCs: 4271 §9.2, 1997, 2918, 4486, 4724, 7313, 8092, 8326, 8538, 8950.
@@ -42,7 +42,10 @@ import { type PeerEvents, type PeerView, SpeakerPeer } from './speaker-peer.ts';
 export interface SpeakerOptions extends PeerEvents {
   /** Where to wait for peers; false: only connect. */
   listen?: ListenTarget | false | undefined;
-  /** Settings for an address nobody has declared, or undefined: a router takes its nodes as they come. */
+  /**
+   * Settings for a neighbor that was not declared, by its address; undefined: the connection is
+   * closed. As `bgp listen range` does for FRR.
+   */
   dynamicNeighbor?: ((address: string) => PeerSettings | undefined) | undefined;
   /** Asked for every OPEN; see `RestartEvidence`. */
   evidence?: (() => RestartEvidence) | undefined;
@@ -59,7 +62,7 @@ export interface RefusedPeer {
   readonly reason: string;
 }
 
-/** A prefix as one peer has been told it. */
+/** A prefix as it was advertised to one peer. */
 export interface AnnouncedRoute {
   readonly prefix: string;
   readonly nextHop: string;
@@ -74,7 +77,7 @@ export class Speaker {
   readonly #world: SessionWorld;
   readonly #table = new AnnouncementTable();
   readonly #peers = new Map<string, SpeakerPeer>();
-  /** Peers that came by themselves; `setPeers` does not speak of them. */
+  /** Peers that connected without being declared; `setPeers` leaves them alone. */
   readonly #dynamicNeighbors = new Set<string>();
   readonly #listener: PeerListener;
   readonly #leaving = new Set<Promise<void>>();
@@ -93,7 +96,7 @@ export class Speaker {
     }, this.#world.log);
   }
 
-  /** Opens the door. Sessions wait for the first `set`. */
+  /** Opens the listener. Sessions wait for the first `set`. */
   async listen(): Promise<void> {
     if (this.#options.listen !== false) await this.#listener.open(this.#options.listen ?? {});
   }
@@ -127,7 +130,10 @@ export class Speaker {
         continue;
       }
       if (current !== undefined) {
-        this.#world.log.info({ peer: name, changed: reset }, 'settings need a new session');
+        this.#world.log.info(
+          { peer: name, changed: reset },
+          'session reset: a setting changed that needs a new session',
+        );
         current.reset();
         this.#letGo(name, current);
       }
@@ -174,7 +180,7 @@ export class Speaker {
     return [...[...this.#peers.values()].map((peer) => peer.view()), ...refused];
   }
 
-  /** What a peer has been told so far, prefix by prefix. */
+  /** What has been advertised to a peer so far, prefix by prefix. */
   announcedTo(name: string): AnnouncedRoute[] {
     const peer = this.#peers.get(name);
     if (peer === undefined) return [];
@@ -218,9 +224,9 @@ export class Speaker {
     const result = completePeer({ ...settings, address, isPassive: true });
     if (result.kind === 'refused' || this.#peers.has(result.peer.name)) return undefined;
     this.#dynamicNeighbors.add(result.peer.name);
-    const guest = this.#add(result.peer);
-    guest.start();
-    return guest;
+    const neighbor = this.#add(result.peer);
+    neighbor.start();
+    return neighbor;
   }
 
   async #delivered(peer: SpeakerPeer): Promise<void> {
@@ -242,9 +248,9 @@ export class Speaker {
     const { address, asn, localAsn } = settings;
     const name = settings.name ?? address;
     this.#refusedPeers.push({ name, address, asn, localAsn, reason });
-    // Agents declare their peers on every round; the same refusal is no news.
+    // Agents declare their peers on every round; the same refusal is logged once.
     if (known.some((one) => one.name === name && one.reason === reason)) return;
-    this.#world.log.error({ peer: name, reason }, 'peer refused');
+    this.#world.log.error({ peer: name, reason }, 'peer refused: its settings cannot be used');
   }
 
   #byAddress(address: string): SpeakerPeer | undefined {

@@ -2,7 +2,7 @@ import { addressOctets, formatWireAddress } from '../wire/address-text.ts';
 import { afiIpv4, afiIpv6 } from '../wire/afi-safi.ts';
 
 /**
- * One spelling for one address, so that a connection finds its peer: RFC 5952,
+ * One text for one address, so that a connection finds its peer: RFC 5952,
  * and an IPv4 address that a dual-stack socket shows as mapped is IPv4 again.
  * A zone (`fe80::1%eth0`) is kept. Undefined for what is no address.
  */

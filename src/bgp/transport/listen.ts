@@ -2,7 +2,7 @@
  * One listening socket for all peers. TCP-MD5 keys belong to the listening
  * descriptor (the kernel checks the SYN before we see anything), a TTL to the
  * accepted one, so both can change while the socket stays open: adding a peer
- * never closes the door on the others.
+ * never makes the listener refuse another.
  */
 import { createServer, isIPv6, type Server, type Socket } from 'node:net';
 import { canonicalPeerAddress } from './canonical-peer-address.ts';
@@ -18,7 +18,7 @@ export interface ListenTarget {
 export interface Listener {
   readonly address: string;
   readonly port: number;
-  /** Declares the options of every peer that may knock; what is not named is removed. */
+  /** Declares the options of every peer that may connect; what is not named is removed. */
   setPeers(peers: ReadonlyMap<string, SocketOptions>): void;
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export async function listen(
     if (target.address !== undefined || !hasNoIpv6) throw error;
     await open(server, '0.0.0.0', port);
   }
-  // Such as no descriptor left for a connection: the door stays, the next one may get in.
+  // Such as no descriptor left for a connection: the listener stays, the next one may succeed.
   server.on('error', (error) => onError(error.message));
   const bound = server.address();
   if (bound === null || typeof bound === 'string') throw new Error('not a TCP socket');

@@ -74,7 +74,7 @@ describe.runIf(nativeSockets().kind === 'available')('a socket made by hand', ()
   const event = (socket: Socket, name: string) =>
     new Promise<unknown>((resolve) => socket.once(name, resolve));
 
-  test('connects from the address it was told, carries bytes, and can be asked what is unacknowledged', async () => {
+  test('connects from the given address, carries bytes, and can be asked what is unacknowledged', async () => {
     const { port, remotes } = await echo();
     const socket = dial({
       address: '127.0.0.1',
@@ -111,7 +111,7 @@ describe.runIf(nativeSockets().kind === 'available')('a socket made by hand', ()
       (detail) => troubles.push(detail),
     );
     open.push(listener);
-    const knock = async (localAddress: string, password?: string) => {
+    const tryConnect = async (localAddress: string, password?: string) => {
       const socket = dial({
         address: '127.0.0.1',
         port: listener.port,
@@ -126,12 +126,12 @@ describe.runIf(nativeSockets().kind === 'available')('a socket made by hand', ()
       return answer;
     };
     listener.setPeers(new Map([['127.0.0.7', { password: 'kadaster' }]]));
-    expect(await knock('127.0.0.7', 'kadaster')).toBe(true);
-    expect(await knock('127.0.0.7', 'other')).toBe(false);
-    expect(await knock('127.0.0.7')).toBe(false);
-    expect(await knock('127.0.0.8')).toBe(true);
+    expect(await tryConnect('127.0.0.7', 'kadaster')).toBe(true);
+    expect(await tryConnect('127.0.0.7', 'other')).toBe(false);
+    expect(await tryConnect('127.0.0.7')).toBe(false);
+    expect(await tryConnect('127.0.0.8')).toBe(true);
     listener.setPeers(new Map());
-    expect(await knock('127.0.0.7')).toBe(true);
+    expect(await tryConnect('127.0.0.7')).toBe(true);
     expect(accepted).toEqual(['127.0.0.7', '127.0.0.8', '127.0.0.7']);
     expect(troubles).toEqual([]);
   });

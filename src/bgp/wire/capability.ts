@@ -1,10 +1,11 @@
 import type { AfiSafi } from './afi-safi.ts';
 import { errorCode, openError, WireError } from './error.ts';
+import { readU16, readU32, u16, u32 } from './octets.ts';
 
 /**
  * Capabilities (RFC 5492). Those with a name are understood; any other is
  * carried as octets and never refused. One whose own length is wrong is: a peer
- * that cannot spell what it can do cannot be agreed with.
+ * that cannot encode what it can do cannot be negotiated with.
  */
 export type Capability =
   | { readonly name: 'multiprotocol'; readonly afi: number; readonly safi: number }
@@ -45,12 +46,10 @@ interface CapabilityCodec<N extends Name> {
   /** undefined: the value is not of this capability's form. */
   decode(value: Uint8Array): Named<N> | undefined;
   encode(capability: Named<N>): readonly number[];
-  /** Free text nobody depends on: where it is misspelt it is carried raw, not refused. */
+  /** Free text nobody depends on: where it is malformed it is carried raw, not refused. */
   readonly cosmetic?: true;
 }
 
-const u16 = (value: Uint8Array, at: number) => (value[at]! << 8) | value[at + 1]!;
-const u16Octets = (value: number) => [(value >>> 8) & 0xff, value & 0xff];
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** A capability that is its own whole meaning; some peers pad it, and that is harmless. */
@@ -76,9 +75,9 @@ const codecs: { readonly [N in Exclude<Name, 'unknown'>]: CapabilityCodec<N> } =
     code: 1, // RFC 4760 §8
     decode: (value) =>
       value.length === 4
-        ? { name: 'multiprotocol', afi: u16(value, 0), safi: value[3]! }
+        ? { name: 'multiprotocol', afi: readU16(value, 0), safi: value[3]! }
         : undefined,
-    encode: ({ afi, safi }) => [...u16Octets(afi), 0, safi],
+    encode: ({ afi, safi }) => [...u16(afi), 0, safi],
   },
   'route-refresh': flag('route-refresh', 2),
   'route-refresh-cisco': flag('route-refresh-cisco', 128),
@@ -94,11 +93,8 @@ const codecs: { readonly [N in Exclude<Name, 'unknown'>]: CapabilityCodec<N> } =
   },
   as4: {
     code: 65, // RFC 6793 §3
-    decode: (value) =>
-      value.length === 4
-        ? { name: 'as4', asn: ((u16(value, 0) << 16) | u16(value, 2)) >>> 0 }
-        : undefined,
-    encode: ({ asn }) => [...u16Octets(asn >>> 16), ...u16Octets(asn)],
+    decode: (value) => (value.length === 4 ? { name: 'as4', asn: readU32(value, 0) } : undefined),
+    encode: ({ asn }) => u32(asn),
   },
   role: {
     code: 9, // RFC 9234 §4.1
@@ -109,24 +105,20 @@ const codecs: { readonly [N in Exclude<Name, 'unknown'>]: CapabilityCodec<N> } =
     code: 5, // RFC 8950 §4
     decode(value) {
       const families = tuples(value, 0, 6, (at) => ({
-        afi: u16(value, at),
-        safi: u16(value, at + 2),
-        nextHopAfi: u16(value, at + 4),
+        afi: readU16(value, at),
+        safi: readU16(value, at + 2),
+        nextHopAfi: readU16(value, at + 4),
       }));
       return families && { name: 'extended-next-hop', families };
     },
     encode: ({ families }) =>
-      families.flatMap((f) => [
-        ...u16Octets(f.afi),
-        ...u16Octets(f.safi),
-        ...u16Octets(f.nextHopAfi),
-      ]),
+      families.flatMap((f) => [...u16(f.afi), ...u16(f.safi), ...u16(f.nextHopAfi)]),
   },
   'graceful-restart': {
     code: 64, // RFC 4724 §3
     decode(value) {
       const families = tuples(value, 2, 4, (at) => ({
-        afi: u16(value, at),
+        afi: readU16(value, at),
         safi: value[at + 2]!,
         forwarding: (value[at + 3]! & 0x80) !== 0,
       }));
@@ -135,26 +127,26 @@ const codecs: { readonly [N in Exclude<Name, 'unknown'>]: CapabilityCodec<N> } =
         name: 'graceful-restart',
         restart: (value[0]! & 0x80) !== 0,
         notification: (value[0]! & 0x40) !== 0,
-        timeSeconds: u16(value, 0) & 0x0fff,
+        timeSeconds: readU16(value, 0) & 0x0fff,
         families,
       };
     },
     encode: ({ restart, notification, timeSeconds, families }) => [
-      ...u16Octets((restart ? 0x8000 : 0) | (notification ? 0x4000 : 0) | (timeSeconds & 0x0fff)),
-      ...families.flatMap((f) => [...u16Octets(f.afi), f.safi, f.forwarding ? 0x80 : 0]),
+      ...u16((restart ? 0x8000 : 0) | (notification ? 0x4000 : 0) | (timeSeconds & 0x0fff)),
+      ...families.flatMap((f) => [...u16(f.afi), f.safi, f.forwarding ? 0x80 : 0]),
     ],
   },
   'add-path': {
     code: 69, // RFC 7911 §4
     decode(value) {
       const families = tuples(value, 0, 4, (at) => ({
-        afi: u16(value, at),
+        afi: readU16(value, at),
         safi: value[at + 2]!,
         mode: value[at + 3]!,
       }));
       return families && { name: 'add-path', families };
     },
-    encode: ({ families }) => families.flatMap((f) => [...u16Octets(f.afi), f.safi, f.mode]),
+    encode: ({ families }) => families.flatMap((f) => [...u16(f.afi), f.safi, f.mode]),
   },
   fqdn: {
     code: 73, // draft-walton-bgp-hostname-capability

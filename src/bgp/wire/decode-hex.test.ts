@@ -18,7 +18,7 @@ describe('a message in hex', () => {
     }
   });
 
-  test('is read with the AS numbers, paths and peer it was told of', () => {
+  test('is read with the AS numbers, paths and kind of peer that are given', () => {
     const two =
       'ffffffffffffffffffffffffffffffff002d02000000124001010040020402015ba04003040a000002180a0570';
     expect(decodeHex(two, { ...plain, as2: true })).toMatchObject({

@@ -1,4 +1,5 @@
 import { errorCode, headerError, WireError } from './error.ts';
+import { readU16 } from './octets.ts';
 import type { SessionContext } from './session-context.ts';
 
 export const headerLength = 19;
@@ -58,7 +59,7 @@ function maxLength(type: number, session: SessionContext): number {
 }
 
 export function messageLength(bytes: Uint8Array, at: number): number {
-  return (bytes[at + 16]! << 8) | bytes[at + 17]!;
+  return readU16(bytes, at + 16);
 }
 
 /** Fills in marker, length and type of a message of `bytes.length` octets. */

@@ -7,8 +7,8 @@ import { afiIpv4, afiIpv6, type UnicastAfi } from './afi-safi.ts';
 /**
  * One prefix as BGP carries it: family, length, address words, and the path
  * identifier of RFC 7911 (0 where add-path is off). Host bits are always zero:
- * RFC 4271 §4.3 calls trailing bits irrelevant, so they are masked at the door
- * and two spellings of one prefix are one prefix.
+ * RFC 4271 §4.3 calls trailing bits irrelevant, so they are masked here
+ * and two ways to write one prefix are one prefix.
  */
 export class Nlri implements AddressWords {
   readonly afi: UnicastAfi;

@@ -8,11 +8,14 @@ export interface OpenExpectation {
   readonly localRouterId: string;
 }
 
-/** What is wrong with an OPEN, given whom we expect; undefined when it is welcome. */
+/** What is wrong with an OPEN, given whom we expect; undefined when it is acceptable. */
 export function refuseOpen(open: OpenMessage, expected: OpenExpectation): WireError | undefined {
   const asn = openAsn(open);
   if (asn !== expected.peerAsn) {
-    return refuse(openError.badPeerAs, `the peer says AS ${asn}, expected ${expected.peerAsn}`);
+    return refuse(
+      openError.badPeerAs,
+      `the peer's OPEN has AS ${asn}, expected ${expected.peerAsn}`,
+    );
   }
   // RFC 6286 §2.2: identifiers need to differ only inside one AS.
   if (asn === expected.localAsn && open.routerId === expected.localRouterId) {

@@ -2,6 +2,7 @@ import { formatIpv4Word, parseAddressText, readWord, writeWord } from './address
 import { type Capability, decodeCapabilities, encodeCapability } from './capability.ts';
 import { errorCode, openError, WireError } from './error.ts';
 import { headerLength, messageType, writeHeader } from './header.ts';
+import { readU16 } from './octets.ts';
 
 export interface OpenMessage {
   readonly type: 'open';
@@ -40,8 +41,8 @@ export function decodeOpen(bytes: Uint8Array): OpenMessage | WireError {
   const open: OpenMessage = {
     type: 'open',
     version,
-    asn: (bytes[20]! << 8) | bytes[21]!,
-    holdSeconds: (bytes[22]! << 8) | bytes[23]!,
+    asn: readU16(bytes, 20),
+    holdSeconds: readU16(bytes, 22),
     routerId: formatIpv4Word(readWord(bytes, 24)),
     capabilities,
     ...(extendedParameters ? { extendedParameters } : {}),
@@ -64,7 +65,7 @@ function decodeParameters(bytes: Uint8Array, into: Capability[]): boolean | Wire
   const extended = bytes[28] !== 0 && bytes[29] === extendedMark;
   if (extended) {
     if (bytes.length < 32) return fault(openError.unspecific, 'optional parameters are cut off');
-    end = 32 + ((bytes[30]! << 8) | bytes[31]!);
+    end = 32 + readU16(bytes, 30);
     at = 32;
   }
   if (end !== bytes.length) {
@@ -75,7 +76,7 @@ function decodeParameters(bytes: Uint8Array, into: Capability[]): boolean | Wire
   while (at < end) {
     const start = at + 1 + lengthOctets;
     if (start > end) return fault(openError.unspecific, 'an optional parameter is cut off');
-    const length = extended ? (bytes[at + 1]! << 8) | bytes[at + 2]! : bytes[at + 1]!;
+    const length = extended ? readU16(bytes, at + 1) : bytes[at + 1]!;
     const type = bytes[at]!;
     if (start + length > end) {
       return fault(openError.unspecific, `optional parameter ${type} runs past the end`);
@@ -91,7 +92,7 @@ function decodeParameters(bytes: Uint8Array, into: Capability[]): boolean | Wire
 }
 
 /**
- * One capability a parameter: the spelling every implementation reads,
+ * One capability a parameter: the form every implementation reads,
  * including those that stop at the first capability of a parameter. The long
  * form of RFC 9072 only where the short one does not fit, or when asked for.
  */

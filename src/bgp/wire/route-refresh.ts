@@ -1,5 +1,6 @@
 import { errorCode, WireError } from './error.ts';
 import { headerLength, messageType, writeHeader } from './header.ts';
+import { readU16 } from './octets.ts';
 import type { SessionContext } from './session-context.ts';
 
 export interface RouteRefreshMessage {
@@ -28,7 +29,7 @@ export function decodeRouteRefresh(
   }
   return {
     type: 'route-refresh',
-    afi: (bytes[19]! << 8) | bytes[20]!,
+    afi: readU16(bytes, 19),
     safi: bytes[22]!,
     subtype,
   };

@@ -15,9 +15,14 @@ export interface SessionContext {
   readonly addPathIpv4: boolean;
   /** NLRI of IPv6 unicast carry a path identifier (RFC 7911). */
   readonly addPathIpv6: boolean;
+  /**
+   * A router's report of what is in its tables (BMP), not an advertisement to us: its
+   * own routes have NEXT_HOP 0.0.0.0 there, and a wrong one is what an observer looks for.
+   */
+  readonly isReport?: true;
 }
 
-/** A modern eBGP session without add-path: what `bgp decode` assumes unless told. */
+/** A modern eBGP session without add-path: what `bgp decode` assumes by default. */
 export const defaultContext: SessionContext = {
   as4: true,
   ibgp: false,

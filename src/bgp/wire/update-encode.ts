@@ -51,7 +51,7 @@ export function encodeAnnounce(group: AnnounceGroup, session: SessionContext): U
   return pack(group.prefixes, { before, after: attributes, patch: patchMp }, addPath, session);
 }
 
-/** Withdrawals in as few UPDATEs as fit; IPv4 in the classic field unless told otherwise. */
+/** Withdrawals in as few UPDATEs as fit; IPv4 in the classic field unless asked otherwise. */
 export function encodeWithdraw(
   prefixes: readonly Nlri[],
   session: SessionContext,

@@ -6,6 +6,7 @@ import type { PathAttributes } from './attribute/path-attributes.ts';
 import { errorCode, updateError, WireError } from './error.ts';
 import { headerLength } from './header.ts';
 import { NlriRun } from './nlri-run.ts';
+import { readU16 } from './octets.ts';
 import type { SessionContext } from './session-context.ts';
 
 export interface UpdateMessage {
@@ -31,11 +32,11 @@ export function decodeUpdate(
   session: SessionContext,
 ): UpdateMessage | WireError {
   const withdrawnStart = headerLength + 2;
-  const withdrawnEnd = withdrawnStart + ((bytes[19]! << 8) | bytes[20]!);
+  const withdrawnEnd = withdrawnStart + readU16(bytes, 19);
   // RFC 4271 §6.3, unchanged by RFC 7606 §3(b): the fields do not fit the message.
   if (withdrawnEnd + 2 > bytes.length) return listFault('withdrawn routes run past the end');
   const attributesStart = withdrawnEnd + 2;
-  const attributesEnd = attributesStart + ((bytes[withdrawnEnd]! << 8) | bytes[withdrawnEnd + 1]!);
+  const attributesEnd = attributesStart + readU16(bytes, withdrawnEnd);
   if (attributesEnd > bytes.length) return listFault('path attributes run past the end');
 
   const addPath = session.addPathIpv4;

@@ -5,11 +5,11 @@ import type { Terminal } from '../terminal.ts';
 import { registerBgpPeers } from './bgp-peers-command.ts';
 import { registerBgpRoutes } from './bgp-routes-command.ts';
 
-/** `cadastre bgp …`: what nodes tell their routers; and the speaker and the codec by themselves. */
+/** `cadastre bgp …`: what nodes advertise to their routers; and the speaker and the codec by themselves. */
 export function registerBgp(program: Command, terminal: Terminal): void {
   const bgp = program
     .command('bgp')
-    .description('sessions and routes; speak BGP, and read it')
+    .description('BGP sessions and routes; decode BGP messages, run a BGP speaker')
     .addHelpText(
       'after',
       `\nExamples:\n  $ cadastre bgp peers\n  $ cadastre bgp routes --node node1`,
@@ -50,10 +50,13 @@ Examples:
 function registerSpeak(bgp: Command, terminal: Terminal): void {
   bgp
     .command('speak')
-    .description('run a speaker from a file: for labs and router teams')
+    .description('run a BGP speaker from a file: for labs and router teams')
     .requiredOption('--config <file>', 'peers and announcements, in YAML')
     .addOption(
-      new Option('--exit <how>', 'on SIGTERM: take the routes back, or leave them for a restart')
+      new Option(
+        '--exit <how>',
+        'on SIGTERM: withdraw the routes, or leave them for a graceful restart',
+      )
         .choices(['drain', 'restart'])
         .default('drain'),
     )

@@ -29,7 +29,7 @@ export function registerBgpPeers(bgp: Command, terminal: Terminal): void {
     .command('peers')
     .summary('sessions with routers, of this node or of all')
     .description(
-      'Lists the BGP sessions: who speaks with whom, since when, and how many prefixes went each way.',
+      'Lists the BGP sessions: node and router, state, uptime, and prefixes received and advertised.',
     );
   addNodeStateFlags(command)
     .addHelpText(
@@ -75,7 +75,7 @@ function peerTable(
         String(received),
         String(advertised),
       ]);
-      // As Cilium has it: what belongs to the session is said once, and each family has a line.
+      // As Cilium has it: what belongs to the session is printed once, and each family has a line.
       return (lines.length === 0 ? [['-', '-', '-']] : lines).map((line, nth) => {
         const own = [String(localAsn ?? '-'), String(asn), address, state, uptime];
         const start = nth === 0 ? [at === 0 ? node : '', ...own] : ['', '', '', '', '', ''];

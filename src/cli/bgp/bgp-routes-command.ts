@@ -12,14 +12,14 @@ interface RouteFlags extends NodeStateFlags {
   family?: 'ipv4' | 'ipv6';
 }
 
-/** `cadastre bgp routes`: what the routers have been told, in the columns of `cilium bgp routes`. */
+/** `cadastre bgp routes`: what is advertised to the routers, in the columns of `cilium bgp routes`. */
 export function registerBgpRoutes(bgp: Command, terminal: Terminal): void {
   const command = bgp
     .command('routes')
     .argument('[prefix...]', 'only these prefixes')
-    .summary('what the routers have been told, of this node or of all')
-    .description('Lists every prefix that a router has been told, by whom and since when.')
-    .option('--peer <name>', 'only what this peer was told: its name or address')
+    .summary('routes advertised to the routers, of this node or of all')
+    .description('Lists every prefix that is advertised to a router, by which node and since when.')
+    .option('--peer <name>', 'only what is advertised to this peer: its name or address')
     .addOption(new Option('--family <family>', 'only this family').choices(['ipv4', 'ipv6']));
   addNodeStateFlags(command)
     .addHelpText(
@@ -43,7 +43,7 @@ Examples:
           .filter(({ prefix }) => wanted.size === 0 || wanted.has(prefix))
           .filter(({ prefix }) => isOf(flags.family, prefix)),
       );
-      if (routes.length === 0) terminal.say('No router has been told such a route.');
+      if (routes.length === 0) terminal.say('No such route is advertised to any router.');
       const nowMs = terminal.clock.wallMs();
       await printAnswer(terminal, flags.output, {
         data: { apiVersion, kind: 'BGPRoutes', routes },

@@ -48,7 +48,7 @@ export class RestartMark {
     else this.#touch();
   }
 
-  /** On a full disk, or without the folder, a restart cannot be told from a start: no more than that. */
+  /** On a full disk, or without the folder, a restart looks like a first start: no more than that. */
   #touch(): void {
     const { bootId, sinceBootMs } = this.#clock;
     try {

@@ -262,7 +262,7 @@ ${announcements}`;
     file('  - prefixes: 10.0.9.0/24\n');
     reload();
     await until('it says why', () => words.includes('unknown key "prefixes"'));
-    expect(words).toContain('the running configuration stays as it is');
+    expect(words).toContain('configuration not reloaded; the running one stays in force');
     report();
     await until('it reports', () => printed.endsWith('\n'));
     expect(JSON.parse(printed).peers[0]).toMatchObject({

@@ -12,7 +12,7 @@ import { evidenceFor, RestartMark, readKernelRoutes } from './bgp-speak-evidence
 export interface BgpSpeakArgs {
   /** Path of the YAML file. */
   readonly config: string;
-  /** How to leave: take the routes back, or leave them to come back (graceful restart). */
+  /** How to exit: withdraw the routes, or leave them for a graceful restart. */
   readonly exit?: 'drain' | 'restart' | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface BgpSpeakIo {
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly log?: Log | undefined;
-  /** Calls the listener on every wish; returns how to stop. SIGHUP and SIGUSR1 unless given. */
+  /** Calls the listener on every request; returns how to stop. SIGHUP and SIGUSR1 unless given. */
   readonly onReload?: ((listener: () => void) => () => void) | undefined;
   readonly onReport?: ((listener: () => void) => () => void) | undefined;
 }
@@ -66,15 +66,20 @@ export async function runBgpSpeak(
   const stopReloading = (io.onReload ?? onSignal('SIGHUP'))(() => {
     const next = load(args.config, io);
     if (next === undefined) {
-      io.stderr.write('the running configuration stays as it is\n');
+      io.stderr.write('configuration not reloaded; the running one stays in force\n');
       return;
     }
     config = next;
     apply(speaker, config, io);
-    io.stderr.write(`read ${args.config} again\n`);
+    io.stderr.write(`configuration reloaded from ${args.config}\n`);
   });
   const stopReporting = (io.onReport ?? onSignal('SIGUSR1'))(() => {
-    io.stdout.write(`${JSON.stringify({ peers: speaker.peers() })}\n`);
+    // `unspeakable` is what this JSON has always called them.
+    const peers = speaker.peers().map(({ unencodable, ...peer }) => ({
+      ...peer,
+      unspeakable: unencodable,
+    }));
+    io.stdout.write(`${JSON.stringify({ peers })}\n`);
   });
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

@@ -17,7 +17,7 @@ function refusal(text: string): string {
   return found.kind === 'refused' ? found.problem : `understood as ${found.rib.format}`;
 }
 
-const told = ({ routes }: RibDump) =>
+const listed = ({ routes }: RibDump) =>
   routes
     .filter(({ nextHop }) => nextHop !== '')
     .map(({ prefix, nextHop, isUsed }) => `${prefix} ${nextHop}${isUsed ? '' : ' (spare)'}`)
@@ -60,7 +60,7 @@ describe('what real routers printed', () => {
   ])('%s', (name, format, routes) => {
     const rib = read(dump(name));
     expect(rib.format).toBe(format);
-    expect(told(rib)).toEqual([...routes].sort());
+    expect(listed(rib)).toEqual([...routes].sort());
     expect(rib.skipped).toBe(0);
     const families = [...rib.families].sort();
     expect(families).toEqual(
@@ -68,7 +68,7 @@ describe('what real routers printed', () => {
     );
   });
 
-  test('FRR names the router and who told it each route', () => {
+  test('FRR names the router and from whom it has each route', () => {
     const rib = read(dump('frr-ipv4'));
     expect(rib.addresses).toEqual(['10.4.94.250']);
     expect(rib.routes[0]).toMatchObject({ from: '10.4.94.32' });
@@ -98,13 +98,13 @@ describe('odd ones', () => {
     { timeout: 60_000 },
     (name) => {
       const whole = dump(name);
-      const all = told(read(whole));
+      const all = listed(read(whole));
       let refused = 0;
       for (let at = 1; at < whole.trimEnd().length; at += 37) {
         const found = readRib(whole.slice(0, at));
         if (found.kind === 'refused') refused++;
-        // Text that ends with a line cannot be told from a smaller table; then nothing is made up.
-        else for (const route of told(found.rib)) expect(all).toContain(route);
+        // Text that ends with a line looks like a smaller table; then nothing is made up.
+        else for (const route of listed(found.rib)) expect(all).toContain(route);
       }
       expect(refused).toBeGreaterThan(whole.length / 37 / 2);
     },
@@ -142,7 +142,7 @@ describe('odd ones', () => {
                    via 10.4.94.21 on eth0 [master2 2022-03-01] (100) [AS64513i]
 10.4.94.0/24       dev eth0 [direct1 2022-03-01] * (240)
 `);
-    expect(told(rib)).toEqual(['10.5.112.0/24 10.4.94.21 (spare)', '10.5.112.0/24 10.4.94.32']);
+    expect(listed(rib)).toEqual(['10.5.112.0/24 10.4.94.21 (spare)', '10.5.112.0/24 10.4.94.32']);
   });
 
   test('BIRD with several next hops in one route, reply codes, metrics and odd times', () => {
@@ -156,7 +156,7 @@ describe('odd ones', () => {
 	BGP.next_hop: 10.4.94.32
 10.5.114.0/24        blackhole [static1 19:42:52] * (200)
 `);
-    expect(told(rib)).toEqual([
+    expect(listed(rib)).toEqual([
       '10.5.112.0/24 10.4.94.21',
       '10.5.112.0/24 10.4.94.32',
       // It holds the route, but its next hop does not resolve: nothing is forwarded.
@@ -210,7 +210,7 @@ describe('odd ones', () => {
         ],
       }),
     );
-    expect(told(rib)).toEqual(['10.5.112.0/24 10.4.94.32']);
+    expect(listed(rib)).toEqual(['10.5.112.0/24 10.4.94.32']);
     expect(rib.skipped).toBe(1);
   });
 
@@ -226,7 +226,7 @@ describe('odd ones', () => {
         '10.5.112.0/24': [path('10.4.94.32', 1, true), path('10.4.94.21', 2, false)],
       }),
     );
-    expect(told(rib)).toEqual(['10.5.112.0/24 10.4.94.21 (spare)', '10.5.112.0/24 10.4.94.32']);
+    expect(listed(rib)).toEqual(['10.5.112.0/24 10.4.94.21 (spare)', '10.5.112.0/24 10.4.94.32']);
   });
 });
 

@@ -27,7 +27,7 @@ export type FieldReader = (node: Node | null, path: string) => void;
 
 /**
  * Reads YAML nodes into values and notes every problem with its line and key.
- * It goes on after a problem: somebody who mends a file wants to hear of all of
+ * It goes on after a problem: somebody who corrects a file wants to see all of
  * them at once. What a caller gets after a problem is undefined.
  */
 export class YamlReader {
@@ -172,13 +172,14 @@ function unknownKey(name: string, known: readonly string[]): string {
   return `unknown key "${name}"; known here are ${known.join(', ')}`;
 }
 
-/** A whole file, with a reader that has said already what is no YAML. */
-export function openYaml(text: string): { document: Document; reader: YamlReader } {
+/** A whole text, with a reader that has reported already what is no YAML. */
+export function openYaml(text: string, linesAbove = 0): { document: Document; reader: YamlReader } {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
-  const reader = new YamlReader(document, lines, 0);
+  const reader = new YamlReader(document, lines, linesAbove);
   for (const error of document.errors) {
-    reader.problemAt(error.pos[0], '', error.message.split('\n')[0] ?? 'not YAML');
+    // The library adds a drawing of the place behind the first line.
+    reader.problemAt(error.pos[0], '', `not YAML: ${error.message.split('\n')[0]}`);
   }
   return { document, reader };
 }

@@ -16,7 +16,7 @@ export const exabgp: Router = {
     writeFileSync(commands, '');
     writeFileSync(
       join(folder, 'watch'),
-      // What ExaBGP tells goes to the file of events; what is appended to commands is told to it.
+      // What ExaBGP reports goes to the file of events; it reads what is appended to commands.
       `#!/bin/sh\ntail -n +1 -f ${commands} &\nexec cat >> ${events}\n`,
     );
     chmodSync(join(folder, 'watch'), 0o755);
@@ -55,14 +55,14 @@ neighbor ${settings.neighborAddress} {
       'exabgp.api.ack': 'false',
       'exabgp.log.all': 'true',
     });
-    const told = () => (existsSync(events) ? readFileSync(events, 'utf8') : '');
+    const readEvents = () => (existsSync(events) ? readFileSync(events, 'utf8') : '');
     return {
       ...control,
       async isEstablished() {
-        return replay(told()).isUp;
+        return replay(readEvents()).isUp;
       },
       async routes(family) {
-        const { table } = replay(told());
+        const { table } = replay(readEvents());
         return [...table.values()].filter((r) => r.prefix.includes(':') === (family === 'ipv6'));
       },
       async requestRefresh() {

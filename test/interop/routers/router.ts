@@ -114,7 +114,7 @@ const named: Readonly<Record<string, string>> = {
   'graceful-shutdown': '65535:0',
 };
 
-/** Routers print well-known communities by name, each in its own spelling. */
+/** Routers print well-known communities by name, each in its own way. */
 export function communityNumbers(texts: readonly string[]): string[] {
   return texts.map((text) => named[text.toLowerCase().replaceAll('_', '-')] ?? text).sort();
 }

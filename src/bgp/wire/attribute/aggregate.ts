@@ -1,6 +1,6 @@
 import { formatIpv4Word, parseAddressText, readWord } from '../address-text.ts';
 import { updateError } from '../error.ts';
-import { readU32 } from '../octets.ts';
+import { readU16, readU32 } from '../octets.ts';
 import { asTrans } from '../open.ts';
 import type { SessionContext } from '../session-context.ts';
 import {
@@ -37,7 +37,7 @@ export const aggregatorCodec: AttributeCodec = {
     if (value.length !== length) {
       return discard(updateError.attributeLength, `length ${value.length}`);
     }
-    const asn = session.as4 ? readU32(value, 0) : (value[0]! << 8) | value[1]!;
+    const asn = session.as4 ? readU32(value, 0) : readU16(value, 0);
     // RFC 7607 §2
     if (asn === 0) return discard(updateError.optionalAttribute, 'AS 0');
     into.aggregator = { asn, address: formatIpv4Word(readWord(value, length - 4)) };

@@ -1,5 +1,5 @@
 import { updateError } from '../error.ts';
-import { readU32 } from '../octets.ts';
+import { readU16, readU32 } from '../octets.ts';
 import { asTrans } from '../open.ts';
 import {
   type AttributeCodec,
@@ -71,7 +71,7 @@ export function decodeAsPath(value: Uint8Array, asnOctets: 2 | 4): AsPath | stri
     if (at + count * asnOctets > value.length) return 'a segment runs past the end';
     const asns: number[] = [];
     for (let n = 0; n < count; n++, at += asnOctets) {
-      asns.push(asnOctets === 4 ? readU32(value, at) : (value[at]! << 8) | value[at + 1]!);
+      asns.push(asnOctets === 4 ? readU32(value, at) : readU16(value, at));
     }
     path.push({ type, asns });
   }

@@ -1,4 +1,5 @@
 import { errorCode, updateError, WireError, type WireErrorFields } from '../error.ts';
+import { readU16 } from '../octets.ts';
 import type { SessionContext } from '../session-context.ts';
 import { as4IsCurrent } from './aggregate.ts';
 import { mergeAs4Path } from './as-path.ts';
@@ -99,7 +100,7 @@ class ListDecoder {
     const extended = (flags & flag.extendedLength) !== 0;
     const valueStart = start + (extended ? 4 : 3);
     if (valueStart > this.#end) return this.#cutOff('an attribute header is cut off');
-    const length = extended ? (bytes[start + 2]! << 8) | bytes[start + 3]! : bytes[start + 2]!;
+    const length = extended ? readU16(bytes, start + 2) : bytes[start + 2]!;
     const valueEnd = valueStart + length;
     if (type !== mpUnreachType) this.#describesRoutes = true;
     const isMp = type === mpReachType || type === mpUnreachType;

@@ -2,6 +2,7 @@ import { formatWireAddress } from '../address-text.ts';
 import { type AfiSafi, afiIpv4, afiIpv6, isUnicast } from '../afi-safi.ts';
 import { errorCode, updateError, WireError } from '../error.ts';
 import { NlriRun } from '../nlri-run.ts';
+import { readU16 } from '../octets.ts';
 import type { SessionContext } from '../session-context.ts';
 
 export const mpReachType = 14;
@@ -27,7 +28,7 @@ export type MpUnreach = AfiSafi &
  */
 export function decodeMpReach(value: Uint8Array, session: SessionContext): MpReach | WireError {
   if (value.length < 5) return fault('MP_REACH_NLRI is too short');
-  const afi = (value[0]! << 8) | value[1]!;
+  const afi = readU16(value, 0);
   const safi = value[2]!;
   const nextHopEnd = 4 + value[3]!;
   // One reserved octet follows the next hop and is ignored (RFC 4760 §3).
@@ -60,7 +61,7 @@ function readNextHops(octets: Uint8Array): string[] | undefined {
 
 export function decodeMpUnreach(value: Uint8Array, session: SessionContext): MpUnreach | WireError {
   if (value.length < 3) return fault('MP_UNREACH_NLRI is too short');
-  const afi = (value[0]! << 8) | value[1]!;
+  const afi = readU16(value, 0);
   const safi = value[2]!;
   if (!isUnicast(afi, safi)) {
     return { kind: 'carried', afi, safi, withdrawn: new Uint8Array(value.subarray(3)) };

@@ -14,13 +14,14 @@ export const nextHopCodec: AttributeCodec = {
   type: nextHopType,
   name: 'NEXT_HOP',
   flags: wellKnown,
-  decode(value, _session, into) {
+  decode(value, session, into) {
     // RFC 7606 §7.3
     if (value.length !== 4) return withdraw(updateError.attributeLength, `length ${value.length}`);
     const word = readWord(value, 0);
     const address = formatIpv4Word(word);
     into.nextHop = address;
-    return isHostAddress(word) ? undefined : withdraw(updateError.invalidNextHop, address);
+    if (isHostAddress(word) || session.isReport === true) return undefined;
+    return withdraw(updateError.invalidNextHop, address);
   },
   encode({ nextHop }) {
     const words = nextHop === undefined ? undefined : parseAddressText(nextHop);

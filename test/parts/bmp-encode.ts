@@ -1,10 +1,10 @@
-import { addressOctets } from '../wire/address-text.ts';
-import { hexToBytes } from '../wire/hex.ts';
-import { u16, u32 } from '../wire/octets.ts';
-import { bmpHeaderLength, bmpType, bmpVersion, type Tlv } from './bmp-message.ts';
-import { locRibPeerType, type PeerHeader, peerFlag } from './peer-header.ts';
+import { bmpHeaderLength, bmpType, bmpVersion, type Tlv } from '../../src/bgp/bmp/bmp-message.ts';
+import { locRibPeerType, type PeerHeader, peerFlag } from '../../src/bgp/bmp/peer-header.ts';
+import { addressOctets } from '../../src/bgp/wire/address-text.ts';
+import { hexToBytes } from '../../src/bgp/wire/hex.ts';
+import { u16, u32 } from '../../src/bgp/wire/octets.ts';
 
-/** The router's side of BMP: for a router that is monitored, and for tests. */
+/** The router's side of BMP, for tests of the station. */
 export function encodeInitiation(sysName: string, sysDescr: string): Uint8Array {
   const text = new TextEncoder();
   return message(
