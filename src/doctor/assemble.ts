@@ -13,6 +13,7 @@
  * of state `unseen` or `partly`; nothing is dropped in silence.
  */
 
+import { plural } from '../base/count-text.ts';
 import { loadConfigMapObject } from '../model/bgp-config-map.ts';
 import type { BgpPeer } from '../model/bgp-peer.ts';
 import { peerOfConfig, readBgpPeer } from '../model/bgp-peer.ts';
@@ -124,7 +125,7 @@ function objectSources(
     of: string,
     count: number,
     whatNot: string,
-    holds = `${count} ${of}${count === 1 ? '' : 's'}`,
+    holds = plural(count, of),
   ): Source => {
     const refusal = why(of);
     const isSeen = count > 0 && refusal === undefined;

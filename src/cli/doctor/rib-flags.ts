@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import { plural } from '../../base/count-text.ts';
 import { CadastreError, describeError } from '../../base/errors.ts';
 import { anyFamily, readRib } from '../../doctor/rib/read-rib.ts';
 import { type RibDump, Spelling } from '../../doctor/rib/rib-dump.ts';
@@ -96,7 +97,7 @@ function merge(
       kind: 'rib',
       state: 'seen',
       ageSeconds: Math.max(...dumps.map(({ ageSeconds }) => ageSeconds)),
-      holds: `${formats.join(', ') || 'a table'}: ${routes.length} route${routes.length === 1 ? '' : 's'}${missing.length === 1 ? ` (${[...covered]} only)` : ''}`,
+      holds: `${formats.join(', ') || 'a table'}: ${plural(routes.length, 'route')}${missing.length === 1 ? ` (${[...covered]} only)` : ''}`,
       ...(notes.length > 0 ? { note: notes.join('; ') } : {}),
     },
   };

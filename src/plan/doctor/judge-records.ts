@@ -1,6 +1,6 @@
+import { plural } from '../../base/count-text.ts';
 import { families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import { plural } from './facts.ts';
 import type { DoctorFinding } from './finding.ts';
 import { wrongRecord } from './fixes.ts';
 import type { RecordName } from './records.ts';

@@ -1,8 +1,8 @@
+import { plural } from '../../base/count-text.ts';
 import type { Pool } from '../../model/ip-pool.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
 import { planAllocation } from '../blocks/allocation-plan.ts';
-import { plural } from './facts.ts';
 import type { Denial, Loss, Move } from './finding.ts';
 import { registerOf } from './register-of.ts';
 import type { OwnedBlock, Survey } from './survey.ts';
