@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { CadastreError } from '../base/errors.ts';
 import { createAuthority, issueCertificate } from './certificate.ts';
 
-export interface Identity {
+export interface ServerIdentity {
   token: string;
   ca: string;
   cert: string;
@@ -51,10 +51,10 @@ export async function lockFolder(dir: string): Promise<() => Promise<void>> {
 }
 
 /** Made on the first start. */
-export function identityIn(dir: string, host: string): Identity {
+export function identityIn(dir: string, host: string): ServerIdentity {
   const path = join(dir, 'identity.json');
   if (existsSync(path)) {
-    const known = JSON.parse(readFileSync(path, 'utf8')) as Identity & { host: string };
+    const known = JSON.parse(readFileSync(path, 'utf8')) as ServerIdentity & { host: string };
     if (known.host === host) return known;
   }
   const authority = createAuthority('embedded-apiserver-ca');
@@ -63,7 +63,7 @@ export function identityIn(dir: string, host: string): Identity {
     use: 'server',
     hosts: [...new Set(['127.0.0.1', 'localhost', host, 'kubernetes.default.svc'])],
   });
-  const identity: Identity = {
+  const identity: ServerIdentity = {
     token: randomBytes(24).toString('hex'),
     ca: authority.certPem,
     cert: server.certPem,
@@ -73,7 +73,7 @@ export function identityIn(dir: string, host: string): Identity {
   return identity;
 }
 
-export function writeKubeconfig(path: string, url: string, { ca, token }: Identity): void {
+export function writeKubeconfig(path: string, url: string, { ca, token }: ServerIdentity): void {
   // JSON is YAML: nothing to quote, nothing to get wrong.
   writeWhole(
     path,

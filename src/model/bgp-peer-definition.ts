@@ -1,7 +1,14 @@
 import type { ResourceDefinition } from './crd.ts';
 import { labelSelector } from './label-selector.ts';
 import { bgpPeers } from './resources.ts';
-import { integer, list, object, ruled, text, type ValueOf } from './schema/schema.ts';
+import {
+  integerField,
+  listField,
+  objectField,
+  ruled,
+  textField,
+  type ValueOf,
+} from './schema/schema.ts';
 import { onlyConditions, parsePlainAddress } from './schema/shared-fields.ts';
 
 /**
@@ -12,7 +19,7 @@ import { onlyConditions, parsePlainAddress } from './schema/shared-fields.ts';
 export const maxAsn = 0xffffffff;
 
 const address = (description: string) =>
-  text(description, {
+  textField(description, {
     maxLength: 45,
     ...ruled<string>(
       [{ rule: 'isIP(self)', messageExpression: "'\"' + self + '\" is not an IP address'" }],
@@ -21,15 +28,15 @@ const address = (description: string) =>
     ),
   });
 
-const asn = (description: string) => integer(description, { minimum: 1, maximum: maxAsn });
+const asn = (description: string) => integerField(description, { minimum: 1, maximum: maxAsn });
 
-const shape = object('', ['address', 'asn', 'localASN'], {
+const shape = objectField('', ['address', 'asn', 'localASN'], {
   address: address('The router.'),
-  port: integer('Its port.', { minimum: 1, maximum: 65535, default: 179 }),
+  port: integerField('Its port.', { minimum: 1, maximum: 65535, default: 179 }),
   asn: asn("The router's AS."),
   localASN: asn("The nodes' AS; the same as asn for iBGP."),
   localAddress: address("The node's end of the session. Absent: as the kernel chooses."),
-  routerID: text("The BGP identifier. Absent: the node's first IPv4 InternalIP.", {
+  routerID: textField("The BGP identifier. Absent: the node's first IPv4 InternalIP.", {
     maxLength: 15,
     ...ruled<string>(
       [
@@ -44,13 +51,13 @@ const shape = object('', ['address', 'asn', 'localASN'], {
           : [`${path} is "${self}", not a BGP identifier like 192.0.2.1`],
     ),
   }),
-  families: list(
+  families: listField(
     'What is announced. Absent: both.',
     2,
     { type: 'string', enum: ['ipv4', 'ipv6'] },
     { minItems: 1, 'x-kubernetes-list-type': 'set' },
   ),
-  holdSeconds: integer('0 switches the hold timer off.', {
+  holdSeconds: integerField('0 switches the hold timer off.', {
     minimum: 0,
     maximum: 65535,
     default: 90,
@@ -59,14 +66,17 @@ const shape = object('', ['address', 'asn', 'localASN'], {
       (self, path) => (self === 0 || self >= 3 ? [] : [`${path} is ${self}, not 0 or from 3 up`]),
     ),
   }),
-  keepaliveSeconds: integer('Absent: a third of holdSeconds.', { minimum: 1, maximum: 21845 }),
-  connectRetrySeconds: integer('Between two attempts to connect.', { minimum: 1, maximum: 65535 }),
-  multihopTTL: integer('For a router some hops away.', { minimum: 1, maximum: 255 }),
-  ttlSecurityHops: integer('GTSM (RFC 5082): the router is at most so many hops away.', {
+  keepaliveSeconds: integerField('Absent: a third of holdSeconds.', { minimum: 1, maximum: 21845 }),
+  connectRetrySeconds: integerField('Between two attempts to connect.', {
+    minimum: 1,
+    maximum: 65535,
+  }),
+  multihopTTL: integerField('For a router some hops away.', { minimum: 1, maximum: 255 }),
+  ttlSecurityHops: integerField('GTSM (RFC 5082): the router is at most so many hops away.', {
     minimum: 1,
     maximum: 254,
   }),
-  gracefulRestartSeconds: integer(
+  gracefulRestartSeconds: integerField(
     'How long the router may keep the routes while the agent restarts. 0 switches it off.',
     { minimum: 0, maximum: 4095, default: 120 },
   ),

@@ -1,4 +1,4 @@
-import { check, type Schema, type ValueOf } from './schema.ts';
+import { check, type ResourceSchema, type ValueOf } from './schema.ts';
 
 /**
  * What is wrong with a value by its schema, as an API server would refuse it.
@@ -6,20 +6,20 @@ import { check, type Schema, type ValueOf } from './schema.ts';
  * knows the file can point at the line. As in Go, null is the same as absent. The
  * checks of a value run when everything inside it is right.
  */
-export function schemaProblems(schema: Schema, value: unknown, path: string): string[] {
+export function schemaProblems(schema: ResourceSchema, value: unknown, path: string): string[] {
   if (isAbsent(value)) return [`${path} is missing`];
   const wrong = valueProblem(schema, value);
   if (wrong !== undefined) return [`${path} ${wrong}`];
   const inside = Array.isArray(value)
     ? listProblems(schema, value, path)
-    : isMap(value)
+    : isJsonMap(value)
       ? mapProblems(schema, value, path)
       : [];
   return inside.length > 0 ? inside : (schema[check]?.(value as never, path) ?? []);
 }
 
 /** A value without problems, with the defaults of the fields that it leaves out. */
-export function withDefaults<S extends Schema>(schema: S, value: unknown): ValueOf<S> {
+export function withDefaults<S extends ResourceSchema>(schema: S, value: unknown): ValueOf<S> {
   const fields: Record<string, unknown> = { ...(value as object) };
   for (const [name, { default: byDefault }] of Object.entries(schema.properties ?? {})) {
     if (!isAbsent(fields[name])) continue;
@@ -35,17 +35,17 @@ export function shown(value: unknown): string {
   return json.length > 60 ? `${json.slice(0, 57)}...` : json;
 }
 
-export function isMap(value: unknown): value is Record<string, unknown> {
+export function isJsonMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const isAbsent = (value: unknown) => value === undefined || value === null;
 
-function valueProblem(schema: Schema, value: unknown): string | undefined {
+function valueProblem(schema: ResourceSchema, value: unknown): string | undefined {
   const not = (what: string) => `is ${shown(value)}, not ${what}`;
   switch (schema.type) {
     case 'object':
-      return isMap(value) ? undefined : not('a map');
+      return isJsonMap(value) ? undefined : not('a map');
     case 'array':
       if (!Array.isArray(value)) return not('a list');
       return sizeProblem(value.length, 'entries', schema.minItems, schema.maxItems);
@@ -58,19 +58,19 @@ function valueProblem(schema: Schema, value: unknown): string | undefined {
   }
 }
 
-function isWithin({ minimum, maximum }: Schema, value: unknown): boolean {
+function isWithin({ minimum, maximum }: ResourceSchema, value: unknown): boolean {
   if (!Number.isInteger(value)) return false;
   return Number(value) >= (minimum ?? -Infinity) && Number(value) <= (maximum ?? Infinity);
 }
 
-function rangeText({ minimum, maximum }: Schema): string {
+function rangeText({ minimum, maximum }: ResourceSchema): string {
   if (minimum === undefined) return '';
   return maximum === undefined ? ` of at least ${minimum}` : ` from ${minimum} to ${maximum}`;
 }
 
 const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
-function textProblem(schema: Schema, value: string): string | undefined {
+function textProblem(schema: ResourceSchema, value: string): string | undefined {
   const not = (what: string) => `is ${shown(value)}, not ${what}`;
   if (schema.enum !== undefined && !schema.enum.includes(value)) {
     return not(`one of ${schema.enum.join(', ')}`);
@@ -89,7 +89,7 @@ function sizeProblem(size: number, of: string, least = 0, most = Infinity): stri
   return size > most ? `has ${size} ${of}, more than ${most}` : undefined;
 }
 
-function listProblems(schema: Schema, value: unknown[], path: string): string[] {
+function listProblems(schema: ResourceSchema, value: unknown[], path: string): string[] {
   const { items } = schema;
   const inside = value.flatMap((item, at) =>
     isAbsent(item) || items === undefined
@@ -100,7 +100,7 @@ function listProblems(schema: Schema, value: unknown[], path: string): string[] 
 }
 
 /** Entries that count as the same in a list that is a set, or a map by some of their fields. */
-function repeated(schema: Schema, value: unknown[], path: string): string[] {
+function repeated(schema: ResourceSchema, value: unknown[], path: string): string[] {
   const type = schema['x-kubernetes-list-type'];
   if (type !== 'set' && type !== 'map') return [];
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
@@ -114,7 +114,11 @@ function repeated(schema: Schema, value: unknown[], path: string): string[] {
   );
 }
 
-function mapProblems(schema: Schema, value: Record<string, unknown>, path: string): string[] {
+function mapProblems(
+  schema: ResourceSchema,
+  value: Record<string, unknown>,
+  path: string,
+): string[] {
   const { additionalProperties: each, properties = {}, required = [] } = schema;
   if (each !== undefined) {
     return Object.entries(value).flatMap(([key, item]) =>
