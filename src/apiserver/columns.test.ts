@@ -1,33 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { humanDuration, jsonPathReader } from './columns.ts';
+import { age, jsonPathReader } from './columns.ts';
 import type { KubeObject } from './object.ts';
 
-const second = 1000;
-const hour = 3600 * second;
-const day = 24 * hour;
-
-test.each([
-  [-5 * second, '<invalid>'],
-  [-1, '0s'],
-  [0, '0s'],
-  [119 * second, '119s'],
-  [120 * second, '2m'],
-  [150 * second, '2m30s'],
-  [10 * 60 * second, '10m'],
-  [179 * 60 * second, '179m'],
-  [3 * hour, '3h'],
-  [3.5 * hour, '3h30m'],
-  [8.5 * hour, '8h'],
-  [47 * hour, '47h'],
-  [2 * day, '2d'],
-  [2 * day + 3 * hour, '2d3h'],
-  [8 * day, '8d'],
-  [729 * day, '729d'],
-  [730 * day, '2y'],
-  [731 * day, '2y1d'],
-  [3000 * day, '8y'],
-])('%d ms is %s', (ms, text) => {
-  expect(humanDuration(ms)).toBe(text);
+test('an age as kubectl shows it: unknown, of the future, or in figures', () => {
+  const nowMs = Date.parse('2026-01-31T12:00:00Z');
+  expect(age(undefined, nowMs)).toBe('<unknown>');
+  expect(age('2026-01-31T12:00:05Z', nowMs)).toBe('<invalid>');
+  expect(age('2026-01-31T12:00:01Z', nowMs)).toBe('0s');
+  expect(age('2026-01-31T11:57:30Z', nowMs)).toBe('2m30s');
 });
 
 describe('the paths of printer columns', () => {

@@ -1,31 +1,12 @@
 /** Ages and paths, as `kubectl get` shows them. */
+import { ageText } from '../base/age-text.ts';
 import type { KubeObject } from './object.ts';
 import type { Cells, Column } from './resource.ts';
 
 export function age(from: unknown, nowMs: number): string {
   const ms = typeof from === 'string' ? Date.parse(from) : Number.NaN;
-  return Number.isNaN(ms) ? '<unknown>' : humanDuration(nowMs - ms);
-}
-
-/** Coarser the longer it is: two figures at most. */
-export function humanDuration(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  if (seconds < -1) return '<invalid>';
-  if (seconds < 0) return '0s';
-  if (seconds < 120) return `${seconds}s`;
-  const pair = (whole: number, unit: string, rest: number, restUnit: string) =>
-    rest === 0 ? `${whole}${unit}` : `${whole}${unit}${rest}${restUnit}`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 10) return pair(minutes, 'm', seconds % 60, 's');
-  if (minutes < 180) return `${minutes}m`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 8) return pair(hours, 'h', minutes % 60, 'm');
-  if (hours < 48) return `${hours}h`;
-  const days = Math.floor(hours / 24);
-  if (days < 8) return pair(days, 'd', hours % 24, 'h');
-  if (days < 730) return `${days}d`;
-  if (days < 2920) return pair(Math.floor(days / 365), 'y', days % 365, 'd');
-  return `${Math.floor(days / 365)}y`;
+  if (Number.isNaN(ms)) return '<unknown>';
+  return nowMs - ms < -1000 ? '<invalid>' : ageText(nowMs - ms);
 }
 
 export const nameColumn: Column = { name: 'Name', type: 'string', format: 'name' };

@@ -7,7 +7,7 @@ import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path';
 import { createAuthority, issueCertificate } from './certificate.ts';
 
-export interface Identity {
+export interface ServerIdentity {
   token: string;
   ca: string;
   cert: string;
@@ -15,10 +15,10 @@ export interface Identity {
 }
 
 /** Made on the first start. */
-export function identityIn(dir: string, host: string): Identity {
+export function identityIn(dir: string, host: string): ServerIdentity {
   const path = join(dir, 'identity.json');
   if (existsSync(path)) {
-    const known = JSON.parse(readFileSync(path, 'utf8')) as Identity & { host: string };
+    const known = JSON.parse(readFileSync(path, 'utf8')) as ServerIdentity & { host: string };
     if (known.host === host) return known;
   }
   const authority = createAuthority('embedded-apiserver-ca');
@@ -27,7 +27,7 @@ export function identityIn(dir: string, host: string): Identity {
     use: 'server',
     hosts: [...new Set(['127.0.0.1', 'localhost', host, 'kubernetes.default.svc'])],
   });
-  const identity: Identity = {
+  const identity: ServerIdentity = {
     token: randomBytes(24).toString('hex'),
     ca: authority.certPem,
     cert: server.certPem,
@@ -37,7 +37,7 @@ export function identityIn(dir: string, host: string): Identity {
   return identity;
 }
 
-export function writeKubeconfig(path: string, url: string, { ca, token }: Identity): void {
+export function writeKubeconfig(path: string, url: string, { ca, token }: ServerIdentity): void {
   // JSON is YAML: nothing to quote, nothing to get wrong.
   writeWhole(
     path,

@@ -8,6 +8,7 @@
  * a route that is missing there means nothing.
  */
 
+import { plural } from '../base/count-text.ts';
 import { CadastreError } from '../base/errors.ts';
 import { BmpStation } from '../bgp/bmp/bmp-station.ts';
 import type { MonitoredRouter } from '../bgp/bmp/monitored-router.ts';
@@ -17,7 +18,6 @@ import type { AfiSafi, Nlri } from '../bgp/wire/message.ts';
 import { type Family, families } from '../net/family.ts';
 import { Prefix } from '../net/prefix.ts';
 import type { RouterRoute, RouterTable } from '../plan/doctor/evidence.ts';
-import { plural } from '../plan/doctor/facts.ts';
 import type { Source } from '../plan/doctor/finding.ts';
 
 export interface ListenPlan {

@@ -1,9 +1,9 @@
+import { plural } from '../base/count-text.ts';
 import { CadastreError } from '../base/errors.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import type { ClusterNode } from '../model/node.ts';
 import { parseAddress } from '../net/address.ts';
 import type { KernelTable } from '../plan/doctor/evidence.ts';
-import { plural } from '../plan/doctor/facts.ts';
 import type { Source } from '../plan/doctor/finding.ts';
 
 /**

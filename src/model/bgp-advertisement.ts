@@ -2,44 +2,44 @@ import type { ResourceDefinition } from './crd.ts';
 import { type LabelSelector, labelSelector } from './label-selector.ts';
 import { type Identity, identityOf, type KubeObject, textList } from './object.ts';
 import { bgpAdvertisements } from './resources.ts';
-import { integer, list, object, text } from './schema/schema.ts';
+import { integerField, listField, objectField, textField } from './schema/schema.ts';
 import { onlyConditions, priorityRange } from './schema/shared-fields.ts';
 
 const isSet = { 'x-kubernetes-list-type': 'set' } as const;
 const maxUint32 = 0xffffffff;
 
 const names = (description: string) =>
-  list(description, 256, { type: 'string', minLength: 1, maxLength: 253 }, isSet);
+  listField(description, 256, { type: 'string', minLength: 1, maxLength: 253 }, isSet);
 
-const spec = object('', [], {
+const spec = objectField('', [], {
   nodeSelector: labelSelector('On which nodes it holds. Absent or empty: every node.'),
   peers: names('Names of the peers it is for. Absent or empty: all.'),
   pools: names('Pools whose blocks it is about. Absent or empty: all.'),
-  priority: integer(
+  priority: integerField(
     'Where several fit a block and a peer, the highest counts, then the name.',
     priorityRange,
   ),
-  communities: list(
+  communities: listField(
     '',
     64,
-    text('64513:100, or a well-known name such as no-export.', {
+    textField('64513:100, or a well-known name such as no-export.', {
       maxLength: 32,
       pattern: '^([0-9]{1,5}:[0-9]{1,5}|[a-zA-Z][a-zA-Z0-9_-]*)$',
     }),
     isSet,
   ),
-  largeCommunities: list(
+  largeCommunities: listField(
     '',
     64,
-    text('64513:1:2.', { maxLength: 32, pattern: '^[0-9]{1,10}:[0-9]{1,10}:[0-9]{1,10}$' }),
+    textField('64513:1:2.', { maxLength: 32, pattern: '^[0-9]{1,10}:[0-9]{1,10}:[0-9]{1,10}$' }),
     isSet,
   ),
-  localPref: integer('For routers in our own AS.', { minimum: 0, maximum: maxUint32 }),
-  med: integer('Among several ways into our AS the lowest is preferred.', {
+  localPref: integerField('For routers in our own AS.', { minimum: 0, maximum: maxUint32 }),
+  med: integerField('Among several ways into our AS the lowest is preferred.', {
     minimum: 0,
     maximum: maxUint32,
   }),
-  prepend: integer('How often our AS is repeated beyond the one time.', {
+  prepend: integerField('How often our AS is repeated beyond the one time.', {
     minimum: 0,
     maximum: 100,
   }),

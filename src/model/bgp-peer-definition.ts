@@ -4,7 +4,7 @@ import { labelSelector } from './label-selector.ts';
 import { peerRules, peerSettingName } from './peer-limits.ts';
 import { type PeerSettings, peerSettingRows } from './peer-settings.ts';
 import { bgpPeers } from './resources.ts';
-import { check, ruled, type Schema } from './schema/schema.ts';
+import { check, type ResourceSchema, ruled } from './schema/schema.ts';
 import { onlyConditions } from './schema/shared-fields.ts';
 
 /**
@@ -13,7 +13,7 @@ import { onlyConditions } from './schema/shared-fields.ts';
  * announce somebody else's. Its settings are the rows of peer-settings.ts.
  */
 const settings = Object.fromEntries(
-  bgpPeerProperties.map(({ key, schema, problem }): [string, Schema] => [
+  bgpPeerProperties.map(({ key, schema, problem }): [string, ResourceSchema] => [
     key,
     {
       ...schema,
@@ -27,7 +27,7 @@ const settings = Object.fromEntries(
 
 const required = bgpPeerProperties.flatMap(({ key, isRequired }) => (isRequired ? [key] : []));
 
-export const bgpPeerSpec: Schema = {
+export const bgpPeerSpec: ResourceSchema = {
   type: 'object',
   required,
   properties: {

@@ -2,7 +2,16 @@ import type { ResourceDefinition } from './crd.ts';
 import { apiVersion } from './keys.ts';
 import { type KubeObject, timestampMs } from './object.ts';
 import { blockHistories } from './resources.ts';
-import { count, list, name, object, records, text, time, uid } from './schema/schema.ts';
+import {
+  countField,
+  listField,
+  nameField,
+  objectField,
+  recordList,
+  textField,
+  timeField,
+  uidField,
+} from './schema/schema.ts';
 import { cidrText } from './schema/shared-fields.ts';
 
 /**
@@ -34,7 +43,7 @@ export interface HistoryEntry {
   blockUID?: string;
   pool?: string;
   why?: string;
-  /** Whom the node told, by the names of its peers. */
+  /** The peers that the node advertised the block to, by name. */
   peers?: string[];
 }
 
@@ -59,22 +68,22 @@ export const blockHistoryDefinition: ResourceDefinition = {
   shortName: 'bh',
   revision: 7,
   digest: '5010b3cf930f4a49',
-  spec: object(
+  spec: objectField(
     'One volume of what became of blocks: who held them, why, and when they were announced. Written by the operator; cadastre explain reads it.',
     [],
     {
-      blocks: records(maxEntriesOfVolume, ['cidr', 'entries'], {
+      blocks: recordList(maxEntriesOfVolume, ['cidr', 'entries'], {
         cidr: cidrText,
-        dropped: count(),
-        entries: records(maxEntriesOfVolume, ['at', 'event', 'node'], {
-          at: time(),
-          event: text('', { enum: historyEvents }),
-          node: name(),
-          nodeUID: uid(),
-          blockUID: uid(),
-          pool: name(),
-          why: text('', { maxLength: maxWhyLength }),
-          peers: list('', maxPeers, name()),
+        dropped: countField(),
+        entries: recordList(maxEntriesOfVolume, ['at', 'event', 'node'], {
+          at: timeField(),
+          event: textField('', { enum: historyEvents }),
+          node: nameField(),
+          nodeUID: uidField(),
+          blockUID: uidField(),
+          pool: nameField(),
+          why: textField('', { maxLength: maxWhyLength }),
+          peers: listField('', maxPeers, nameField()),
         }),
       }),
     },

@@ -1,6 +1,6 @@
 /** From the schema of a resource to the CustomResourceDefinition that the API server gets. */
 import { group, version } from './keys.ts';
-import type { check, Schema } from './schema/schema.ts';
+import type { check, ResourceSchema } from './schema/schema.ts';
 
 /** In a rolling upgrade an old replica leaves a definition with a higher revision alone. */
 export const revisionAnnotation = 'cadastre.dev/schema-revision';
@@ -19,10 +19,10 @@ export interface ResourceDefinition {
    */
   revision: number;
   digest: string;
-  spec: Schema;
-  status: Schema;
+  spec: ResourceSchema;
+  status: ResourceSchema;
   /** Rules over the whole object. */
-  rules?: Pick<Schema, 'x-kubernetes-validations' | typeof check>;
+  rules?: Pick<ResourceSchema, 'x-kubernetes-validations' | typeof check>;
   columns: Column[];
 }
 
@@ -36,8 +36,8 @@ interface Column {
 /** The schema of the whole object; `metadata` is the API server's own. */
 export function objectSchema(
   { spec, status, rules }: Pick<ResourceDefinition, 'spec' | 'status' | 'rules'>,
-  metadata: Schema = { type: 'object' },
-): Schema {
+  metadata: ResourceSchema = { type: 'object' },
+): ResourceSchema {
   const [apiVersion, kind] = [{ type: 'string' }, { type: 'string' }] as const;
   const properties = { apiVersion, kind, metadata, spec, status };
   return { type: 'object', required: ['spec'], properties, ...rules };

@@ -6,11 +6,11 @@ import { unnameable } from './node-block.ts';
 import { ipPools } from './resources.ts';
 import {
   type CelRule,
-  flag,
-  integer,
-  list,
-  object,
-  records,
+  flagField,
+  integerField,
+  listField,
+  objectField,
+  recordList,
   ruled,
   type ValueOf,
 } from './schema/schema.ts';
@@ -48,8 +48,8 @@ const blockSizeIsFixed = {
   ],
 } as const;
 
-const shape = object('', ['cidrs', 'blockSize'], {
-  cidrs: list(
+const shape = objectField('', ['cidrs', 'blockSize'], {
+  cidrs: listField(
     'The address space of the pool, of either family, used up in this order.',
     maxCidrs,
     cidr('A canonical CIDR, such as 10.5.112.0/21 or fd00:5::/48.'),
@@ -60,10 +60,10 @@ const shape = object('', ['cidrs', 'blockSize'], {
     blockSizeIsFixed,
   ),
   nodeSelector: labelSelector('Which nodes the pool serves. Absent or empty: every node.'),
-  priority: integer('Among pools that select a node the highest wins.', priorityRange),
-  reserved: list('Ranges that no block is cut from.', 256, cidr('A canonical CIDR.')),
-  disabled: flag('Serve no new node.', { default: false }),
-  cooldownSeconds: integer('How long a block is kept unused after its node is gone.', {
+  priority: integerField('Among pools that select a node the highest wins.', priorityRange),
+  reserved: listField('Ranges that no block is cut from.', 256, cidr('A canonical CIDR.')),
+  disabled: flagField('Serve no new node.', { default: false }),
+  cooldownSeconds: integerField('How long a block is kept unused after its node is gone.', {
     default: 300,
     minimum: 0,
     maximum: 1_000_000_000,
@@ -116,10 +116,10 @@ function sizeProblem(spec: IpPoolSpec, family: Family, cidrs: Prefix[], path: st
 export const ipPoolSpec = { ...shape, ...ruled<IpPoolSpec>(specRules, specProblems) };
 
 const usage = {
-  capacity: integer('Blocks in all.'),
-  assigned: integer('Blocks that nodes hold.'),
-  free: integer('Blocks that could be handed out now.'),
-  cooling: integer('Blocks in their cool-down after their node is gone.'),
+  capacity: integerField('Blocks in all.'),
+  assigned: integerField('Blocks that nodes hold.'),
+  free: integerField('Blocks that could be handed out now.'),
+  cooling: integerField('Blocks in their cool-down after their node is gone.'),
 };
 
 export const ipPoolDefinition: ResourceDefinition = {
@@ -128,11 +128,11 @@ export const ipPoolDefinition: ResourceDefinition = {
   revision: 7,
   digest: '4a52d18511ca550e',
   spec: ipPoolSpec,
-  status: object('', [], {
+  status: objectField('', [], {
     observedGeneration,
     // Of the family that runs out first; each CIDR's own figures are below.
     ...usage,
-    cidrs: records(maxCidrs * 2, ['cidr'], { cidr: cidrText, ...usage }),
+    cidrs: recordList(maxCidrs * 2, ['cidr'], { cidr: cidrText, ...usage }),
     conditions,
   }),
   rules: {

@@ -14,7 +14,7 @@ export const allPodCidrAnnotations: readonly string[] = [
   ...podCidrAnnotations.ipv6,
 ];
 
-/** Keeps an IPPool from vanishing while blocks cut from it exist. */
+/** Keeps an IPPool from being deleted while blocks cut from it exist. */
 export const poolFinalizer = 'cadastre.dev/blocks-in-use';
 
 /** The condition on Node.status that says whether the node has its blocks. */
@@ -26,7 +26,7 @@ export const agentConditionType = 'CadastreAgentReady';
 /** The condition on Node.status that says whether what is allocated, used and announced differs. */
 export const driftConditionType = 'CadastreDrift';
 
-/** On a Node: its routes are taken back from the routers, because it is to be emptied. */
+/** On a Node: its routes are withdrawn from the routers, because it is to be drained. */
 export const drainAnnotation = 'cadastre.dev/drain';
 
 /** A Service of this class, or of none, gets its address from us. */

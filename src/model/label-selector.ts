@@ -5,7 +5,7 @@ import {
   type Labels,
   meets,
 } from '../base/label-requirement.ts';
-import { check, object, ruled } from './schema/schema.ts';
+import { check, objectField, ruled } from './schema/schema.ts';
 import { schemaProblems, shown } from './schema/schema-problems.ts';
 
 export type { Labels };
@@ -74,7 +74,7 @@ export function specificity(selector: LabelSelector | undefined): number {
 
 const labelValue = { type: 'string', maxLength: 63 } as const;
 
-const expression = object(
+const expression = objectField(
   '',
   ['key', 'operator'],
   {
@@ -95,7 +95,7 @@ const expression = object(
 
 /** The schema of a field that is a label selector. */
 export const labelSelector = (description: string) =>
-  object(
+  objectField(
     description,
     [],
     {

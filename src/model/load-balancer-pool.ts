@@ -18,18 +18,18 @@ import { loadBalancerPools } from './resources.ts';
 import {
   type Check,
   check,
-  flag,
-  integer,
-  list,
-  object,
+  flagField,
+  integerField,
+  listField,
+  objectField,
   ruled,
-  text,
+  textField,
   type ValueOf,
 } from './schema/schema.ts';
 import { schemaProblems, withDefaults } from './schema/schema-problems.ts';
 import { conditions, lengths, observedGeneration, priorityRange } from './schema/shared-fields.ts';
 
-const range = text('A CIDR, or first-last: 192.0.2.0/28, 192.0.2.10-192.0.2.20.', {
+const range = textField('A CIDR, or first-last: 192.0.2.0/28, 192.0.2.10-192.0.2.20.', {
   maxLength: 91,
   ...ruled<string>(
     [
@@ -43,18 +43,26 @@ const range = text('A CIDR, or first-last: 192.0.2.0/28, 192.0.2.10-192.0.2.20.'
   ),
 });
 
-const shape = object('', ['addresses'], {
-  addresses: list('The addresses of the pool, of either family, given in this order.', 64, range, {
-    minItems: 1,
-  }),
+const shape = objectField('', ['addresses'], {
+  addresses: listField(
+    'The addresses of the pool, of either family, given in this order.',
+    64,
+    range,
+    {
+      minItems: 1,
+    },
+  ),
   serviceSelector: labelSelector('Which Services it serves, by label. Absent or empty: all.'),
-  autoAssign: flag(
+  autoAssign: flagField(
     'Whether it serves Services that ask for neither the pool nor an address of it.',
     { default: true },
   ),
-  avoidBuggyIPs: flag('Leave out IPv4 addresses that end in .0 and .255.', { default: false }),
-  priority: integer('Among pools that fit a Service the highest is asked first.', priorityRange),
-  disabled: flag('Serve no new Service.', { default: false }),
+  avoidBuggyIPs: flagField('Leave out IPv4 addresses that end in .0 and .255.', { default: false }),
+  priority: integerField(
+    'Among pools that fit a Service the highest is asked first.',
+    priorityRange,
+  ),
+  disabled: flagField('Serve no new Service.', { default: false }),
   aggregationLength: lengths(
     'Announce the prefix of this length around an address, as long as it lies inside the pool. Absent: the address alone.',
   ),
@@ -70,11 +78,11 @@ export const loadBalancerPoolDefinition: ResourceDefinition = {
   revision: 7,
   digest: '31ca1379499dd12d',
   spec: loadBalancerPoolSpec,
-  status: object('', [], {
+  status: objectField('', [], {
     observedGeneration,
-    capacity: integer('Addresses in all.'),
-    assigned: integer('Addresses that Services hold.'),
-    free: integer('Addresses that could be given now.'),
+    capacity: integerField('Addresses in all.'),
+    assigned: integerField('Addresses that Services hold.'),
+    free: integerField('Addresses that could be given now.'),
     conditions,
   }),
   columns: [

@@ -74,7 +74,7 @@ describe('reading a NodeBlock', () => {
     expect(readBlock({ spec })).toMatchObject({ block: { phase: 'Cooling', coolingSinceMs: 0 } });
   });
 
-  test('a phase of the future is an active block: it keeps its land', () => {
+  test('a phase of the future is an active block: it keeps its addresses', () => {
     const spec = { cidr: '10.0.0.0/24', phase: 'Frozen', node: { name: 'a', uid: 'u' } };
     expect(readBlock({ spec })).toMatchObject({ block: { phase: 'Active', nodeName: 'a' } });
   });

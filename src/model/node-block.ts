@@ -3,7 +3,16 @@ import type { ResourceDefinition } from './crd.ts';
 import { apiVersion } from './keys.ts';
 import { type Identity, identityOf, type KubeObject, timestampMs } from './object.ts';
 import { nodeBlocks } from './resources.ts';
-import { list, name, object, ruled, text, time, uid, type ValueOf } from './schema/schema.ts';
+import {
+  listField,
+  nameField,
+  objectField,
+  ruled,
+  textField,
+  timeField,
+  uidField,
+  type ValueOf,
+} from './schema/schema.ts';
 import { cidr, cidrText, onlyConditions } from './schema/shared-fields.ts';
 
 /**
@@ -15,19 +24,19 @@ import { cidr, cidrText, onlyConditions } from './schema/shared-fields.ts';
  * must be there from the first write (a create cannot set status), and one
  * write per block is all a mass join can afford.
  */
-const shape = object('', ['cidr', 'pool'], {
+const shape = objectField('', ['cidr', 'pool'], {
   cidr: cidr('The block. The object is named after it.'),
-  pool: name('The pool it was cut from or adopted into.'),
-  node: object('The node that holds the block.', ['name', 'uid'], {
+  pool: nameField('The pool it was cut from or adopted into.'),
+  node: objectField('The node that holds the block.', ['name', 'uid'], {
     name: { type: 'string', minLength: 1, maxLength: 253 },
-    uid: uid(),
+    uid: uidField(),
   }),
-  phase: text(
+  phase: textField(
     'Active: in use. Draining: given back as soon as the node has emptied it. Cooling: the node is gone, the block is in its cool-down. Guard: a cell kept out of use because odd-sized blocks lie in it.',
     { enum: ['Active', 'Draining', 'Cooling', 'Guard'], default: 'Active' },
   ),
-  coolingSince: time(),
-  guards: list('', 1024, cidrText, { 'x-kubernetes-list-type': 'set' }),
+  coolingSince: timeField(),
+  guards: listField('', 1024, cidrText, { 'x-kubernetes-list-type': 'set' }),
 });
 
 type NodeBlockSpec = ValueOf<typeof shape>;

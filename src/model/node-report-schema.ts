@@ -1,21 +1,35 @@
 import { type ResourceDefinition, readyReason, readyStatus } from './crd.ts';
 import { nodeReports } from './resources.ts';
-import { count, flag, list, name, object, records, text, time, uid } from './schema/schema.ts';
+import {
+  countField,
+  flagField,
+  listField,
+  nameField,
+  objectField,
+  recordList,
+  textField,
+  timeField,
+  uidField,
+} from './schema/schema.ts';
 import { cidrText, conditions } from './schema/shared-fields.ts';
 
-const words = (maxLength: number) => text('', { maxLength });
+const words = (maxLength: number) => textField('', { maxLength });
 const address = words(45);
 
-const spec = object('', ['nodeUID'], {
-  nodeUID: uid(),
-  neededAddresses: object('How many pod addresses the node needs, in use and kept ready.', [], {
-    ipv4: count(),
-    ipv6: count(),
-  }),
-  releases: list(
+const spec = objectField('', ['nodeUID'], {
+  nodeUID: uidField(),
+  neededAddresses: objectField(
+    'How many pod addresses the node needs, in use and kept ready.',
+    [],
+    {
+      ipv4: countField(),
+      ipv6: countField(),
+    },
+  ),
+  releases: listField(
     'NodeBlocks that the agent has emptied and gives back, each with the uid of the object, so that a late release cannot free a newer block of the same CIDR.',
     4096,
-    object('', ['cidr', 'uid'], {
+    objectField('', ['cidr', 'uid'], {
       cidr: cidrText,
       uid: { type: 'string', minLength: 1, maxLength: 128 },
     }),
@@ -27,50 +41,57 @@ const spec = object('', ['nodeUID'], {
 export const maxReported = 1024;
 
 /** What the agent saw and did; node-report-status.ts explains the fields. */
-const status = object('', [], {
+const status = objectField('', [], {
   agentVersion: words(64),
-  startedAt: time(),
-  blocks: records(maxReported, ['cidr'], {
+  startedAt: timeField(),
+  blocks: recordList(maxReported, ['cidr'], {
     cidr: cidrText,
-    pool: name(),
-    draining: flag(''),
-    pods: count(),
-    resting: count(),
+    pool: nameField(),
+    draining: flagField(''),
+    pods: countField(),
+    resting: countField(),
     total: words(40),
   }),
-  kernel: object('', [], {
-    wanted: count(),
-    held: count(),
-    repaired: count(),
-    ownRoutes: list('', maxReported, cidrText),
-    refused: records(maxReported, ['route', 'reason'], { route: name(), reason: words(1024) }),
+  kernel: objectField('', [], {
+    wanted: countField(),
+    held: countField(),
+    repaired: countField(),
+    ownRoutes: listField('', maxReported, cidrText),
+    refused: recordList(maxReported, ['route', 'reason'], {
+      route: nameField(),
+      reason: words(1024),
+    }),
   }),
-  sessions: records(256, ['peer', 'address', 'state'], {
-    peer: name(),
+  sessions: recordList(256, ['peer', 'address', 'state'], {
+    peer: nameField(),
     address,
-    asn: count(),
-    localAsn: count(),
+    asn: countField(),
+    localAsn: countField(),
     state: words(32),
-    establishedAt: time(),
-    families: records(2, ['family'], { family: words(4), received: count(), advertised: count() }),
+    establishedAt: timeField(),
+    families: recordList(2, ['family'], {
+      family: words(4),
+      received: countField(),
+      advertised: countField(),
+    }),
     lastError: words(1024),
-    announced: records(maxReported, ['prefix'], {
+    announced: recordList(maxReported, ['prefix'], {
       prefix: cidrText,
       nextHop: address,
-      since: time(),
+      since: timeField(),
       attributes: words(1024),
     }),
   }),
-  unannounced: records(maxReported, ['cidr', 'reason', 'detail'], {
+  unannounced: recordList(maxReported, ['cidr', 'reason', 'detail'], {
     cidr: cidrText,
-    peer: name(),
+    peer: nameField(),
     reason: words(64),
     detail: words(1024),
   }),
-  drain: object('', [], {
-    steps: records(8, ['step', 'at'], { step: words(32), at: time(), detail: words(1024) }),
+  drain: objectField('', [], {
+    steps: recordList(8, ['step', 'at'], { step: words(32), at: timeField(), detail: words(1024) }),
   }),
-  findings: records(maxReported, ['reason', 'detail'], {
+  findings: recordList(maxReported, ['reason', 'detail'], {
     reason: words(64),
     cidr: cidrText,
     detail: words(1024),

@@ -19,7 +19,7 @@ export interface NodeReport extends Identity {
   nodeUid: string;
   neededAddresses: Readonly<Partial<Record<Family, number>>>;
   releases: readonly BlockRelease[];
-  /** Which prefix it has told which peers of; absent without a session. */
+  /** The peers that each prefix is advertised to, by name; absent without a session. */
   announced?: ReadonlyMap<string, readonly string[]>;
   /** Pods that live in its blocks. */
   pods?: number;

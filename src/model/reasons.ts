@@ -93,10 +93,10 @@ export const reasons = {
 
   // What happens to blocks and pools.
   Draining: 'The block is given back as soon as its node has emptied it.',
-  Cooling: 'The node is gone; the block rests before it is used again.',
+  Cooling: 'The node is gone; the block is kept unused for the cool-down of its pool.',
   Released: 'The block is free again.',
-  Announced: 'The node told its routers of the block.',
-  Withdrawn: 'The node took the block back from its routers, or its report ended.',
+  Announced: 'The node advertised the block to its routers.',
+  Withdrawn: 'The node withdrew the block from its routers, or its report ended.',
   PoolReady: 'The pool serves nodes.',
   PoolInUse: 'The pool is being deleted, but nodes still hold its blocks.',
   Exhausted: 'The pool has no free block.',

@@ -6,11 +6,11 @@ import { apiVersion } from './keys.ts';
 import { blockName } from './node-block.ts';
 import { type Identity, identityOf, type KubeObject, timestampMs } from './object.ts';
 import { serviceAddresses } from './resources.ts';
-import { name, object, ruled, text, type ValueOf } from './schema/schema.ts';
+import { nameField, objectField, ruled, textField, type ValueOf } from './schema/schema.ts';
 import { onlyConditions, parsePlainAddress } from './schema/shared-fields.ts';
 
-const shape = object('', ['address', 'pool', 'service'], {
-  address: text('The address. The object is named after it.', {
+const shape = objectField('', ['address', 'pool', 'service'], {
+  address: textField('The address. The object is named after it.', {
     maxLength: 45,
     ...ruled<string>(
       [
@@ -25,8 +25,8 @@ const shape = object('', ['address', 'pool', 'service'], {
           : [`${path} is "${self}", not an IP address in its canonical form`],
     ),
   }),
-  pool: name('The pool it was given from.'),
-  service: object('The Service that holds it.', ['namespace', 'name', 'uid'], {
+  pool: nameField('The pool it was given from.'),
+  service: objectField('The Service that holds it.', ['namespace', 'name', 'uid'], {
     namespace: { type: 'string', minLength: 1, maxLength: 253 },
     name: { type: 'string', minLength: 1, maxLength: 253 },
     uid: { type: 'string', minLength: 1, maxLength: 128 },

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { ageText } from '../../base/age-text.ts';
 import { apiVersion } from '../../model/keys.ts';
-import { ageText } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
@@ -68,7 +68,7 @@ function peerTable(
   const rows = states.flatMap(({ node, sessions }) =>
     sessions.flatMap((session, at) => {
       const { peer, address, asn, localAsn, state, establishedAt, lastError } = session;
-      const uptime = establishedAt === undefined ? '-' : ageText(Date.parse(establishedAt), nowMs);
+      const uptime = establishedAt === undefined ? '-' : ageText(nowMs - Date.parse(establishedAt));
       const families = session.families ?? [];
       const lines = families.map(({ family, received, advertised }) => [
         `${family}/unicast`,

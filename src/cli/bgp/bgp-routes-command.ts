@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
+import { ageText } from '../../base/age-text.ts';
 import { apiVersion } from '../../model/keys.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import { ageText } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
@@ -59,7 +59,7 @@ Examples:
                   route.address,
                   route.prefix,
                   route.nextHop,
-                  route.since === undefined ? '-' : ageText(Date.parse(route.since), nowMs),
+                  route.since === undefined ? '-' : ageText(nowMs - Date.parse(route.since)),
                   route.attributes ?? '',
                 ]),
                 columns,

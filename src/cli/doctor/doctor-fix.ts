@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
+import { plural } from '../../base/count-text.ts';
 import { CadastreError } from '../../base/errors.ts';
 import { repair } from '../../doctor/repair-driver.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import type { RepairPlan } from '../../plan/doctor/repair.ts';
 import { askYes } from '../ask-yes.ts';
-import { plural } from '../numbers.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import type { ViewFlagValues } from '../view/view-flags.ts';

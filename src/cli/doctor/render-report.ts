@@ -1,5 +1,6 @@
+import { ageText } from '../../base/age-text.ts';
+import { plural } from '../../base/count-text.ts';
 import { reasons } from '../../model/reasons.ts';
-import { plural } from '../../plan/doctor/facts.ts';
 import {
   type DoctorFinding,
   type DoctorReport,
@@ -51,7 +52,7 @@ export function countText(findings: readonly DoctorFinding[]): string {
 function sourceLines(sources: readonly Source[], columns: number): string[] {
   const seen = sources.filter(({ state }) => state !== 'unseen');
   const width = Math.max(6, ...seen.map(({ name }) => name.length));
-  const ages = seen.map(({ ageSeconds }) => ageText(ageSeconds));
+  const ages = seen.map(({ ageSeconds }) => sourceAge(ageSeconds));
   const ageWidth = Math.max(3, ...ages.map((age) => age.length));
   const lines = [`${'SOURCE'.padEnd(width)}  ${'AGE'.padEnd(ageWidth)}  HOLDS`];
   seen.forEach(({ name, holds, note }, at) => {
@@ -65,13 +66,9 @@ function sourceLines(sources: readonly Source[], columns: number): string[] {
   return lines;
 }
 
-export function ageText(seconds: number | null): string {
+function sourceAge(seconds: number | null): string {
   if (seconds === null) return '?';
-  if (seconds < 5) return 'now';
-  if (seconds < 120) return `${seconds}s`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)}m`;
-  if (seconds < 172_800) return `${Math.round(seconds / 3600)}h`;
-  return `${Math.round(seconds / 86_400)}d`;
+  return seconds < 5 ? 'now' : ageText(seconds * 1000);
 }
 
 function findingLines(finding: DoctorFinding, columns: number): string[] {

@@ -1,4 +1,4 @@
-import { plural } from '../../plan/doctor/facts.ts';
+import { plural } from '../../base/count-text.ts';
 import type { WhatIf } from '../../plan/doctor/finding.ts';
 import { wrapped } from '../wrapped.ts';
 

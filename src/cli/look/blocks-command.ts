@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
+import { ageText } from '../../base/age-text.ts';
 import { CadastreError } from '../../base/errors.ts';
 import { apiVersion } from '../../model/keys.ts';
 import type { Block } from '../../model/node-block.ts';
 import { parseAddress } from '../../net/address.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { type BlockStep, decideBlock } from '../../plan/blocks/block-life.ts';
-import { ageText, timeText } from '../numbers.ts';
+import { timeText } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
@@ -150,7 +151,7 @@ function blockTable(
     block.pool,
     block.node || '-',
     block.phase,
-    block.since === undefined ? '-' : ageText(Date.parse(block.since), nowMs),
+    block.since === undefined ? '-' : ageText(nowMs - Date.parse(block.since)),
     ...(isWide ? [block.name] : []),
     block.guards === undefined ? block.next : `${block.next}; guards ${block.guards.join(', ')}`,
   ]);

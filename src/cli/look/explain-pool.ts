@@ -1,7 +1,8 @@
+import { plural } from '../../base/count-text.ts';
 import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import { formatSelector, selects } from '../../model/label-selector.ts';
 import { nextBlock, poolObstacle } from '../../plan/blocks/assign.ts';
-import { countText, plural } from '../numbers.ts';
+import { countText } from '../numbers.ts';
 import type { Section } from '../sections.ts';
 import type { Look } from '../view/look.ts';
 import type { Explanation } from './explain-command.ts';

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
+import { plural } from '../../base/count-text.ts';
 import type { AllocationPlan } from '../../plan/blocks/allocation-plan.ts';
 import { planOf } from '../../plan/blocks/plan-of.ts';
 import type { Register } from '../../plan/blocks/register.ts';
 import { registerOf } from '../../plan/blocks/register-of.ts';
-import { countText, plural } from '../numbers.ts';
+import { countText } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';

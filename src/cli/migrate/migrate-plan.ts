@@ -1,3 +1,4 @@
+import { plural } from '../../base/count-text.ts';
 import { type ClusterState, clusterState } from '../../model/cluster-state.ts';
 import { apiVersion } from '../../model/keys.ts';
 import { sourceNames } from '../../plan/blocks/holdings.ts';
@@ -9,7 +10,6 @@ import {
 } from '../../plan/migration/migration-plan.ts';
 import { preparation, stepsOf } from '../../plan/migration/migration-steps.ts';
 import { compareText } from '../../plan/pools/pool-set.ts';
-import { plural } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderSections } from '../sections.ts';
 import { renderTable } from '../table.ts';

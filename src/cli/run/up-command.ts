@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
+import { plural } from '../../base/count-text.ts';
 import { CadastreError } from '../../base/errors.ts';
 import { jsonLog, type LogLevel, logLevels } from '../../base/json-log.ts';
 import { shellWord } from '../../base/shell-word.ts';
@@ -149,7 +150,7 @@ function greeting(
   const routers = running.state.all('router').length;
   const secret = hasToken ? '?token=…' : '';
   return `
-Cadastre is up: ${counted(names.length, 'node')}, ${counted(routers, 'router')}, ${took}
+Cadastre is up: ${plural(names.length, 'node')}, ${plural(routers, 'router')}, ${took}
 
   console     ${url}${secret}
   kubeconfig  ${kubeconfigPath}
@@ -162,10 +163,6 @@ Three things to try:
 
 Ctrl-C stops everything; started again it goes on where it was.
 `;
-}
-
-function counted(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
 
 function readSite(path: string | undefined, nodes: number | undefined): Site {

@@ -1,5 +1,6 @@
 /** The address space as a map: small pools as strips, large ones as Hilbert maps, a table beside. */
 import { useMemo } from 'preact/hooks';
+import { ageText } from '../../base/age-text.ts';
 import type { BlockRow, PoolRow } from '../rows.ts';
 import { LandMap } from './land-map.tsx';
 import { cidrAt, indexOfCidr, type LandModel, landModel, stateAt } from './land-model.ts';
@@ -9,7 +10,6 @@ import { css, readInk, tint, tintNumbers } from './palette.ts';
 import {
   Age,
   addresses,
-  ageText,
   BlockLink,
   count,
   Empty,

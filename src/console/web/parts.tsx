@@ -1,6 +1,7 @@
 /** Small things that every view uses. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { ageText } from '../../base/age-text.ts';
 import { address } from './location.ts';
 import { store } from './store.ts';
 
@@ -43,14 +44,6 @@ export function useNow(everyMs = 1_000): number {
     return () => clearInterval(timer);
   }, [everyMs]);
   return now;
-}
-
-export function ageText(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h`;
-  return `${Math.floor(seconds / 86400)} d`;
 }
 
 export function Age({ sinceMs, now }: { sinceMs: number; now: number }) {

@@ -1,10 +1,10 @@
 /** Nodes and peers: who speaks with whom, and whether what is announced is what is held. */
+import { ageText } from '../../base/age-text.ts';
 import type { RouterView } from '../router-view.ts';
 import type { NodeRow, SessionRow } from '../rows.ts';
 import { type Place, setQuery } from './location.ts';
 import {
   Age,
-  ageText,
   BlockLink,
   Empty,
   Filter,

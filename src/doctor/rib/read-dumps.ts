@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
+import { plural } from '../../base/count-text.ts';
 import { CadastreError, describeError } from '../../base/errors.ts';
 import type { Family } from '../../net/family.ts';
 import { families } from '../../net/family.ts';
@@ -87,7 +88,7 @@ function merge(
       kind: 'rib',
       state: 'seen',
       ageSeconds: Math.max(...dumps.map(({ ageSeconds }) => ageSeconds)),
-      holds: `${formats.join(', ') || 'a table'}: ${routes.length} route${routes.length === 1 ? '' : 's'}${missing.length === 1 ? ` (${[...covered]} only)` : ''}`,
+      holds: `${formats.join(', ') || 'a table'}: ${plural(routes.length, 'route')}${missing.length === 1 ? ` (${[...covered]} only)` : ''}`,
       ...(notes.length > 0 ? { note: notes.join('; ') } : {}),
     },
   };

@@ -1,4 +1,4 @@
-import { check, type Schema, type ValueOf } from './schema.ts';
+import { check, type ResourceSchema, type ValueOf } from './schema.ts';
 
 /**
  * What is wrong with a value by its schema, as an API server would refuse it.
@@ -6,20 +6,27 @@ import { check, type Schema, type ValueOf } from './schema.ts';
  * knows the file can point at the line. As in Go, null is the same as absent. The
  * checks of a value run when everything inside it is right.
  */
-export function schemaProblems(schema: Schema, value: unknown, path: string): string[] {
-  if (isAbsent(value)) return [`${path} is missing`];
-  const wrong = valueProblem(schema, value);
-  if (wrong !== undefined) return [`${path} ${wrong}`];
-  const inside = Array.isArray(value)
-    ? listProblems(schema, value, path)
-    : isMap(value)
-      ? mapProblems(schema, value, path)
-      : [];
-  return inside.length > 0 ? inside : (schema[check]?.(value as never, path) ?? []);
+export function schemaProblems(schema: ResourceSchema, value: unknown, path: string): string[] {
+  const problems: string[] = [];
+  collect(schema, value, path, problems);
+  return problems;
+}
+
+/** One array for all that is found: whole clusters are held to their schemas, and mostly nothing is. */
+function collect(schema: ResourceSchema, value: unknown, path: string, problems: string[]): void {
+  const before = problems.length;
+  const wrong = isAbsent(value) ? 'is missing' : valueProblem(schema, value);
+  if (wrong !== undefined) problems.push(`${path} ${wrong}`);
+  else if (Array.isArray(value)) collectInList(schema, value, path, problems);
+  else if (schema.type === 'object') collectInMap(schema, value as JsonMap, path, problems);
+  const holds = schema[check];
+  if (holds !== undefined && problems.length === before) {
+    problems.push(...holds(value as never, path));
+  }
 }
 
 /** A value without problems, with the defaults of the fields that it leaves out. */
-export function withDefaults<S extends Schema>(schema: S, value: unknown): ValueOf<S> {
+export function withDefaults<S extends ResourceSchema>(schema: S, value: unknown): ValueOf<S> {
   const fields: Record<string, unknown> = { ...(value as object) };
   for (const [name, { default: byDefault }] of Object.entries(schema.properties ?? {})) {
     if (!isAbsent(fields[name])) continue;
@@ -35,52 +42,56 @@ export function shown(value: unknown): string {
   return json.length > 60 ? `${json.slice(0, 57)}...` : json;
 }
 
-export function isMap(value: unknown): value is Record<string, unknown> {
+type JsonMap = Record<string, unknown>;
+
+export function isJsonMap(value: unknown): value is JsonMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const isAbsent = (value: unknown) => value === undefined || value === null;
 
-function valueProblem(schema: Schema, value: unknown): string | undefined {
-  const not = (what: string) => `is ${shown(value)}, not ${what}`;
+const not = (value: unknown, what: string) => `is ${shown(value)}, not ${what}`;
+
+function valueProblem(schema: ResourceSchema, value: unknown): string | undefined {
   switch (schema.type) {
     case 'object':
-      return isMap(value) ? undefined : not('a map');
+      return isJsonMap(value) ? undefined : not(value, 'a map');
     case 'array':
-      if (!Array.isArray(value)) return not('a list');
+      if (!Array.isArray(value)) return not(value, 'a list');
       return sizeProblem(value.length, 'entries', schema.minItems, schema.maxItems);
     case 'boolean':
-      return typeof value === 'boolean' ? undefined : not('true or false');
+      return typeof value === 'boolean' ? undefined : not(value, 'true or false');
     case 'integer':
-      return isWithin(schema, value) ? undefined : not(`a whole number${rangeText(schema)}`);
+      return isWithin(schema, value) ? undefined : not(value, `a whole number${rangeText(schema)}`);
     case 'string':
-      return typeof value === 'string' ? textProblem(schema, value) : not('a string');
+      return typeof value === 'string' ? textProblem(schema, value) : not(value, 'a string');
   }
 }
 
-function isWithin({ minimum, maximum }: Schema, value: unknown): boolean {
+function isWithin({ minimum, maximum }: ResourceSchema, value: unknown): boolean {
   if (!Number.isInteger(value)) return false;
   return Number(value) >= (minimum ?? -Infinity) && Number(value) <= (maximum ?? Infinity);
 }
 
-function rangeText({ minimum, maximum }: Schema): string {
+function rangeText({ minimum, maximum }: ResourceSchema): string {
   if (minimum === undefined) return '';
   return maximum === undefined ? ` of at least ${minimum}` : ` from ${minimum} to ${maximum}`;
 }
 
 const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
-function textProblem(schema: Schema, value: string): string | undefined {
-  const not = (what: string) => `is ${shown(value)}, not ${what}`;
+function textProblem(schema: ResourceSchema, value: string): string | undefined {
   if (schema.enum !== undefined && !schema.enum.includes(value)) {
-    return not(`one of ${schema.enum.join(', ')}`);
+    return not(value, `one of ${schema.enum.join(', ')}`);
   }
   if (schema.format === 'date-time' && !(rfc3339.test(value) && Date.parse(value) > -Infinity)) {
-    return not('a time like 2026-01-31T12:00:00Z');
+    return not(value, 'a time like 2026-01-31T12:00:00Z');
   }
   if (schema.pattern !== undefined && !new RegExp(schema.pattern, 'u').test(value)) {
     return `is ${shown(value)}, which does not match ${schema.pattern}`;
   }
+  // The API server counts characters, of which there are never more than UTF-16 units.
+  if (value.length <= (schema.maxLength ?? Infinity) && !schema.minLength) return undefined;
   return sizeProblem([...value].length, 'characters', schema.minLength, schema.maxLength);
 }
 
@@ -89,40 +100,41 @@ function sizeProblem(size: number, of: string, least = 0, most = Infinity): stri
   return size > most ? `has ${size} ${of}, more than ${most}` : undefined;
 }
 
-function listProblems(schema: Schema, value: unknown[], path: string): string[] {
-  const { items } = schema;
-  const inside = value.flatMap((item, at) =>
-    isAbsent(item) || items === undefined
-      ? [`${path}[${at}] is empty`]
-      : schemaProblems(items, item, `${path}[${at}]`),
-  );
-  return inside.length > 0 ? inside : repeated(schema, value, path);
-}
-
-/** Entries that count as the same in a list that is a set, or a map by some of their fields. */
-function repeated(schema: Schema, value: unknown[], path: string): string[] {
-  const type = schema['x-kubernetes-list-type'];
-  if (type !== 'set' && type !== 'map') return [];
-  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
-  const seen = value.map((item) =>
-    JSON.stringify(
-      type === 'set' ? item : keys.map((key) => (item as Record<string, unknown>)[key]),
-    ),
-  );
-  return seen.flatMap((key, at) =>
-    seen.indexOf(key) < at ? [`${path}[${at}] repeats ${path}[${seen.indexOf(key)}]`] : [],
-  );
-}
-
-function mapProblems(schema: Schema, value: Record<string, unknown>, path: string): string[] {
-  const { additionalProperties: each, properties = {}, required = [] } = schema;
-  if (each !== undefined) {
-    return Object.entries(value).flatMap(([key, item]) =>
-      schemaProblems(each, item, `${path}["${key}"]`),
-    );
+function collectInList(
+  schema: ResourceSchema,
+  value: unknown[],
+  path: string,
+  problems: string[],
+): void {
+  const before = problems.length;
+  for (const [at, item] of value.entries()) {
+    if (isAbsent(item)) problems.push(`${path}[${at}] is empty`);
+    else if (schema.items) collect(schema.items, item, `${path}[${at}]`, problems);
   }
-  return Object.entries(properties).flatMap(([name, field]) => {
-    if (isAbsent(value[name]) && !required.includes(name)) return [];
-    return schemaProblems(field, value[name], path === '' ? name : `${path}.${name}`);
-  });
+  const type = schema['x-kubernetes-list-type'];
+  if (problems.length > before || type === undefined || type === 'atomic') return;
+  // Entries that count as the same in a set, or in a map by some of their fields.
+  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
+  const first = new Map<string, number>();
+  for (const [at, item] of value.entries()) {
+    const id = JSON.stringify(type === 'set' ? item : keys.map((key) => (item as JsonMap)[key]));
+    const earlier = first.get(id);
+    if (earlier === undefined) first.set(id, at);
+    else problems.push(`${path}[${at}] repeats ${path}[${earlier}]`);
+  }
+}
+
+function collectInMap(
+  { additionalProperties: each, properties, required }: ResourceSchema,
+  value: JsonMap,
+  path: string,
+  problems: string[],
+): void {
+  if (each !== undefined) {
+    for (const key of Object.keys(value)) collect(each, value[key], `${path}["${key}"]`, problems);
+  }
+  for (const name in properties) {
+    if (isAbsent(value[name]) && !required?.includes(name)) continue;
+    collect(properties[name]!, value[name], path === '' ? name : `${path}.${name}`, problems);
+  }
 }

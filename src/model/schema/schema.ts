@@ -1,6 +1,6 @@
 /**
  * The schema of a resource is one value, and everything follows from it: the
- * definition that the API server gets (definition.ts), what is wrong with an
+ * definition that the API server gets (../crd.ts), what is wrong with an
  * object that never met an API server (schema-problems.ts), and the limits,
  * defaults and TypeScript types that readers use.
  *
@@ -9,7 +9,7 @@
  * that says the same in TypeScript. The symbol keeps it out of the JSON. That rules and
  * checks agree is tested against the embedded API server (schema-agreement.test.ts).
  */
-export interface Schema {
+export interface ResourceSchema {
   readonly type: 'string' | 'integer' | 'boolean' | 'array' | 'object';
   readonly format?: 'int64' | 'date-time';
   readonly description?: string;
@@ -22,10 +22,10 @@ export interface Schema {
   readonly pattern?: string;
   readonly minItems?: number;
   readonly maxItems?: number;
-  readonly items?: Schema;
+  readonly items?: ResourceSchema;
   readonly required?: readonly string[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: Schema;
+  readonly properties?: Readonly<Record<string, ResourceSchema>>;
+  readonly additionalProperties?: ResourceSchema;
   readonly 'x-kubernetes-preserve-unknown-fields'?: true;
   readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
@@ -76,26 +76,26 @@ type FieldsOf<Fields, Always> = {
     | undefined;
 };
 
-type More = Omit<Schema, 'type' | 'description'>;
+type More = Omit<ResourceSchema, 'type' | 'description'>;
 type NoMore = Record<never, never>;
 
-export const text = <const M extends More = NoMore>(description: string, more?: M) =>
+export const textField = <const M extends More = NoMore>(description: string, more?: M) =>
   ({ type: 'string', ...described(description), ...(more as M) }) as const;
 
-export const name = (description = '') => text(description, { maxLength: 253 });
-export const uid = (description = '') => text(description, { maxLength: 128 });
-export const time = (description = '') => text(description, { format: 'date-time' });
+export const nameField = (description = '') => textField(description, { maxLength: 253 });
+export const uidField = (description = '') => textField(description, { maxLength: 128 });
+export const timeField = (description = '') => textField(description, { format: 'date-time' });
 
-export const integer = <const M extends More = NoMore>(description: string, more?: M) =>
+export const integerField = <const M extends More = NoMore>(description: string, more?: M) =>
   ({ type: 'integer', format: 'int64', ...described(description), ...(more as M) }) as const;
 
-export const count = (description = '') => integer(description, { minimum: 0 });
+export const countField = (description = '') => integerField(description, { minimum: 0 });
 
-export const flag = <const M extends More = NoMore>(description: string, more?: M) =>
+export const flagField = <const M extends More = NoMore>(description: string, more?: M) =>
   ({ type: 'boolean', ...described(description), ...(more as M) }) as const;
 
 /** A list; `atomic` unless `more` says otherwise: whoever applies it owns it whole. */
-export const list = <const I extends Schema, const M extends More = NoMore>(
+export const listField = <const I extends ResourceSchema, const M extends More = NoMore>(
   description: string,
   maxItems: number,
   items: I,
@@ -110,8 +110,8 @@ export const list = <const I extends Schema, const M extends More = NoMore>(
     ...more,
   }) as { readonly type: 'array'; readonly maxItems: number; readonly items: I } & M;
 
-export const object = <
-  const P extends Readonly<Record<string, Schema>>,
+export const objectField = <
+  const P extends Readonly<Record<string, ResourceSchema>>,
   const R extends ReadonlyArray<keyof P & string>,
   const M extends More = NoMore,
 >(
@@ -134,14 +134,14 @@ export const object = <
   } & M;
 
 /** A list of objects. */
-export const records = <
-  const P extends Readonly<Record<string, Schema>>,
+export const recordList = <
+  const P extends Readonly<Record<string, ResourceSchema>>,
   const R extends ReadonlyArray<keyof P & string>,
 >(
   maxItems: number,
   required: R,
   properties: P,
-) => list('', maxItems, object('', required, properties));
+) => listField('', maxItems, objectField('', required, properties));
 
 const described = (description: string) => (description === '' ? {} : { description });
 

@@ -1,7 +1,7 @@
 import { objectSchema } from '../crd.ts';
 import { definitions } from '../crds.ts';
-import { object, type Schema, text, time } from './schema.ts';
-import { isMap, schemaProblems } from './schema-problems.ts';
+import { objectField, type ResourceSchema, textField, timeField } from './schema.ts';
+import { isJsonMap, schemaProblems } from './schema-problems.ts';
 import { cidr } from './shared-fields.ts';
 
 /**
@@ -12,36 +12,37 @@ import { cidr } from './shared-fields.ts';
  * Our own kinds are held to their definitions. Of the kinds of others only what
  * we read is looked at.
  */
-const word = text('');
-const listOf = (items: Schema): Schema => ({ type: 'array', items });
+const word = textField('');
+const listOf = (items: ResourceSchema): ResourceSchema => ({ type: 'array', items });
 const words = listOf(word);
 const map = { type: 'object', additionalProperties: word } as const;
 
-const metadata = object('', ['name'], {
-  name: text('', { minLength: 1 }),
+const metadata = objectField('', ['name'], {
+  name: textField('', { minLength: 1 }),
   uid: word,
   labels: map,
   annotations: map,
   finalizers: words,
-  creationTimestamp: time(),
-  deletionTimestamp: time(),
+  creationTimestamp: timeField(),
+  deletionTimestamp: timeField(),
 });
 
-const foreign = (spec: Schema, status?: Schema): Schema =>
-  object('', ['metadata'], { metadata, spec, ...(status === undefined ? {} : { status }) });
+const foreign = (spec: ResourceSchema, status?: ResourceSchema): ResourceSchema =>
+  objectField('', ['metadata'], { metadata, spec, ...(status === undefined ? {} : { status }) });
 
-const many = (properties: Record<string, Schema>) => listOf(object('', [], properties));
+const many = (properties: Record<string, ResourceSchema>) =>
+  listOf(objectField('', [], properties));
 
 const foreignKinds = {
   Node: foreign(
-    object('', [], { podCIDR: word, podCIDRs: words }),
-    object('', [], {
+    objectField('', [], { podCIDR: word, podCIDRs: words }),
+    objectField('', [], {
       addresses: many({ type: word, address: word }),
       conditions: many({ type: word, status: word, reason: word, message: word }),
     }),
   ),
-  CiliumNode: foreign(object('', [], { ipam: object('', [], { podCIDRs: words }) })),
-  ServiceCIDR: foreign(object('', [], { cidrs: listOf(cidr('')) })),
+  CiliumNode: foreign(objectField('', [], { ipam: objectField('', [], { podCIDRs: words }) })),
+  ServiceCIDR: foreign(objectField('', [], { cidrs: listOf(cidr('')) })),
 };
 
 /** People write these by hand: a field that does not exist is a slip of the pen. */
@@ -65,10 +66,10 @@ const schemas = {
       objectSchema(definition, metadata),
     ]),
   ),
-} as Record<CheckedKind, Schema>;
+} as Record<CheckedKind, ResourceSchema>;
 
-function unknownFields(kind: string, schema: Schema, value: unknown): string[] {
-  const spec = isMap(value) && isMap(value.spec) ? value.spec : {};
+function unknownFields(kind: string, schema: ResourceSchema, value: unknown): string[] {
+  const spec = isJsonMap(value) && isJsonMap(value.spec) ? value.spec : {};
   const known = schema.properties?.spec?.properties ?? {};
   const strange = Object.keys(spec).filter((name) => !Object.hasOwn(known, name));
   return strange.map(

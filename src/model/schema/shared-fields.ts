@@ -1,11 +1,11 @@
 /** Fields that several resources have. */
 import { type Address, parseAddress } from '../../net/address.ts';
 import { parsePrefix, prefixProblem } from '../../net/prefix.ts';
-import { object, ruled, text } from './schema.ts';
+import { objectField, ruled, textField } from './schema.ts';
 
 /** A CIDR as people write it into a spec: canonical, without host bits. */
 export const cidr = (description: string) =>
-  text(description, {
+  textField(description, {
     maxLength: 43,
     ...ruled<string>(
       [
@@ -41,11 +41,11 @@ export function parsePlainAddress(text: string): Address | undefined {
 }
 
 /** A CIDR that a program wrote. */
-export const cidrText = text('', { maxLength: 43 });
+export const cidrText = textField('', { maxLength: 43 });
 
 /** A prefix length per family. */
 export const lengths = (description: string, more = {}) =>
-  object(
+  objectField(
     description,
     [],
     {
@@ -66,7 +66,7 @@ export const conditions = {
   type: 'array',
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': ['type'],
-  items: object('', ['type', 'status', 'reason', 'message', 'lastTransitionTime'], {
+  items: objectField('', ['type', 'status', 'reason', 'message', 'lastTransitionTime'], {
     type: { type: 'string', maxLength: 316 },
     status: { type: 'string', enum: ['True', 'False', 'Unknown'] },
     reason: { type: 'string', maxLength: 1024 },
@@ -77,4 +77,4 @@ export const conditions = {
 } as const;
 
 export const observedGeneration = { type: 'integer', format: 'int64' } as const;
-export const onlyConditions = object('', [], { conditions });
+export const onlyConditions = objectField('', [], { conditions });

@@ -1,9 +1,9 @@
+import { listNames, plural } from '../../base/count-text.ts';
 import { parseAddress } from '../../net/address.ts';
 import { familyBits } from '../../net/family.ts';
 import { Prefix, parsePrefix } from '../../net/prefix.ts';
 import { isHolder } from '../blocks/truth.ts';
 import { overlapsNetwork } from '../pools/pool-set.ts';
-import { listNames, plural } from './facts.ts';
 import type { DoctorFinding, DoctorReason, Severity } from './finding.ts';
 import { type Claimants, saysAbout } from './records.ts';
 import type { OwnedBlock, Survey } from './survey.ts';
@@ -233,7 +233,7 @@ function leaked(survey: Survey): DoctorFinding[] {
             owner: name,
             fix: `on ${name}: cadastre ipam show lists the owners; release those that are gone`,
           },
-          { agent: plural(held, 'address').replace('addresss', 'addresses'), Pods: `${seen}` },
+          { agent: plural(held, 'address', 'addresses'), Pods: `${seen}` },
         ),
       );
     }

@@ -1,9 +1,9 @@
+import { listNames, plural } from '../../base/count-text.ts';
 import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import type { LabelSelector, Labels } from '../../model/label-selector.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
 import type { Family } from '../../net/family.ts';
 import { compareText, PoolSet } from '../pools/pool-set.ts';
-import { listNames, plural } from './facts.ts';
 import type { DoctorFinding } from './finding.ts';
 import type { Survey } from './survey.ts';
 

@@ -1,7 +1,7 @@
+import { plural } from '../../base/count-text.ts';
 import { modeOfCilium, type TruthRecord } from '../../model/modes.ts';
 import { type Family, families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import { plural } from './facts.ts';
 import type { DoctorFinding } from './finding.ts';
 import { wrongRecord } from './fixes.ts';
 import type { RecordName } from './records.ts';

@@ -1,9 +1,9 @@
+import { plural } from '../../base/count-text.ts';
 import type { Pool } from '../../model/ip-pool.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
 import { planAllocation } from '../blocks/allocation-plan.ts';
 import { registerOf } from '../blocks/register-of.ts';
-import { plural } from './facts.ts';
 import type { Denial, Loss, Move } from './finding.ts';
 import type { OwnedBlock, Survey } from './survey.ts';
 import type { ChangesAnswer } from './what-if.ts';
