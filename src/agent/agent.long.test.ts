@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { nodeRouteProtocol } from '../kernel/route.ts';
 import { until } from '../kube/testing/tiny-api.ts';
 import { parsePrefix } from '../net/prefix.ts';
-import { tunnelDeviceOf } from './route-keeper.ts';
+import { tunnelDeviceOf } from './route-reconciler.ts';
 import { AgentBench } from './testing/agent-bench.ts';
 
 const tunnelDevice = tunnelDeviceOf('vxlan');
@@ -186,7 +186,7 @@ describe('why it is not ready', () => {
 });
 
 describe('what it lives with', () => {
-  test("strangers' changes to our routes are put back and counted; theirs are left alone", async () => {
+  test("other programs' changes to our routes are put back and counted; theirs are left alone", async () => {
     bench.putBlock('10.5.113.0/24', 'n1', uid);
     await bench.start();
     await ready();
@@ -208,7 +208,7 @@ describe('what it lives with', () => {
     expect(bench.metrics.text()).toContain('cadastre_agent_routes_repaired_total 2');
   });
 
-  test("strangers' changes to the tunnel and to forwarding are put back and counted, too", async () => {
+  test("other programs' changes to the tunnel and to forwarding are put back and counted, too", async () => {
     const other = bench.putNode('n2', '10.4.83.21');
     bench.putBlock('10.5.115.0/24', 'n2', other);
     bench.putBlock('10.5.113.0/24', 'n1', uid);

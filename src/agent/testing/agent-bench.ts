@@ -1,4 +1,4 @@
-/** An agent on a bench: a tiny API server, a kernel in memory, and a speaker that writes down what it is told. */
+/** An agent on a bench: a tiny API server, a kernel in memory, and a speaker that records what is declared. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import type { Announcement } from '../../bgp/rib/announcement.ts';
 import type { PeerView } from '../../bgp/speaker/speaker-peer.ts';
 import { FakeNamespace } from '../../kernel/fake/fake-namespace.ts';
 import { FakeKernel } from '../../kernel/fake-kernel.ts';
-import type { Route } from '../../kernel/route.ts';
+import type { RouteSpec } from '../../kernel/route.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { type Asked, sendJson, TinyApi } from '../../kube/testing/tiny-api.ts';
 import { blockName } from '../../model/node-block.ts';
@@ -35,7 +35,7 @@ class WatchedKernel extends FakeKernel {
     this.#steps = steps;
   }
 
-  override async setRoutes(all: readonly Route[], protocol?: number) {
+  override async setRoutes(all: readonly RouteSpec[], protocol?: number) {
     if (this.failures-- > 0) throw new Error('the kernel is busy');
     this.#steps.push(`kernel ${all.map(({ prefix }) => prefix).join(' ')}`);
     return super.setRoutes(all, protocol);

@@ -12,7 +12,7 @@ import type { Announcement } from '../../bgp/rib/announcement.ts';
 import type { PeerSettings } from '../../bgp/speaker/peer-settings.ts';
 import { Speaker } from '../../bgp/speaker/speaker.ts';
 import { NetlinkKernel } from '../../kernel/netlink-kernel.ts';
-import type { Route } from '../../kernel/route.ts';
+import type { RouteSpec } from '../../kernel/route.ts';
 import { parseAddress } from '../../net/address.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { ownRouteProtocol, type StandInConfig } from './own.ts';
@@ -62,8 +62,8 @@ export async function runStandIn(folder: string, log: Log, signal: AbortSignal):
     isSettling = false;
   }
 
-  function chosen(): { routes: Route[]; told: Announcement[] } {
-    const routes = new Map<string, Route>();
+  function chosen(): { routes: RouteSpec[]; told: Announcement[] } {
+    const routes = new Map<string, RouteSpec>();
     const told: Announcement[] = config.subnets.map((prefix) => ({ prefix }));
     // Nodes come first in the list, so a node's word wins over a router's.
     for (const { name, kind } of neighbours) {
