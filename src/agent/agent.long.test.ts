@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { nodeRouteProtocol } from '../kernel/route.ts';
 import { until } from '../kube/testing/tiny-api.ts';
+import { parseAddress } from '../net/address.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import { tunnelDeviceOf } from './route-reconciler.ts';
 import { AgentBench } from './testing/agent-bench.ts';
@@ -452,5 +453,33 @@ describe('by demand', () => {
     expect(bench.book.use().map(({ isDraining }) => isDraining)).toEqual([false, true]);
     bench.deleteBlock('10.5.114.0/28');
     await until('the word is taken back', () => bench.report()?.releases?.toString() === '');
+  });
+
+  test('a pod that comes at the last moment keeps its block from being given back', async () => {
+    bench.putBlock('10.5.113.0/28', 'n1', uid);
+    await bench.start({ byDemand: true, preAllocate: 4 });
+    await ready();
+    for (let i = 0; i < 12; i++) await give(`pod ${i}`);
+    bench.putBlock('10.5.114.0/28', 'n1', uid);
+    await until('there are two', () => bench.book.use().length === 2);
+    const inSecond = (owner: string) =>
+      bench.book.allocate({
+        owner,
+        families: ['ipv4'],
+        requested: [parseAddress('10.5.114.5')!],
+      });
+    await inSecond('first');
+    let late: Awaited<ReturnType<typeof inSecond>> | undefined;
+    bench.kernel.meanwhile = async () => {
+      if (bench.book.find('first') === undefined) late ??= await inSecond('late');
+    };
+    for (let i = 1; i < 12; i++) await bench.book.release(`pod ${i}`);
+    await bench.book.release('first');
+    await until('it came', () => late !== undefined);
+    expect(late).toMatchObject({ kind: 'allocated' });
+    const counted = () => JSON.stringify(bench.reports.at(-1)?.blocks).match(/"pods":1,/g);
+    await until('that is reported', () => counted()?.length === 2);
+    expect(bench.book.use().map(({ isDraining }) => isDraining)).toEqual([false, false]);
+    expect(bench.report()?.releases).toEqual([]);
   });
 });

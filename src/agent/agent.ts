@@ -53,7 +53,7 @@ import { KnowledgeSource } from './knowledge-source.ts';
 import { MasqueradeReconciler } from './masquerade-reconciler.ts';
 import { NodeConditionWriter } from './node-condition.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
-import { ReportWriter } from './report-writer.ts';
+import { type ReportContent, ReportWriter } from './report-writer.ts';
 import { RouteReconciler, type RouteReport, tunnelDevices } from './route-reconciler.ts';
 
 /** The parts that the agent shares with the CNI server and the socket. */
@@ -192,13 +192,14 @@ export class Agent {
     const { status, addresses } = this.#parts;
     const { byDemand, preAllocate } = this.#settings;
     const { node, truth } = knowledge;
-    const use = addresses.book.use();
     const uplinks = await this.#routes.uplinks();
     const routes = this.#desired.routes(knowledge, uplinks);
     status.podMtu = routes.tunnel?.mtu ?? ownUplink(uplinks, node)?.mtu;
+    // No pause between looking what is empty, choosing what to give back and ceasing to give
+    // out of it: a pod could come in between.
+    const use = addresses.book.use();
     const demand = byDemand ? podDemand(use, preAllocate) : undefined;
     this.#releases = nextReleases({ owned: truth.blocks, use, before: this.#releases, demand });
-    // No pause between choosing what to give back and ceasing to give out of it.
     this.#setBlocks(knowledge);
     const { isGraceful, isLeaving } = this.#leaving(node.isLeaving === true);
     const isSaved = await this.#source.save(knowledge, this.#releases, this.#drain.memory);
@@ -215,8 +216,7 @@ export class Agent {
       );
     const kept = await this.#routes.declare(former.routes).catch((error) => {
       stateUnannounced(describeError(error));
-      const reported = status.reportAgain();
-      if (reported !== undefined) this.#reports.declare({ node, spec, status: reported });
+      this.#declareReport(node, spec, status.reportAgain());
       throw error;
     });
     const unmasked = await this.#masquerade.declare(this.#desired.masquerade(knowledge));
@@ -300,7 +300,7 @@ export class Agent {
     { node, truth }: Knowledge,
     kept: RouteReport,
     findings: readonly Finding[],
-    spec: Parameters<ReportWriter['declare']>[0]['spec'],
+    spec: ReportContent['spec'],
   ): Promise<void> {
     const { status, addresses } = this.#parts;
     const routes = await this.#world.kernel.routes({ protocol: nodeRouteProtocol });
@@ -321,9 +321,17 @@ export class Agent {
       drain: this.#drain.steps,
       findings,
     });
-    // Without its Node a report has no owner, and would outlive everybody.
-    if (status.state.reason === 'WaitingForNode') return;
-    this.#reports.declare({ node, spec, status: reported });
+    this.#declareReport(node, spec, reported);
+  }
+
+  /** Without its Node a report has no owner, and would outlive everybody. */
+  #declareReport(
+    node: ReportContent['node'],
+    spec: ReportContent['spec'],
+    status: ReportContent['status'] | undefined,
+  ): void {
+    if (status === undefined || this.#parts.status.state.reason === 'WaitingForNode') return;
+    this.#reports.declare({ node, spec, status });
   }
 
   #countPods(): void {

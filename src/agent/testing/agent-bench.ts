@@ -29,10 +29,17 @@ class WatchedKernel extends FakeKernel {
   readonly #steps: string[];
   /** So many times it takes no routes. */
   failures = 0;
+  /** What happens while the interfaces are read. */
+  meanwhile: (() => Promise<unknown>) | undefined;
 
   constructor(namespace: FakeNamespace, steps: string[]) {
     super(new Map(), namespace);
     this.#steps = steps;
+  }
+
+  override async links() {
+    await this.meanwhile?.();
+    return super.links();
   }
 
   override async setRoutes(all: readonly RouteSpec[], protocol?: number) {
