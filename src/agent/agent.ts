@@ -18,7 +18,7 @@
  *   as long as the register still has them under the old uid.
  * - A block goes: first it is withdrawn, then the kernel. A block comes:
  *   first the kernel, then the routers. In between nothing loops.
- * - A block is given back: in one breath it stops giving out addresses, then it
+ * - A block is given back: in the same step it stops giving out addresses, then it
  *   is on disk, then the operator reads of it.
  *
  * Two ways out. `restart` says nothing and leaves routes, addresses and pods as

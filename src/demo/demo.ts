@@ -41,7 +41,7 @@ import { simulatedNode } from './node-object.ts';
 import { PodLife } from './pod-life.ts';
 import { SecondAllocator } from './second-allocator.ts';
 import { SharedCaches } from './shared-caches.ts';
-import { blockOfLand, poolOfNode, type Site, siteNode } from './site-plan.ts';
+import { blockOfSite, poolOfNode, type Site, siteNode } from './site-plan.ts';
 import { SiteSeed } from './site-seed.ts';
 
 export interface DemoOptions {
@@ -308,7 +308,7 @@ export class Demo {
     const allocator = new SecondAllocator({
       client,
       nodes: () => this.#nodeCopy.values(),
-      block: blockOfLand,
+      block: blockOfSite,
       log,
     });
     this.#allocating = new AbortController();

@@ -266,6 +266,6 @@ rack-83 (10.4.83.1): everything withdrawn
     })),
     sessions: [{ peer: 'rack-83', state: 'Established', announced: [] }],
   });
-  expect(await drain('--undo')).toContain('rack-83 (10.4.83.1): told of 10.5.');
+  expect(await drain('--undo')).toContain('rack-83 (10.4.83.1): announced 10.5.');
   await eventually(async () => expect(await learned()).toEqual(register));
 });

@@ -55,7 +55,7 @@ export function nodePeers(peers: Iterable<BgpPeer>, node: PeeringNode): NodePeer
 
 /**
  * A session's own address is no next hop for the other family: there it is the
- * node's first address of that family, or the routes could not be advertised at all.
+ * node's first address of that family, or the routes could not be told at all.
  */
 function otherNextHop(
   peer: { address: string; families: readonly Family[] },
