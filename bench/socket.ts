@@ -35,7 +35,7 @@ async function serve(): Promise<void> {
     const addresses = await AddressService.start({
       stateFolder: folder,
       socketPath,
-      hands: new FakeKernel(),
+      driver: new FakeKernel(),
       blocks: [{ prefix: parsePrefix('10.0.0.0/16')!, isDraining: false }],
       clock: systemClock,
       version: 'bench',

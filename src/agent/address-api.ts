@@ -82,7 +82,7 @@ export interface AddressApiOptions {
   book: AddressBook;
   clock: Clock;
   version: string;
-  /** POST /cni; the room next door. */
+  /** POST /cni; see cni/cni-route. */
   cni: HttpHandler;
   /** What GET /v1/status says besides the addresses. */
   agentStatus?: (() => object) | undefined;

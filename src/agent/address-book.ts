@@ -1,6 +1,6 @@
 /**
  * The address book: which owner holds which pod address, on disk before anyone
- * is told.
+ * hears of it.
  *
  *   request ─▶ plan chooses ─▶ memory takes ─▶ journal ─▶ answer
  *                                   ▲             │ cannot be written
@@ -10,7 +10,7 @@
  * same address; nobody hears of it before the journal has it. Answers that
  * change nothing (the same owner again, a list) wait for the journal too: what
  * they show may still be refused.
- * Expiry and rest survive a restart; how is told in book-time.
+ * Expiry and rest survive a restart; see book-time.
  */
 import { join } from 'node:path';
 import type { BootClock } from '../base/boot-clock.ts';
@@ -22,6 +22,7 @@ import type { Family } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
 import { PodAddressSpace, type PodBlockUse } from '../plan/pod-address/pod-address.ts';
 import type { PodBlock } from '../plan/pod-address/pod-address-block.ts';
+import { AddressJournal } from './address-journal.ts';
 import {
   type AddressRequest,
   type AllocateAnswer,
@@ -31,7 +32,6 @@ import {
 import { type Allocation, type BookRecord, readAllocation, writeAllocation } from './allocation.ts';
 import { AllocationIndex } from './allocation-index.ts';
 import { BookTime } from './book-time.ts';
-import { Journal } from './journal.ts';
 
 export interface AddressBookOptions {
   files: DurableFiles;
@@ -49,7 +49,7 @@ export class AddressBook {
   readonly #clock: Clock;
   readonly #time: BookTime;
   readonly #restMs: number;
-  readonly #journal: Journal;
+  readonly #journal: AddressJournal;
   readonly #space = new PodAddressSpace();
   readonly #allocations = new AllocationIndex();
   /** Of nobody in the book, and yet not to be given. */
@@ -61,7 +61,7 @@ export class AddressBook {
     this.#clock = clock;
     this.#time = new BookTime(clock, boot);
     this.#restMs = restMs;
-    this.#journal = new Journal({
+    this.#journal = new AddressJournal({
       files,
       path: join(folder, 'addresses.journal'),
       snapshot: () => this.#snapshot(),
@@ -183,7 +183,7 @@ export class AddressBook {
     return true;
   }
 
-  /** The same, and on disk a moment later: for one who can tell again after a crash. */
+  /** The same, and on disk a moment later: for one who can find out again after a crash. */
   claimSoon(owner: string): boolean {
     const allocation = this.#unexpired(owner);
     if (allocation === undefined) return false;

@@ -15,7 +15,7 @@ import type { PodBlock } from '../plan/pod-address/pod-address-block.ts';
 import { addAddressRoutes, generalRefusal, listenPrivately } from './address-api.ts';
 import { AddressBook } from './address-book.ts';
 import { cniRoute } from './cni/cni-route.ts';
-import { CniServer, type PodHands } from './cni/cni-server.ts';
+import { CniServer, type PodDriver } from './cni/cni-server.ts';
 import { DelSpool } from './cni/del-spool.ts';
 
 export interface AddressServiceOptions {
@@ -23,7 +23,7 @@ export interface AddressServiceOptions {
   stateFolder: string;
   /** /run/cadastre/agent.sock */
   socketPath: string;
-  hands: PodHands;
+  driver: PodDriver;
   /** Absent where an agent will set them. */
   blocks?: readonly PodBlock[];
   clock: Clock;
@@ -57,7 +57,7 @@ export class AddressService {
   }
 
   static async start(options: AddressServiceOptions): Promise<AddressService> {
-    const { stateFolder, socketPath, hands, clock, version, log = silentLog } = options;
+    const { stateFolder, socketPath, driver, clock, version, log = silentLog } = options;
     const lock = await lockFolder(stateFolder, 'cadastre-state');
     try {
       const book = await AddressBook.open({
@@ -72,7 +72,7 @@ export class AddressService {
       const spool = new DelSpool(join(stateFolder, 'cni-spool'), log);
       const cni: CniServer = new CniServer({
         book,
-        hands,
+        driver,
         log,
         beforeAdd: (containerId, ifname) => spool.replayFor(cni, containerId, ifname),
         ...(options.mtu === undefined ? {} : { mtu: options.mtu }),

@@ -39,7 +39,7 @@ export interface AgentSettings {
   reportEveryMs: number;
   /** Between asking the routers to look elsewhere (RFC 8326) and taking the routes back. */
   drainGraceMs: number;
-  /** How eager it is; many agents in one process take turns. */
+  /** How often it works; many agents in one process take turns. */
   pace?: Partial<Pace> | undefined;
 }
 
@@ -52,8 +52,8 @@ export interface Pace {
   memoryEveryMs: number;
 }
 
-export const usualPace: Pace = { coalesceMs: 30, lookAgainTicks: 30, memoryEveryMs: 30_000 };
+export const usualAgentPace: Pace = { coalesceMs: 30, lookAgainTicks: 30, memoryEveryMs: 30_000 };
 /** How often pod addresses are looked at for demand, and sessions for the report. */
 export const tickMs = 1_000;
-/** An own block that is gone keeps its unreachable route so long after the routers were told. */
-export const lingerMs = 2_000;
+/** A block that is no longer ours keeps its unreachable route so long after it was withdrawn. */
+export const formerBlockMs = 2_000;

@@ -6,13 +6,13 @@ import type { SpeakerOptions } from '../bgp/speaker/speaker.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { SpeakerDriver } from './announcer.ts';
-import type { Follow } from './copy.ts';
+import type { FollowCache } from './followed-cache.ts';
 
 /** Everything outside that an agent touches. */
 export interface AgentWorld {
   client: KubeClient;
   /** Caches shared with other agents of this process; undefined: a list and watch of its own. */
-  follow?: Follow;
+  follow?: FollowCache;
   kernel: Kernel;
   openSpeaker: (options: SpeakerOptions) => SpeakerDriver;
   /** Whether an earlier run was alive so recently that the routers still keep its routes. */

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AgentBench } from '../../test/parts/agent-bench.ts';
 import { until } from '../../test/parts/test-api.ts';
 import { nodeRouteProtocol } from '../kernel/route.ts';
+import { parseAddress } from '../net/address.ts';
 import { parsePrefix } from '../net/prefix.ts';
-import { tunnelDeviceOf } from './route-keeper.ts';
+import { tunnelDeviceOf } from './route-reconciler.ts';
 
 const tunnelDevice = tunnelDeviceOf('vxlan');
 let bench: AgentBench;
@@ -191,7 +192,7 @@ describe('why it is not ready', () => {
 });
 
 describe('what it lives with', () => {
-  test("strangers' changes to our routes are put back and counted; theirs are left alone", async () => {
+  test("other programs' changes to our routes are put back and counted; theirs are left alone", async () => {
     bench.putBlock('10.5.113.0/24', 'n1', uid);
     await bench.start();
     await ready();
@@ -213,7 +214,7 @@ describe('what it lives with', () => {
     expect(bench.metrics.text()).toContain('cadastre_agent_routes_repaired_total 2');
   });
 
-  test("strangers' changes to the tunnel and to forwarding are put back and counted, too", async () => {
+  test("other programs' changes to the tunnel and to forwarding are put back and counted, too", async () => {
     const other = bench.putNode('n2', '10.4.83.21');
     bench.putBlock('10.5.115.0/24', 'n2', other);
     bench.putBlock('10.5.113.0/24', 'n1', uid);
@@ -458,5 +459,33 @@ describe('by demand', () => {
     expect(bench.book.use().map(({ isDraining }) => isDraining)).toEqual([false, true]);
     bench.deleteBlock('10.5.114.0/28');
     await until('the word is taken back', () => bench.report()?.releases?.toString() === '');
+  });
+
+  test('a pod that comes at the last moment keeps its block from being given back', async () => {
+    bench.putBlock('10.5.113.0/28', 'n1', uid);
+    await bench.start({ byDemand: true, preAllocate: 4 });
+    await ready();
+    for (let i = 0; i < 12; i++) await give(`pod ${i}`);
+    bench.putBlock('10.5.114.0/28', 'n1', uid);
+    await until('there are two', () => bench.book.use().length === 2);
+    const inSecond = (owner: string) =>
+      bench.book.allocate({
+        owner,
+        families: ['ipv4'],
+        requested: [parseAddress('10.5.114.5')!],
+      });
+    await inSecond('first');
+    let late: Awaited<ReturnType<typeof inSecond>> | undefined;
+    bench.kernel.meanwhile = async () => {
+      if (bench.book.find('first') === undefined) late ??= await inSecond('late');
+    };
+    for (let i = 1; i < 12; i++) await bench.book.release(`pod ${i}`);
+    await bench.book.release('first');
+    await until('it came', () => late !== undefined);
+    expect(late).toMatchObject({ kind: 'allocated' });
+    const counted = () => JSON.stringify(bench.reports.at(-1)?.blocks).match(/"pods":1,/g);
+    await until('that is reported', () => counted()?.length === 2);
+    expect(bench.book.use().map(({ isDraining }) => isDraining)).toEqual([false, false]);
+    expect(bench.report()?.releases).toEqual([]);
   });
 });

@@ -7,8 +7,8 @@
  *                                                speaker        announcements
  *                                                NodeReport     what it saw
  *
- * One loop, one thing at a time: whatever happens (an object changed, a stranger
- * touched a route, a pod came) only wakes it, and it declares everything anew.
+ * One loop, one thing at a time: whatever happens (an object changed, another program
+ * changed a route, a pod came) only wakes it, and it declares everything anew.
  * Declaring what is there already costs a comparison and changes nothing.
  *
  * The races it lives with:
@@ -16,10 +16,10 @@
  *   is on disk. Away later: the caches simply stop changing.
  * - Its Node is deleted under it: it gives out nothing new, and keeps blocks only
  *   as long as the register still has them under the old uid.
- * - A block goes: first the routers are told, then the kernel. A block comes:
+ * - A block goes: first it is withdrawn, then the kernel. A block comes:
  *   first the kernel, then the routers. In between nothing loops.
- * - A block is given back: in one breath it stops giving out addresses, then it
- *   is on disk, then the operator is told.
+ * - A block is given back: in the same step it stops giving out addresses, then it
+ *   is on disk, then the operator reads of it.
  *
  * Two ways out. `restart` says nothing and leaves routes, addresses and pods as
  * they are; `drain` takes the announcements back first.
@@ -39,22 +39,22 @@ import { type Unannounced, unannouncedBlocks } from '../plan/node/unannounced.ts
 import { podDemand } from '../plan/pod-address/pod-address-demand.ts';
 import { podsOutside } from '../plan/pod-address/pods-outside.ts';
 import type { AddressService } from './address-service.ts';
-import { type AgentSettings, type Pace, tickMs, usualPace } from './agent-settings.ts';
+import { type AgentSettings, type Pace, tickMs, usualAgentPace } from './agent-settings.ts';
 import type { AgentState, AgentStatus } from './agent-status.ts';
 import type { AgentWorld } from './agent-world.ts';
 import { Announcer } from './announcer.ts';
 import { waitForResources } from './await-resources.ts';
-import { ClusterCopies } from './cluster-copies.ts';
+import { ClusterCaches } from './cluster-caches.ts';
 import { DesiredNodeState } from './desired-node-state.ts';
 import { Drain, nothingDelivered } from './drain.ts';
+import { FormerBlocks } from './former-blocks.ts';
 import type { Knowledge } from './knowledge.ts';
 import { KnowledgeSource } from './knowledge-source.ts';
-import { LingeringBlocks } from './lingering-blocks.ts';
-import { MasqueradeKeeper } from './masquerade-keeper.ts';
+import { MasqueradeReconciler } from './masquerade-reconciler.ts';
 import { NodeConditionWriter } from './node-condition.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
-import { ReportWriter } from './report-writer.ts';
-import { type KeptRoutes, RouteKeeper, tunnelDevices } from './route-keeper.ts';
+import { type ReportContent, ReportWriter } from './report-writer.ts';
+import { RouteReconciler, type RouteReport, tunnelDevices } from './route-reconciler.ts';
 
 /** The parts that the agent shares with the CNI server and the socket. */
 export interface AgentParts {
@@ -67,17 +67,17 @@ export class Agent {
   readonly #settings: AgentSettings;
   readonly #parts: AgentParts;
   readonly #pace: Pace;
-  readonly #caches: ClusterCopies;
+  readonly #caches: ClusterCaches;
   readonly #source: KnowledgeSource;
   readonly #desired: DesiredNodeState;
   readonly #loop: ReconcileLoop;
-  readonly #routes: RouteKeeper;
-  readonly #masquerade: MasqueradeKeeper;
+  readonly #routes: RouteReconciler;
+  readonly #masquerade: MasqueradeReconciler;
   readonly #announcer: Announcer;
   readonly #reports: ReportWriter;
   readonly #condition: NodeConditionWriter;
   readonly #drain: Drain;
-  readonly #lingering = new LingeringBlocks();
+  readonly #former = new FormerBlocks();
   #releases: readonly BlockRelease[] = [];
   #blocksText = '';
   #useText = '';
@@ -88,7 +88,7 @@ export class Agent {
     this.#world = world;
     this.#settings = settings;
     this.#parts = parts;
-    this.#pace = { ...usualPace, ...settings.pace };
+    this.#pace = { ...usualAgentPace, ...settings.pace };
     const { client, kernel, clock, random, log, metrics } = world;
     const onChange = () => this.#loop.touch();
     this.#loop = new ReconcileLoop({
@@ -96,12 +96,12 @@ export class Agent {
       reconcile: () => this.#reconcile(),
       coalesceMs: this.#pace.coalesceMs,
     });
-    this.#caches = new ClusterCopies({ ...world, settings, onChange });
+    this.#caches = new ClusterCaches({ ...world, settings, onChange });
     const { memoryEveryMs } = this.#pace;
     this.#source = new KnowledgeSource({ ...world, caches: this.#caches, settings, memoryEveryMs });
     this.#desired = new DesiredNodeState(settings);
-    this.#routes = new RouteKeeper(kernel, log, metrics);
-    this.#masquerade = new MasqueradeKeeper({ kernel, clock, log });
+    this.#routes = new RouteReconciler(kernel, log, metrics);
+    this.#masquerade = new MasqueradeReconciler({ kernel, clock, log });
     this.#announcer = new Announcer({ ...world, listen: settings.bgpListen, onChange });
     this.#drain = new Drain(clock, settings.drainGraceMs);
     this.#reports = new ReportWriter({ client, log, random, everyMs: settings.reportEveryMs });
@@ -192,31 +192,31 @@ export class Agent {
     const { status, addresses } = this.#parts;
     const { byDemand, preAllocate } = this.#settings;
     const { node, truth } = knowledge;
-    const use = addresses.book.use();
     const uplinks = await this.#routes.uplinks();
     const routes = this.#desired.routes(knowledge, uplinks);
     status.podMtu = routes.tunnel?.mtu ?? ownUplink(uplinks, node)?.mtu;
+    // No pause between looking what is empty, choosing what to give back and ceasing to give
+    // out of it: a pod could come in between.
+    const use = addresses.book.use();
     const demand = byDemand ? podDemand(use, preAllocate) : undefined;
     this.#releases = nextReleases({ owned: truth.blocks, use, before: this.#releases, demand });
-    // No pause between choosing what to give back and ceasing to give out of it.
     this.#setBlocks(knowledge);
     const { isGraceful, isLeaving } = this.#leaving(node.isLeaving === true);
     const isSaved = await this.#source.save(knowledge, this.#releases, this.#drain.memory);
     if (!isSaved) this.#loop.touchAfter(this.#pace.memoryEveryMs);
     const announcements = this.#desired.announcements(knowledge, isLeaving);
-    const lingering = this.#lingering.with(routes, truth.blocks, this.#world.clock.monotonicMs());
-    if (lingering.againInMs !== undefined) {
-      this.#loop.touchAfter(lingering.againInMs + this.#pace.coalesceMs);
+    const former = this.#former.with(routes, truth.blocks, this.#world.clock.monotonicMs());
+    if (former.againInMs !== undefined) {
+      this.#loop.touchAfter(former.againInMs + this.#pace.coalesceMs);
     }
     const spec = { releases: isSaved ? this.#releases : [], neededAddresses: demand ?? {} };
     const stateUnannounced = (kernelProblem?: string) =>
       status.setUnannounced(
         this.#unannounced(knowledge, announcements.findings, isLeaving, kernelProblem),
       );
-    const kept = await this.#routes.declare(lingering.routes).catch((error) => {
+    const kept = await this.#routes.declare(former.routes).catch((error) => {
       stateUnannounced(describeError(error));
-      const reported = status.reportAgain();
-      if (reported !== undefined) this.#reports.declare({ node, spec, status: reported });
+      this.#declareReport(node, spec, status.reportAgain());
       throw error;
     });
     const unmasked = await this.#masquerade.declare(this.#desired.masquerade(knowledge));
@@ -298,9 +298,9 @@ export class Agent {
 
   async #report(
     { node, truth }: Knowledge,
-    kept: KeptRoutes,
+    kept: RouteReport,
     findings: readonly Finding[],
-    spec: Parameters<ReportWriter['declare']>[0]['spec'],
+    spec: ReportContent['spec'],
   ): Promise<void> {
     const { status, addresses } = this.#parts;
     const routes = await this.#world.kernel.routes({ protocol: nodeRouteProtocol });
@@ -310,7 +310,7 @@ export class Agent {
       use: addresses.book.use(),
       kernel: {
         ...kept,
-        repaired: kept.repaired + addresses.cni.mended,
+        repaired: kept.repaired + addresses.cni.repairedPods,
         refused: [...kept.refused],
         ownRoutes: own.filter((cidr) =>
           routes.some(({ prefix, type }) => type !== 'unicast' && `${prefix}` === cidr),
@@ -321,9 +321,17 @@ export class Agent {
       drain: this.#drain.steps,
       findings,
     });
-    // Without its Node a report has no owner, and would outlive everybody.
-    if (status.state.reason === 'WaitingForNode') return;
-    this.#reports.declare({ node, spec, status: reported });
+    this.#declareReport(node, spec, reported);
+  }
+
+  /** Without its Node a report has no owner, and would outlive everybody. */
+  #declareReport(
+    node: ReportContent['node'],
+    spec: ReportContent['spec'],
+    status: ReportContent['status'] | undefined,
+  ): void {
+    if (status === undefined || this.#parts.status.state.reason === 'WaitingForNode') return;
+    this.#reports.declare({ node, spec, status });
   }
 
   #countPods(): void {
@@ -337,7 +345,7 @@ export class Agent {
     let counted = 0;
     metrics.onCollect(() => {
       ready.set(status.state.isReady ? 1 : 0);
-      const now = addresses.cni.mended;
+      const now = addresses.cni.repairedPods;
       repaired.inc({}, now - counted);
       counted = now;
     });

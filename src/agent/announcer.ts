@@ -1,6 +1,6 @@
 /**
- * Tells the routers, and knows how to leave them. What is announced comes from
- * plan/desired-announcements; here it is only handed to the speaker.
+ * Hands the announcements to the speaker, and reports what became of them. What is
+ * announced comes from plan/node/desired-announcements.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -18,7 +18,7 @@ import type { NodePeer } from '../plan/node/node-peers.ts';
 import type { AnnouncingSession } from '../plan/node/unannounced.ts';
 import type { Delivery } from './drain.ts';
 import { ReceivedPrefixes } from './received-prefixes.ts';
-import { SessionDiary } from './session-diary.ts';
+import { SessionTimes } from './session-times.ts';
 
 /** The part of the Speaker that is used here. */
 export interface SpeakerDriver {
@@ -51,11 +51,11 @@ export class Announcer {
   /** Announcements that can be sent to nobody, with the reason. */
   #refused: Readonly<Record<string, string>> = {};
   #complaints = '';
-  readonly #diary: SessionDiary;
+  readonly #times: SessionTimes;
 
   constructor(options: AnnouncerOptions) {
     this.#o = options;
-    this.#diary = new SessionDiary(options.clock);
+    this.#times = new SessionTimes(options.clock);
     const { openSpeaker, listen, log, onChange } = options;
     const { onUpdate, onUp, onDown } = this.#received.events;
     this.#speaker = openSpeaker({
@@ -124,8 +124,8 @@ export class Announcer {
   sessions(): ReportedSession[] {
     return this.#speaker.peers().map((view) => {
       const { name, address, asn, localAsn, state, lastError } = view;
-      const announced = this.#diary.dated(name, this.#speaker.announcedTo(name));
-      const establishedAt = this.#diary.establishedAt(name, view.uptimeSeconds);
+      const announced = this.#times.dated(name, this.#speaker.announcedTo(name));
+      const establishedAt = this.#times.establishedAt(name, view.uptimeSeconds);
       return {
         peer: name,
         address,
@@ -146,21 +146,21 @@ export class Announcer {
     });
   }
 
-  /** Whether some router has yet to hear the last word. */
+  /** Whether every established session has sent all that was declared. */
   get isInSync(): boolean {
     return this.#speaker
       .peers()
       .every(({ state, isInSync }) => state !== 'Established' || isInSync);
   }
 
-  /** Of the routers that listen, how many have acknowledged what was declared last, and what they do. */
+  /** Of the established sessions, how many have acknowledged what was declared last, and which paths the routers use. */
   delivery(): Delivery {
     const up = this.#speaker.peers().filter(({ state }) => state === 'Established');
-    const told = new Set<string>();
+    const advertised = new Set<string>();
     const used = new Set<string>();
     for (const { name } of up) {
       for (const { prefix, nextHop } of this.#speaker.announcedTo(name)) {
-        told.add(prefix);
+        advertised.add(prefix);
         const others = this.#received.nextHops(name, prefix);
         if (others.length === 0 || others.includes(nextHop)) used.add(prefix);
       }
@@ -168,8 +168,8 @@ export class Announcer {
     return {
       routers: up.length,
       acknowledged: up.filter(({ isDelivered }) => isDelivered).length,
-      prefixes: told.size,
-      elsewhere: told.size - used.size,
+      prefixes: advertised.size,
+      elsewhere: advertised.size - used.size,
     };
   }
 

@@ -40,7 +40,7 @@ export async function assembleAgent(
     version,
     restMs,
     sweepEveryMs,
-    hands: kernel,
+    driver: kernel,
     files,
     clock,
     log,

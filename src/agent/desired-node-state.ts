@@ -10,7 +10,7 @@ import { type DesiredRoutes, desiredRoutes, type Uplink } from '../plan/node/des
 import { serviceAnnouncements } from '../plan/services/service-announcements.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import type { Knowledge } from './knowledge.ts';
-import { tunnelDeviceOf } from './route-keeper.ts';
+import { tunnelDeviceOf } from './route-reconciler.ts';
 
 export class DesiredNodeState {
   readonly #settings: AgentSettings;

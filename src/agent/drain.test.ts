@@ -44,16 +44,16 @@ test('nothing is withdrawn before every router has acknowledged, and had the gra
     'Moved',
     'Withdrawn',
   ]);
-  expect(steps()).toContain('Moved the routers go another way to 1 of 3 prefixes');
+  expect(steps()).toContain('Moved the routers use another path to 1 of 3 prefixes');
 });
 
 test.each([
-  [{ prefixes: 2, elsewhere: 2 }, 'Moved the routers go another way to all 2 prefixes'],
+  [{ prefixes: 2, elsewhere: 2 }, 'Moved the routers use another path to all 2 prefixes'],
   [
     { prefixes: 2, elsewhere: 0 },
-    'Moved no router tells this node of another way to what it announces',
+    'Moved no router advertises another path to the prefixes of this node',
   ],
-  [{ prefixes: 0, elsewhere: 0 }, 'Moved no router was told anything'],
+  [{ prefixes: 0, elsewhere: 0 }, 'Moved nothing was advertised to any router'],
 ])('what the routers do, in their own word: %j', (seen, words) => {
   const { at, steps } = begin(0);
   for (let ms = 0; ms < 3; ms++) at(ms, { routers: 1, acknowledged: 1, ...seen });
@@ -98,5 +98,5 @@ test('who was killed before he left asks the routers again', () => {
   const second = begin(5_000);
   second.drain.resume(first.drain.memory);
   expect(second.at(100)).toEqual({ isGraceful: true, isLeaving: false });
-  expect(second.steps()).toEqual(['Asked the node is asked to leave']);
+  expect(second.steps()).toEqual(['Asked the node is to be drained']);
 });

@@ -1,11 +1,11 @@
 import type { Clock } from '../base/clock.ts';
 import type { DrainStep, ReportedDrain } from '../model/node-report-status.ts';
 
-/** How many routers there are to tell, and how many have acknowledged the last word. */
+/** How many routers have a session, and how many have acknowledged all that was sent. */
 export interface Delivery {
   routers: number;
   acknowledged: number;
-  /** Prefixes that they are told, and those to which they themselves tell us another way. */
+  /** Prefixes advertised to them, and those to which they advertise another path to us. */
   prefixes: number;
   elsewhere: number;
 }
@@ -30,10 +30,10 @@ const patienceMs = 10_000;
  * Leaving, step by step (RFC 8326):
  *
  *   Asked             the Node carries the annotation
- *   GracefulShutdown  the routers are told to prefer every other way
+ *   GracefulShutdown  the routers are asked to prefer every other path (RFC 8326)
  *   Acknowledged      all of them have it, by the word of their TCP; the grace begins
- *   Moved             for how many prefixes they now prefer another way, by their own word:
- *                     a router tells its peers the way that it uses itself, unless it is theirs
+ *   Moved             for how many prefixes they now use another path, by their own advertisements:
+ *                     a router advertises the path that it uses itself, unless it is the peer's
  *   Withdrawn         everything is taken back, and they have that, too
  *
  * Nothing is withdrawn before every router has had the grace to move its traffic.
@@ -77,11 +77,11 @@ export class Drain {
     const nowMs = this.#clock.monotonicMs();
     if (this.#steps.length === 0) {
       this.#askedMs = nowMs;
-      this.#note('Asked', 'the node is asked to leave');
+      this.#note('Asked', 'the node is to be drained');
     } else if (this.#isLeaving) {
       if (isComplete(delivery)) this.#note('Withdrawn', `by ${wordsOf(delivery)}`);
     } else if (this.#isTold) {
-      this.#note('GracefulShutdown', 'the routers are told to prefer every other way');
+      this.#note('GracefulShutdown', 'the routers are asked to prefer every other path');
       const isOutOfPatience = nowMs - this.#askedMs >= patienceMs;
       if (this.#acknowledgedMs === undefined && (isComplete(delivery) || isOutOfPatience)) {
         this.#acknowledgedMs = nowMs;
@@ -111,12 +111,12 @@ export class Drain {
   }
 }
 
-/** Not waited for: a block has no other way, and some routers tell their peers nothing. */
+/** Not waited for: a block has no other path, and some routers advertise nothing to their peers. */
 function movedWords({ prefixes, elsewhere }: Delivery): string {
-  if (prefixes === 0) return 'no router was told anything';
-  if (elsewhere === 0) return 'no router tells this node of another way to what it announces';
+  if (prefixes === 0) return 'nothing was advertised to any router';
+  if (elsewhere === 0) return 'no router advertises another path to the prefixes of this node';
   const all = prefixes === elsewhere ? 'all' : `${elsewhere} of`;
-  return `the routers go another way to ${all} ${prefixes} prefix${prefixes === 1 ? '' : 'es'}`;
+  return `the routers use another path to ${all} ${prefixes} prefix${prefixes === 1 ? '' : 'es'}`;
 }
 
 const isComplete = ({ routers, acknowledged }: Delivery) => acknowledged >= routers;

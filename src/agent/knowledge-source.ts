@@ -11,13 +11,13 @@ import type { Log } from '../base/log.ts';
 import type { BlockRelease } from '../model/node-report.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import type { AgentState } from './agent-status.ts';
-import type { ClusterCopies } from './cluster-copies.ts';
+import type { ClusterCaches } from './cluster-caches.ts';
 import type { DrainMemory } from './drain.ts';
 import type { Knowledge, Memory } from './knowledge.ts';
 import { MemoryFile } from './memory-file.ts';
 
 export interface KnowledgeSourceOptions {
-  caches: ClusterCopies;
+  caches: ClusterCaches;
   files: DurableFiles;
   settings: AgentSettings;
   /** What was last known of other nodes is written so often; of this one at once. */

@@ -23,7 +23,7 @@ export interface Knowledge {
   readonly services: ServiceFacts;
 }
 
-/** What is on disk: also the blocks we have given back, before anybody is told. */
+/** What is on disk: also the blocks we have given back, before anybody reads of it. */
 export interface Memory {
   readonly knowledge: Knowledge;
   readonly releases: readonly BlockRelease[];

@@ -30,14 +30,17 @@ export class MemoryFile {
       const text = Buffer.from(bytes).toString('utf8');
       const memory = readMemory(text);
       if (memory === undefined) {
-        this.#log.warn({ path: this.#path }, 'what was last known cannot be read; it is ignored');
+        this.#log.warn(
+          { path: this.#path },
+          'the last known state cannot be read from disk; it is ignored',
+        );
       } else {
         this.#written = hashOf(text);
       }
       return memory;
     } catch (error) {
       const fields = { path: this.#path, error: describeError(error) };
-      this.#log.warn(fields, 'what was last known cannot be read; it is ignored');
+      this.#log.warn(fields, 'the last known state cannot be read from disk; it is ignored');
       return undefined;
     }
   }

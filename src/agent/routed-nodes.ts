@@ -5,7 +5,7 @@ import { ownedBlocksByNode, type TruthSource } from '../plan/node/node-truth.ts'
 
 /**
  * What was made of a Node last. Of thousands of nodes one has changed, so the others
- * need not be made again; and many agents in one process, which share their copies,
+ * need not be made again; and many agents in one process, which share their caches,
  * share these too.
  */
 const madeOf = new WeakMap<ClusterNode, RoutedNode>();

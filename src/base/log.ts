@@ -1,7 +1,7 @@
 /**
  * Logging is one JSON line per fact: `reason` is a word from the vocabulary in
  * model/reasons, the rest are fields. The interface is ours so that a test can
- * pass a collecting one; the door wires pino.
+ * pass a collecting one; the command line wires pino.
  */
 export interface Log {
   debug(fields: object, message: string): void;

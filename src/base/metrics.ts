@@ -5,20 +5,20 @@
  * same one, so no room has to pass metric objects around, only the registry.
  * A name asked for as two different kinds is a bug and throws.
  */
-export type Labels = Readonly<Record<string, string>>;
+export type MetricLabels = Readonly<Record<string, string>>;
 
 export interface Counter {
-  inc(labels?: Labels, by?: number): void;
+  inc(labels?: MetricLabels, by?: number): void;
 }
 
 export interface Gauge {
-  set(value: number, labels?: Labels): void;
+  set(value: number, labels?: MetricLabels): void;
   /** Forgets one series: a gauge about something that is gone must go too. */
-  remove(labels?: Labels): void;
+  remove(labels?: MetricLabels): void;
 }
 
 export interface Histogram {
-  observe(value: number, labels?: Labels): void;
+  observe(value: number, labels?: MetricLabels): void;
 }
 
 interface Family {
@@ -87,7 +87,7 @@ class CounterFamily implements Family, Counter {
     this.help = help;
   }
 
-  inc(labels: Labels = {}, by = 1): void {
+  inc(labels: MetricLabels = {}, by = 1): void {
     if (!(by >= 0)) throw new RangeError(`a counter cannot go up by ${by}`);
     const key = labelText(labels);
     this.#values.set(key, (this.#values.get(key) ?? 0) + by);
@@ -107,11 +107,11 @@ class GaugeFamily implements Family, Gauge {
     this.help = help;
   }
 
-  set(value: number, labels: Labels = {}): void {
+  set(value: number, labels: MetricLabels = {}): void {
     this.#values.set(labelText(labels), value);
   }
 
-  remove(labels: Labels = {}): void {
+  remove(labels: MetricLabels = {}): void {
     this.#values.delete(labelText(labels));
   }
 
@@ -142,7 +142,7 @@ class HistogramFamily implements Family, Histogram {
     this.#bounds = bounds.filter((bound) => bound !== Number.POSITIVE_INFINITY);
   }
 
-  observe(value: number, labels: Labels = {}): void {
+  observe(value: number, labels: MetricLabels = {}): void {
     const key = labelText(labels);
     let series = this.#series.get(key);
     if (series === undefined) {
@@ -171,7 +171,7 @@ class HistogramFamily implements Family, Histogram {
 }
 
 /** Sorted, so that the order in which a caller spells its labels makes no second series. */
-function labelText(labels: Labels): string {
+function labelText(labels: MetricLabels): string {
   const names = Object.keys(labels);
   if (names.length > 1) names.sort();
   return names.map((name) => `${name}="${escapeLabel(labels[name] as string)}"`).join(',');

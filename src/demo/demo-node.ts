@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { AgentSettings, Pace } from '../agent/agent-settings.ts';
 import type { SpeakerDriver } from '../agent/announcer.ts';
 import { type AssembledAgent, assembleAgent } from '../agent/assemble-agent.ts';
-import type { Follow } from '../agent/copy.ts';
+import type { FollowCache } from '../agent/followed-cache.ts';
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import { unsyncedFiles } from '../base/journal/durable-files.ts';
@@ -29,7 +29,7 @@ export interface DemoNodeOptions {
   addresses: readonly string[];
   stateDir: string;
   client: KubeClient;
-  follow: Follow;
+  follow: FollowCache;
   cabling: Cabling;
   clock: Clock;
   log: Log;

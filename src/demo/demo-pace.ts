@@ -1,4 +1,4 @@
-import { type Pace, usualPace } from '../agent/agent-settings.ts';
+import { type Pace, usualAgentPace } from '../agent/agent-settings.ts';
 
 /**
  * Up to some fifty nodes as in a cluster; of more each is the calmer, because they
@@ -8,10 +8,10 @@ import { type Pace, usualPace } from '../agent/agent-settings.ts';
  */
 export function paceOf(nodeCount: number, random: () => number): Partial<Pace> {
   const calm = Math.max(1, nodeCount / 20);
-  const coalesceMs = Math.max(usualPace.coalesceMs, nodeCount ** 2 / 100);
+  const coalesceMs = Math.max(usualAgentPace.coalesceMs, nodeCount ** 2 / 100);
   return {
     coalesceMs: Math.round(coalesceMs * (0.5 + random())),
-    lookAgainTicks: Math.round(usualPace.lookAgainTicks * calm * (0.5 + random())),
-    memoryEveryMs: usualPace.memoryEveryMs * calm,
+    lookAgainTicks: Math.round(usualAgentPace.lookAgainTicks * calm * (0.5 + random())),
+    memoryEveryMs: usualAgentPace.memoryEveryMs * calm,
   };
 }

@@ -11,7 +11,7 @@
  *   demo-router     the collector, which can be killed and revived
  *   pod-life        pods that come and go
  *   second-allocator   the fault that everything here is about
- *   shared-copies   one watch for all agents
+ *   shared-caches   one watch for all agents
  *
  * What is true lies in the API server: a node is simulated exactly as long as
  * its Node exists, whoever created or deleted it. So `kubectl delete node` does
@@ -39,11 +39,11 @@ import { type DemoMemory, readDemoMemory, writeDemoMemory } from './demo-file.ts
 import { DemoNode } from './demo-node.ts';
 import { paceOf } from './demo-pace.ts';
 import { DemoRouter } from './demo-router.ts';
-import { nodeObject } from './node-object.ts';
+import { simulatedNode } from './node-object.ts';
 import { PodLife } from './pod-life.ts';
 import { SecondAllocator } from './second-allocator.ts';
-import { SharedCopies } from './shared-copies.ts';
-import { blockOfLand, poolOfNode, type Site, siteNode } from './site-plan.ts';
+import { SharedCaches } from './shared-caches.ts';
+import { blockOfSite, poolOfNode, type Site, siteNode } from './site-plan.ts';
 import { SiteSeed } from './site-seed.ts';
 
 export interface DemoOptions {
@@ -88,7 +88,7 @@ export class Demo {
   readonly #metrics = new Metrics();
   readonly #operator: Operator;
   readonly #nodeCopy: ListWatch<ClusterNode>;
-  readonly #shared: SharedCopies;
+  readonly #shared: SharedCaches;
   readonly #seeder: SiteSeed;
   readonly #routers: DemoRouter[];
   readonly #nodes = new Map<string, DemoNode>();
@@ -117,7 +117,7 @@ export class Demo {
     );
     this.#operator = assembleOperator({ client, settings, log, metrics: this.#metrics });
     const signal = this.#stopping.signal;
-    this.#shared = new SharedCopies({ client, clock, log, signal });
+    this.#shared = new SharedCaches({ client, clock, log, signal });
     this.#nodeCopy = new ListWatch<ClusterNode>({
       client,
       clock,
@@ -169,7 +169,7 @@ export class Demo {
       const node = siteNode(index);
       if (this.#nodeCopy.get(node.name) !== undefined) continue;
       await this.#seeder.ensure(ipPools, poolOfNode(index));
-      const made = await this.#seeder.ensure(nodes, nodeObject(node));
+      const made = await this.#seeder.ensure(nodes, simulatedNode(node));
       if (made === undefined) continue;
       this.#nodeCopy.put(made);
       return node.name;
@@ -310,7 +310,7 @@ export class Demo {
     for (const { name, uid, podCidrs, labels, addresses } of [...this.#nodeCopy.values()]) {
       if (podCidrs.length === 0 || this.#stopping.signal.aborted) continue;
       await client.delete(nodes, name, { uid });
-      await this.#seeder.ensure(nodes, nodeObject({ name, addresses, labels }));
+      await this.#seeder.ensure(nodes, simulatedNode({ name, addresses, labels }));
     }
   }
 
@@ -322,7 +322,7 @@ export class Demo {
     const allocator = new SecondAllocator({
       client,
       nodes: () => this.#nodeCopy.values(),
-      block: blockOfLand,
+      block: blockOfSite,
       log,
     });
     this.#allocating = new AbortController();

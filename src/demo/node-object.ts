@@ -2,7 +2,7 @@ import type { KubeObject } from '../model/object.ts';
 import type { SitedNode } from './site-plan.ts';
 
 /** A Node as its kubelet would register it. */
-export function nodeObject({ name, addresses, labels }: Omit<SitedNode, 'rack'>): KubeObject {
+export function simulatedNode({ name, addresses, labels }: Omit<SitedNode, 'rack'>): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Node',

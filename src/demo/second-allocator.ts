@@ -1,6 +1,6 @@
 /**
  * The mistake that started it all, on a switch: a second allocator, like the one
- * in kube-controller-manager, that fills Node.spec.podCIDRs out of the same land
+ * in kube-controller-manager, that fills Node.spec.podCIDRs out of the same address space
  * without asking the register. It goes through the nodes in an order of its own,
  * so what it writes is a permutation of what is true.
  */
@@ -14,7 +14,7 @@ import { nodes } from '../model/resources.ts';
 export interface SecondAllocatorOptions {
   client: KubeClient;
   nodes: () => Iterable<ClusterNode>;
-  /** The n-th block of the land it believes to be its own. */
+  /** The n-th block of the address space it believes to be its own. */
   block: (index: number) => string;
   log: Log;
 }

@@ -94,7 +94,7 @@ export function rackPool(rack: number): KubeObject {
   });
 }
 
-/** Land for whoever finds the pool of its rack full. */
+/** For nodes that find the pool of their rack full. */
 export const overflowPool = pool('overflow', {
   cidrs: ['10.64.0.0/12'],
   blockSize: { ipv4: 24 },
@@ -142,7 +142,7 @@ function pool(name: string, spec: Record<string, unknown>): KubeObject {
   return { apiVersion, kind: 'IPPool', metadata: { name }, spec };
 }
 
-/** The site's pod land, block by block, as a second allocator would count it. */
-export function blockOfLand(index: number): string {
+/** The site's pod address space, block by block, as a second allocator would count it. */
+export function blockOfSite(index: number): string {
   return cidrOfBlock(firstBlock + index, 24);
 }

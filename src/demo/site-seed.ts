@@ -8,7 +8,7 @@ import type { Resource } from '../kube/resource.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { KubeObject } from '../model/object.ts';
 import { bgpPeers, ipPools, nodes } from '../model/resources.ts';
-import { nodeObject } from './node-object.ts';
+import { simulatedNode } from './node-object.ts';
 import { poolOfNode, type Site, siteNode } from './site-plan.ts';
 
 export interface SiteSeedOptions {
@@ -46,7 +46,7 @@ export class SiteSeed {
     if (fresh.length > 0)
       onProgress?.(`adding ${fresh.length} ${fresh.length === 1 ? 'node' : 'nodes'}`);
     await this.#ensureAll(ipPools, further.map(poolOfNode));
-    await this.#ensureAll(nodes, fresh.map(nodeObject));
+    await this.#ensureAll(nodes, fresh.map(simulatedNode));
     if (fresh.length > few) await this.#untilServed(fresh.length);
   }
 

@@ -16,7 +16,7 @@ import { Demo } from './demo.ts';
 import type { Site } from './site-plan.ts';
 import { tryItOf } from './try-it.ts';
 
-export interface UpOptions {
+export interface StartUpOptions {
   dataDir: string;
   site: Site;
   nodes?: number | undefined;
@@ -41,7 +41,7 @@ export interface Up {
   stop(): Promise<void>;
 }
 
-export async function startUp(options: UpOptions): Promise<Up> {
+export async function startUp(options: StartUpOptions): Promise<Up> {
   const { dataDir, host, port, token, version, clock, log, onProgress } = options;
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const undo: Array<() => Promise<void>> = [];

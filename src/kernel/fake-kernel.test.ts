@@ -13,7 +13,7 @@ describe('the fake kernel', () => {
       { address: a('fd04::1'), length: 64 },
     ]);
     let counter = 0;
-    const strangers: string[] = [];
+    const foreign: string[] = [];
     return {
       node,
       async makeNamespace() {
@@ -25,12 +25,12 @@ describe('the fake kernel', () => {
         node.removeNamespace(path);
       },
       inside: (path) => node.inside(path),
-      async strangersRoute(prefix) {
-        strangers.push(prefix);
-        const routes = strangers.map((text) => ({ prefix: p(text), device: 'cad0' }));
+      async addForeignRoute(prefix) {
+        foreign.push(prefix);
+        const routes = foreign.map((text) => ({ prefix: p(text), device: 'cad0' }));
         await node.setRoutes(routes, 4);
       },
-      async strangerRemoves(prefix) {
+      async removeAsAnother(prefix) {
         const found = (await node.routes()).find((route) => String(route.prefix) === prefix);
         if (!found) throw new Error(`there is no route ${prefix}`);
         const { protocol } = found;

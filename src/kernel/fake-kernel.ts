@@ -7,7 +7,13 @@
 
 import type { Address } from '../net/address.ts';
 import { type FakeLink, FakeNamespace, plainLink } from './fake/fake-namespace.ts';
-import { fakeEnd, linkExists, mendFakePod, namespaceGone, wireFakePod } from './fake/fake-pods.ts';
+import {
+  fakeEnd,
+  linkExists,
+  namespaceGone,
+  repairFakePod,
+  wireFakePod,
+} from './fake/fake-pods.ts';
 import type { Kernel, KernelEvent, RouteFilter, RouteOutcome, Setting, Way } from './kernel.ts';
 import { KernelError } from './kernel-error.ts';
 import {
@@ -17,7 +23,7 @@ import {
   type Link,
   type LinkAddress,
   type LinkChange,
-  type Neighbour,
+  type LinkNeighbour,
   type TunnelSpec,
   tunnelPorts,
   type VethSpec,
@@ -25,7 +31,7 @@ import {
 import type { MasqueradeRules } from './masquerade.ts';
 import type { PodCheck, PodPlace, PodWiring, WiredPod } from './pod.ts';
 import { comparePod } from './pod-check.ts';
-import { type KernelRoute, nodeRouteProtocol, type Route } from './route.ts';
+import { type KernelRoute, nodeRouteProtocol, type RouteSpec } from './route.ts';
 import { routeDelta } from './route-delta.ts';
 
 const defaultMtu = 1500;
@@ -116,7 +122,7 @@ export class FakeKernel implements Kernel {
     const changed = differences(new Set(link.addresses.map(text)), new Set(all.map(text)));
     link.addresses = [...all];
     for (const { address } of all) {
-      this.#own.tell({ kind: 'address', change: 'set', linkName, address });
+      this.#own.emit({ kind: 'address', change: 'set', linkName, address });
     }
     return changed;
   }
@@ -130,7 +136,7 @@ export class FakeKernel implements Kernel {
     );
   }
 
-  async setRoutes(all: readonly Route[], protocol = nodeRouteProtocol): Promise<RouteOutcome> {
+  async setRoutes(all: readonly RouteSpec[], protocol = nodeRouteProtocol): Promise<RouteOutcome> {
     const delta = routeDelta(all, [...this.#own.routes.values()], protocol);
     const outcome: RouteOutcome = {
       added: 0,
@@ -139,7 +145,7 @@ export class FakeKernel implements Kernel {
       unchanged: delta.unchanged,
       refused: [],
     };
-    const put = (route: Route, step: 'added' | 'replaced') => {
+    const put = (route: RouteSpec, step: 'added' | 'replaced') => {
       const held: KernelRoute = { ...route, protocol };
       const errno = this.#own.objection(held, step === 'replaced');
       if (errno === undefined) {
@@ -160,13 +166,13 @@ export class FakeKernel implements Kernel {
     return this.#own.wayTo(address);
   }
 
-  async neighbours(linkName: string): Promise<Neighbour[]> {
+  async neighbours(linkName: string): Promise<LinkNeighbour[]> {
     return [...this.#any(linkName).neighbours.values()];
   }
 
-  async setNeighbours(linkName: string, all: readonly Neighbour[]): Promise<number> {
+  async setNeighbours(linkName: string, all: readonly LinkNeighbour[]): Promise<number> {
     const link = this.#ours(linkName);
-    const text = ({ address, mac }: Neighbour) => `${address} ${mac}`;
+    const text = ({ address, mac }: LinkNeighbour) => `${address} ${mac}`;
     const before = new Set([...link.neighbours.values()].map(text));
     link.neighbours = new Map(
       all.map(({ address, mac }) => [String(address), { address, mac: mac.toLowerCase() }]),
@@ -223,8 +229,8 @@ export class FakeKernel implements Kernel {
     );
   }
 
-  async mendPod(wiring: PodWiring): Promise<void> {
-    mendFakePod(this.#own, this.#any(wiring.hostIfName), wiring);
+  async repairPod(wiring: PodWiring): Promise<void> {
+    repairFakePod(this.#own, this.#any(wiring.hostIfName), wiring);
   }
 
   async setMasquerade(rules: MasqueradeRules | undefined): Promise<void> {

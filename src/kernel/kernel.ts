@@ -1,5 +1,5 @@
 /**
- * Hands to Linux: interfaces, addresses, routes, neighbours, namespaces and
+ * The driver of Linux networking: interfaces, addresses, routes, neighbours, namespaces and
  * masquerade. They decide nothing. Whoever holds a `Kernel` states what should
  * be, and the kernel is brought there.
  *
@@ -8,7 +8,7 @@
  *   is worked out against what the kernel holds at that moment. Saying the
  *   same twice changes nothing.
  * - **Only ours.** Routes with our protocol numbers (route.ts), interfaces with
- *   our prefix (link.ts), one nftables table. A route that a stranger has put in
+ *   our prefix (link.ts), one nftables table. A route that another program has put in
  *   a place we want is reported as refused and left alone.
  * - **Two of a kind.** `NetlinkKernel` speaks rtnetlink, `FakeKernel` keeps it in
  *   memory; test/kernel/contract.ts holds both to the same cases.
@@ -25,13 +25,13 @@ import type {
   Link,
   LinkAddress,
   LinkChange,
-  Neighbour,
+  LinkNeighbour,
   TunnelSpec,
   VethSpec,
 } from './link.ts';
 import type { MasqueradeRules } from './masquerade.ts';
 import type { PodCheck, PodPlace, PodWiring, WiredPod } from './pod.ts';
-import type { KernelRoute, Route } from './route.ts';
+import type { KernelRoute, RouteSpec } from './route.ts';
 
 export interface Kernel {
   links(): Promise<Link[]>;
@@ -42,22 +42,22 @@ export interface Kernel {
   /** Whether there was one. Its routes, addresses and neighbours go with it. */
   deleteLink(name: string): Promise<boolean>;
 
-  /** Of every interface, strangers' too: by interface name. */
+  /** Of every interface, other programs' too: by interface name. */
   addresses(): Promise<Map<string, LinkAddress[]>>;
   /** All of the interface's, but for the link-local one that it gave itself. How many were changed. */
   setAddresses(linkName: string, all: readonly LinkAddress[]): Promise<number>;
 
   routes(filter?: RouteFilter): Promise<KernelRoute[]>;
   /** Everything that carries the protocol number (nodeRouteProtocol unless said otherwise). */
-  setRoutes(all: readonly Route[], protocol?: number): Promise<RouteOutcome>;
+  setRoutes(all: readonly RouteSpec[], protocol?: number): Promise<RouteOutcome>;
 
   /** Which way a packet from this node would leave; undefined: it would not. */
   wayTo(address: Address): Promise<Way | undefined>;
 
   /** The permanent ones. */
-  neighbours(linkName: string): Promise<Neighbour[]>;
+  neighbours(linkName: string): Promise<LinkNeighbour[]>;
   /** How many were changed. */
-  setNeighbours(linkName: string, all: readonly Neighbour[]): Promise<number>;
+  setNeighbours(linkName: string, all: readonly LinkNeighbour[]): Promise<number>;
   forwardingEntries(linkName: string): Promise<ForwardingEntry[]>;
   /** How many were changed. */
   setForwardingEntries(linkName: string, all: readonly ForwardingEntry[]): Promise<number>;
@@ -74,7 +74,7 @@ export interface Kernel {
   unwirePod(place: PodPlace): Promise<boolean>;
   checkPod(wiring: PodWiring): Promise<PodCheck>;
   /** Puts back what the host's end has lost; the pod's own end is the pod's business. */
-  mendPod(wiring: PodWiring): Promise<void>;
+  repairPod(wiring: PodWiring): Promise<void>;
 
   /** Replaces our table as a whole; undefined removes it. */
   setMasquerade(rules: MasqueradeRules | undefined): Promise<void>;
@@ -109,7 +109,7 @@ export interface RouteOutcome {
 }
 
 export interface RefusedRoute {
-  route: Route;
+  route: RouteSpec;
   /** `Taken`: somebody else's route has this place. `Unusable`: the kernel's own reason. */
   reason: 'Taken' | 'Unusable';
   detail: string;

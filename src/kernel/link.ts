@@ -77,7 +77,7 @@ export interface LinkAddress {
 }
 
 /** Who answers to an address on a link; ours are permanent: never asked for, never forgotten. */
-export interface Neighbour {
+export interface LinkNeighbour {
   address: Address;
   mac: string;
 }

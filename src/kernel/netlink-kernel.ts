@@ -12,7 +12,7 @@ import {
   type Link,
   type LinkAddress,
   type LinkChange,
-  type Neighbour,
+  type LinkNeighbour,
   type TunnelSpec,
   type VethSpec,
 } from './link.ts';
@@ -27,7 +27,6 @@ import {
 import { findLink, needLink } from './netlink/find-link.ts';
 import { listLinks, newTunnel, newVeth, readLink, setLink } from './netlink/link-messages.ts';
 import { LinkRemover } from './netlink/link-remover.ts';
-import { mendPod } from './netlink/mend-pod.ts';
 import type { Request } from './netlink/message.ts';
 import { Monitor } from './netlink/monitor.ts';
 import {
@@ -47,13 +46,14 @@ import {
   setNeighbour,
 } from './netlink/neighbour-messages.ts';
 import { applyMasquerade, listMasquerade } from './netlink/nft.ts';
+import { repairPod } from './netlink/repair-pod.ts';
 import { applyRoutes, findWay, heldRoutes } from './netlink/routes.ts';
 import { readSetting, writeSetting } from './netlink/settings.ts';
 import { SocketPool } from './netlink/socket.ts';
 import { wirePod } from './netlink/wire-pod.ts';
 import type { PodCheck, PodPlace, PodWiring, WiredPod } from './pod.ts';
 import { comparePod, type PodEnd } from './pod-check.ts';
-import { type KernelRoute, nodeRouteProtocol, type Route } from './route.ts';
+import { type KernelRoute, nodeRouteProtocol, type RouteSpec } from './route.ts';
 
 export class NetlinkKernel implements Kernel {
   readonly #namespacePath: string | undefined;
@@ -162,7 +162,7 @@ export class NetlinkKernel implements Kernel {
     return this.#sockets.use((socket) => heldRoutes(socket, filter));
   }
 
-  setRoutes(all: readonly Route[], protocol = nodeRouteProtocol): Promise<RouteOutcome> {
+  setRoutes(all: readonly RouteSpec[], protocol = nodeRouteProtocol): Promise<RouteOutcome> {
     return this.#sockets.use((socket) => applyRoutes(socket, all, protocol));
   }
 
@@ -170,14 +170,14 @@ export class NetlinkKernel implements Kernel {
     return this.#sockets.use((socket) => findWay(socket, address));
   }
 
-  async neighbours(linkName: string): Promise<Neighbour[]> {
+  async neighbours(linkName: string): Promise<LinkNeighbour[]> {
     return this.#sockets.use(async (socket) => {
       const link = await needLink(socket, linkName);
       return socket.dump(listNeighbours(link), (message) => readNeighbour(message, link));
     });
   }
 
-  async setNeighbours(linkName: string, all: readonly Neighbour[]): Promise<number> {
+  async setNeighbours(linkName: string, all: readonly LinkNeighbour[]): Promise<number> {
     assertOurLink(linkName);
     return this.#sockets.use(async (socket) => {
       const link = await needLink(socket, linkName);
@@ -261,8 +261,8 @@ export class NetlinkKernel implements Kernel {
     }
   }
 
-  mendPod(wiring: PodWiring): Promise<void> {
-    return mendPod(this.#sockets, wiring);
+  repairPod(wiring: PodWiring): Promise<void> {
+    return repairPod(this.#sockets, wiring);
   }
 
   setMasquerade(rules: MasqueradeRules | undefined): Promise<void> {

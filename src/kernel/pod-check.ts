@@ -1,7 +1,7 @@
 /** Compares a pod's wiring with what is there, in sentences for CNI CHECK. */
 import type { Link, LinkAddress } from './link.ts';
-import { type PodCheck, type PodWiring, podFurniture } from './pod.ts';
-import { type KernelRoute, podRouteProtocol, routeText, settle } from './route.ts';
+import { type PodCheck, type PodWiring, podInterfaceConfig } from './pod.ts';
+import { type KernelRoute, podRouteProtocol, routeText, settleRoute } from './route.ts';
 
 /** One end, as found. */
 export interface PodEnd {
@@ -21,7 +21,7 @@ export function comparePod(
   if (pod === 'no namespace') problems.push(`there is no network namespace at ${netnsPath}`);
   else if (pod === undefined) problems.push(`the pod has no interface ${ifName}`);
 
-  const wanted = podFurniture(wiring);
+  const wanted = podInterfaceConfig(wiring);
   if (host) {
     compareLink(`${hostIfName} on the host`, host.link, mtu, undefined);
     compareAddresses(`${hostIfName} on the host`, wanted.hostAddresses, host.addresses);
@@ -62,13 +62,13 @@ export function comparePod(
 
   function compareRoutes(
     side: string,
-    wishes: readonly Parameters<typeof settle>[0][],
+    wishes: readonly Parameters<typeof settleRoute>[0][],
     held: readonly KernelRoute[],
   ) {
     const ours = held.filter(({ protocol }) => protocol === podRouteProtocol);
-    const texts = new Set(ours.map((route) => routeText(settle(route))));
+    const texts = new Set(ours.map((route) => routeText(settleRoute(route))));
     for (const wish of wishes) {
-      const text = routeText(settle(wish));
+      const text = routeText(settleRoute(wish));
       if (!texts.has(text)) problems.push(`the ${side} lacks the route ${text}`);
     }
   }

@@ -25,7 +25,7 @@ import { type Address, parseAddress } from '../net/address.ts';
 import { type Family, familyBits } from '../net/family.ts';
 import { Prefix } from '../net/prefix.ts';
 import type { LinkAddress } from './link.ts';
-import type { Route } from './route.ts';
+import type { RouteSpec } from './route.ts';
 
 export const podGateways: Readonly<Record<Family, Address>> = {
   ipv4: parseAddress('169.254.1.1') as Address,
@@ -64,14 +64,14 @@ export interface WiredPod {
 export type PodCheck = { kind: 'fine' } | { kind: 'broken'; problems: string[] };
 
 /** What should be on either side: the one description that wiring and checking share. */
-export interface PodFurniture {
+export interface PodInterfaceConfig {
   podAddresses: LinkAddress[];
-  podRoutes: Route[];
+  podRoutes: RouteSpec[];
   hostAddresses: LinkAddress[];
-  hostRoutes: Route[];
+  hostRoutes: RouteSpec[];
 }
 
-export function podFurniture(wiring: PodWiring): PodFurniture {
+export function podInterfaceConfig(wiring: PodWiring): PodInterfaceConfig {
   const gateway = { ...podGateways, ...wiring.gateway };
   const families = [...new Set(wiring.addresses.map(({ family }) => family))];
   const everything = (family: Family) => new Prefix(family, 0, 0, 0, 0, 0);

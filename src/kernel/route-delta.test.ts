@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Address, parseAddress } from '../net/address.ts';
 import { type Prefix, parsePrefix } from '../net/prefix.ts';
-import { type KernelRoute, type Route, routeKey, routeText, settle } from './route.ts';
+import { type KernelRoute, type RouteSpec, routeKey, routeText, settleRoute } from './route.ts';
 import { routeDelta } from './route-delta.ts';
 
 const ours = 83;
 const prefixes = ['10.0.0.0/24', '10.0.1.0/24', '10.0.0.0/16', 'fd00::/64', 'fd01::/64'];
 const gateways = ['10.9.0.1', '10.9.0.2', 'fe80::1'];
 
-const anyRoute: fc.Arbitrary<Route> = fc
+const anyRoute: fc.Arbitrary<RouteSpec> = fc
   .record({
     prefix: fc.constantFrom(...prefixes).map((text) => parsePrefix(text) as Prefix),
     type: fc.constantFrom('unicast' as const, 'blackhole' as const),
@@ -23,7 +23,7 @@ const anyRoute: fc.Arbitrary<Route> = fc
 const held = fc.uniqueArray(
   fc
     .tuple(anyRoute, fc.constantFrom(ours, 3, 84))
-    .map(([route, protocol]): KernelRoute => settle({ ...route, protocol })),
+    .map(([route, protocol]): KernelRoute => settleRoute({ ...route, protocol })),
   { selector: routeKey },
 );
 
@@ -43,23 +43,23 @@ function applied(before: readonly KernelRoute[], delta: ReturnType<typeof routeD
 }
 
 describe('the way from what is held to what is wanted', () => {
-  test('ends there, touches no stranger, and is not walked twice', () => {
+  test('ends there, touches nothing of other programs, and is not walked twice', () => {
     fc.assert(
       fc.property(held, fc.array(anyRoute), (before, wanted) => {
         const after = applied(before, routeDelta(wanted, before, ours));
         for (const route of before) {
           if (route.protocol !== ours) expect(after.get(routeKey(route))).toEqual(route);
         }
-        const wishes = new Map(wanted.map(settle).map((route) => [routeKey(route), route]));
+        const wishes = new Map(wanted.map(settleRoute).map((route) => [routeKey(route), route]));
         for (const [key, route] of after) {
           if (route.protocol === ours) {
-            expect(routeText(route)).toBe(routeText(wishes.get(key) as Route));
+            expect(routeText(route)).toBe(routeText(wishes.get(key) as RouteSpec));
           }
         }
         for (const key of wishes.keys()) expect(after.has(key)).toBe(true);
         const again = routeDelta(wanted, [...after.values()], ours);
         expect([again.replace, again.remove]).toEqual([[], []]);
-        // What is still missing stands in a stranger's place.
+        // What is still missing stands in another program's place.
         for (const route of again.add) {
           expect(after.get(routeKey(route))?.protocol).not.toBe(ours);
         }
@@ -68,8 +68,8 @@ describe('the way from what is held to what is wanted', () => {
   });
 
   test('takes a route with several next hops for a change that somebody made', () => {
-    const wish: Route = { prefix: parsePrefix('10.0.0.0/24') as Prefix, device: 'cad0' };
-    const split: KernelRoute = { ...settle(wish), protocol: ours, nextHopCount: 2 };
+    const wish: RouteSpec = { prefix: parsePrefix('10.0.0.0/24') as Prefix, device: 'cad0' };
+    const split: KernelRoute = { ...settleRoute(wish), protocol: ours, nextHopCount: 2 };
     expect(routeDelta([wish], [split], ours).replace).toHaveLength(1);
   });
 });

@@ -1,10 +1,10 @@
 /** From what the kernel holds to what is wanted, in the fewest steps and without a gap. */
-import { isSameRoute, type KernelRoute, type Route, routeKey, settle } from './route.ts';
+import { isSameRoute, type KernelRoute, type RouteSpec, routeKey, settleRoute } from './route.ts';
 
 export interface RouteDelta {
-  add: Route[];
+  add: RouteSpec[];
   /** Ours, and different: overwritten in place, so that no packet finds nothing. */
-  replace: Route[];
+  replace: RouteSpec[];
   remove: KernelRoute[];
   unchanged: number;
 }
@@ -15,20 +15,20 @@ export interface RouteDelta {
  * one wins.
  */
 export function routeDelta(
-  wanted: readonly Route[],
+  wanted: readonly RouteSpec[],
   held: readonly KernelRoute[],
   protocol: number,
 ): RouteDelta {
-  const places = new Map<string, Route>();
+  const places = new Map<string, RouteSpec>();
   for (const route of wanted) {
-    const settled = settle(route);
+    const settled = settleRoute(route);
     places.set(routeKey(settled), settled);
   }
   const delta: RouteDelta = { add: [], replace: [], remove: [], unchanged: 0 };
   const met = new Set<string>();
   for (const route of held) {
     if (route.protocol !== protocol) continue;
-    const settled = settle(route);
+    const settled = settleRoute(route);
     const key = routeKey(settled);
     const wish = places.get(key);
     if (wish === undefined || met.has(key)) {
@@ -49,7 +49,7 @@ export function routeDelta(
 }
 
 /** Where the wish leaves the interface to the kernel, whichever it found is right. */
-function isSame(wish: Route, held: KernelRoute): boolean {
+function isSame(wish: RouteSpec, held: KernelRoute): boolean {
   if (held.nextHopCount !== undefined) return false;
   if (wish.device !== undefined || held.device === undefined) return isSameRoute(wish, held);
   return isSameRoute({ ...wish, device: held.device }, held);

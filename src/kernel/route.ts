@@ -1,6 +1,6 @@
 /**
  * A route as the kernel keeps it. Two routes are rivals for one place if their
- * keys agree (table, prefix, metric): the kernel holds one of them. `settle`
+ * keys agree (table, prefix, metric): the kernel holds one of them. `settleRoute`
  * writes out what the kernel would fill in, so that a wanted route and the
  * dumped one compare equal.
  */
@@ -18,7 +18,7 @@ export const podRouteProtocol = 84;
 
 export const mainTable = 254;
 
-export interface Route {
+export interface RouteSpec {
   prefix: Prefix;
   /** `unicast` unless it says otherwise: the others drop, silently or with an ICMP error. */
   type?: 'unicast' | 'blackhole' | 'unreachable' | 'prohibit';
@@ -38,13 +38,13 @@ export interface Route {
 }
 
 /** A route that the kernel holds. */
-export interface KernelRoute extends Route {
+export interface KernelRoute extends RouteSpec {
   protocol: number;
   /** How many next hops it has, where it has more than the one shown. */
   nextHopCount?: number;
 }
 
-export function settle<R extends Route>(route: R): R {
+export function settleRoute<R extends RouteSpec>(route: R): R {
   if (isSettled(route)) return route;
   const { device, isOnLink, ...rest } = route;
   const { prefix, type = 'unicast', metric = 0, table = mainTable } = route;
@@ -61,19 +61,19 @@ export function settle<R extends Route>(route: R): R {
 }
 
 /** As every dumped route is: a table of thousands is not copied to be compared. */
-function isSettled({ prefix, type, metric, table, device, isOnLink }: Route): boolean {
+function isSettled({ prefix, type, metric, table, device, isOnLink }: RouteSpec): boolean {
   if (type === undefined || metric === undefined || table === undefined) return false;
   if (metric === 0 && prefix.family === 'ipv6') return false;
   return isOnLink !== false && (type === 'unicast' || device === undefined);
 }
 
 /** The place a settled route takes. */
-export function routeKey(route: Route): string {
+export function routeKey(route: RouteSpec): string {
   return `${route.table} ${route.prefix} ${route.metric}`;
 }
 
 /** Whether two settled routes of one place are the same. */
-export function isSameRoute(a: Route, b: Route): boolean {
+export function isSameRoute(a: RouteSpec, b: RouteSpec): boolean {
   return (
     a.type === b.type &&
     a.device === b.device &&
@@ -91,7 +91,7 @@ function isSameAddress(a: Address | undefined, b: Address | undefined): boolean 
 }
 
 /** The route as `ip route` would say it. */
-export function routeText(route: Route): string {
+export function routeText(route: RouteSpec): string {
   const words = [
     route.type === 'unicast' ? '' : route.type,
     String(route.prefix),

@@ -10,9 +10,9 @@ import {
   type KernelRoute,
   nodeRouteProtocol,
   podRouteProtocol,
-  type Route,
+  type RouteSpec,
   routeText,
-  settle,
+  settleRoute,
 } from '../../src/kernel/route.ts';
 import { type Address, parseAddress } from '../../src/net/address.ts';
 import { type Prefix, parsePrefix } from '../../src/net/prefix.ts';
@@ -25,9 +25,9 @@ export interface Site {
   /** A kernel inside; closed with the site. */
   inside(path: string): Kernel;
   /** A route that somebody else made, straight to cad0. */
-  strangersRoute(prefix: string): Promise<void>;
+  addForeignRoute(prefix: string): Promise<void>;
   /** Removes a route of ours, as an administrator would. */
-  strangerRemoves(prefix: string): Promise<void>;
+  removeAsAnother(prefix: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export function contractCases(openSite: () => Promise<Site>): void {
   afterEach(() => site.close());
 
   const texts = (routes: readonly KernelRoute[]) =>
-    routes.map((route) => routeText(settle(route))).sort();
+    routes.map((route) => routeText(settleRoute(route))).sort();
   const ours = async () => texts(await node.routes({ protocol: nodeRouteProtocol }));
   const wiring = (netnsPath: string, changes: Partial<PodWiring> = {}): PodWiring => ({
     netnsPath,
@@ -58,7 +58,7 @@ export function contractCases(openSite: () => Promise<Site>): void {
   });
 
   describe('routes', () => {
-    const wanted: Route[] = [
+    const wanted: RouteSpec[] = [
       { prefix: p('10.5.1.0/24'), type: 'blackhole' },
       { prefix: p('fd05:1::/64'), type: 'unreachable' },
       { prefix: p('10.5.2.0/24'), via: a('10.4.0.2'), device: 'cad0' },
@@ -73,42 +73,42 @@ export function contractCases(openSite: () => Promise<Site>): void {
     test('are what was declared, and declaring them again changes nothing', async () => {
       expect(await node.setRoutes(wanted)).toEqual(outcome({ added: 9 }));
       expect(await ours()).toEqual(
-        wanted.map((r) => routeText(settle(r.via ? { device: 'cad0', ...r } : r))).sort(),
+        wanted.map((r) => routeText(settleRoute(r.via ? { device: 'cad0', ...r } : r))).sort(),
       );
       expect(await node.setRoutes(wanted)).toEqual(outcome({ unchanged: 9 }));
     });
 
     test('change in place, and go when they are no longer declared', async () => {
       await node.setRoutes(wanted);
-      const changed: Route[] = [
+      const changed: RouteSpec[] = [
         { prefix: p('10.5.1.0/24'), type: 'unreachable' },
         { prefix: p('10.5.2.0/24'), via: a('10.4.0.3'), device: 'cad0' },
         { prefix: p('fd05:2::/64'), via: a('fd04::3'), device: 'cad0' },
         { prefix: p('fd05:1::/64'), via: a('fd04::3'), device: 'cad0' },
       ];
       expect(await node.setRoutes(changed)).toEqual(outcome({ replaced: 4, removed: 5 }));
-      expect(await ours()).toEqual(changed.map((r) => routeText(settle(r))).sort());
+      expect(await ours()).toEqual(changed.map((r) => routeText(settleRoute(r))).sort());
       expect(await node.setRoutes([])).toEqual(outcome({ removed: 4 }));
       expect(await ours()).toEqual([]);
     });
 
-    test("leave strangers' routes alone, also in a place we want", async () => {
-      await site.strangersRoute('10.9.0.0/16');
-      await site.strangersRoute('10.5.2.0/24');
+    test("leave other programs' routes alone, also in a place we want", async () => {
+      await site.addForeignRoute('10.9.0.0/16');
+      await site.addForeignRoute('10.5.2.0/24');
       const { refused, ...rest } = await node.setRoutes(wanted);
       expect(rest).toEqual({ added: 8, replaced: 0, removed: 0, unchanged: 0 });
       expect(refused).toMatchObject([{ reason: 'Taken' }]);
       expect(String(refused[0]?.route.prefix)).toBe('10.5.2.0/24');
       await node.setRoutes([]);
-      const strangers = await node.routes({ protocol: staticProtocol });
-      expect(texts(strangers)).toEqual([
+      const others = await node.routes({ protocol: staticProtocol });
+      expect(texts(others)).toEqual([
         '10.5.2.0/24 dev cad0 metric 0',
         '10.9.0.0/16 dev cad0 metric 0',
       ]);
     });
 
-    test('of another metric stand beside a stranger', async () => {
-      await site.strangersRoute('10.5.2.0/24');
+    test('of another metric stand beside another program', async () => {
+      await site.addForeignRoute('10.5.2.0/24');
       const route = { prefix: p('10.5.2.0/24'), via: a('10.4.0.2'), device: 'cad0', metric: 9 };
       expect(await node.setRoutes([route])).toEqual(outcome({ added: 1 }));
       expect(await node.setRoutes([])).toEqual(outcome({ removed: 1 }));
@@ -189,7 +189,7 @@ export function contractCases(openSite: () => Promise<Site>): void {
       expect(await inside.link('far0')).toBeUndefined();
     });
 
-    test("of strangers' names are not touched", async () => {
+    test("of other programs' names are not touched", async () => {
       const refusal = { code: 'BAD_INPUT' };
       await expect(node.deleteLink('lo')).rejects.toMatchObject(refusal);
       await expect(node.changeLink('lo', { isUp: false })).rejects.toMatchObject(refusal);
@@ -373,7 +373,7 @@ export function contractCases(openSite: () => Promise<Site>): void {
     test('that lost something is reported with what it lost', async () => {
       const path = await site.makeNamespace();
       await node.wirePod(wiring(path));
-      await site.strangerRemoves('10.5.1.7/32');
+      await site.removeAsAnother('10.5.1.7/32');
       await node.changeLink('cadpod1', { mtu: 1280 });
       const check = await node.checkPod(wiring(path, { mtu: 1400 }));
       expect(check).toEqual({
@@ -389,17 +389,17 @@ export function contractCases(openSite: () => Promise<Site>): void {
       const path = await site.makeNamespace();
       const whole = wiring(path);
       await node.wirePod(whole);
-      await site.strangerRemoves('10.5.1.7/32');
-      await node.mendPod(whole);
+      await site.removeAsAnother('10.5.1.7/32');
+      await node.repairPod(whole);
       expect(await node.checkPod(whole)).toEqual({ kind: 'fine' });
       // With the interface go the routes.
       await node.changeLink('cadpod1', { isUp: false });
       expect(await node.checkPod(whole)).toMatchObject({ kind: 'broken' });
-      await node.mendPod(whole);
-      await node.mendPod(whole);
+      await node.repairPod(whole);
+      await node.repairPod(whole);
       expect(await node.checkPod(whole)).toEqual({ kind: 'fine' });
       await node.unwirePod(whole);
-      await expect(node.mendPod(whole)).rejects.toMatchObject({ errno: 'ENODEV' });
+      await expect(node.repairPod(whole)).rejects.toMatchObject({ errno: 'ENODEV' });
     });
 
     test('has a namespace of its own, and the node another', async () => {
@@ -463,11 +463,11 @@ export function contractCases(openSite: () => Promise<Site>): void {
     expect(await read()).toBeUndefined();
   });
 
-  test("a watcher hears of strangers' changes to ours", async () => {
+  test("a watcher hears of other programs' changes to ours", async () => {
     const events: KernelEvent[] = [];
     const stop = node.watch((event) => events.push(event));
     await node.setRoutes([{ prefix: p('10.5.2.0/24'), via: a('10.4.0.2'), device: 'cad0' }]);
-    await site.strangerRemoves('10.5.2.0/24');
+    await site.removeAsAnother('10.5.2.0/24');
     await node.createVeth({ name: 'cadv', peerName: 'cadw' });
     await node.deleteLink('cadv');
     const heard = () =>

@@ -36,10 +36,10 @@ describe('the real kernel', () => {
         opened.push(kernel);
         return kernel;
       },
-      async strangersRoute(prefix) {
+      async addForeignRoute(prefix) {
         await ip(`-n ${own.name} route add ${prefix} dev cad0 proto static`);
       },
-      async strangerRemoves(prefix) {
+      async removeAsAnother(prefix) {
         await ip(`-n ${own.name} route del ${prefix}`);
       },
       async close() {

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { derivedMac, hostLinkName } from '../../src/kernel/link.ts';
 import { NetlinkKernel } from '../../src/kernel/netlink-kernel.ts';
 import type { PodWiring } from '../../src/kernel/pod.ts';
-import type { Route } from '../../src/kernel/route.ts';
+import type { RouteSpec } from '../../src/kernel/route.ts';
 import { a, p } from './contract.ts';
 import {
   addNamespace,
@@ -105,7 +105,7 @@ async function everybodyReachesEverybody(): Promise<void> {
   }
 }
 
-function ownBlocks(number: number): Route[] {
+function ownBlocks(number: number): RouteSpec[] {
   return [
     { prefix: p(`10.5.${number}.0/24`), type: 'blackhole' },
     { prefix: p(`fd05:${number}::/64`), type: 'unreachable' },
@@ -190,7 +190,7 @@ describe('two nodes on one wire', () => {
     const pod = one.pods[0]?.namespace as Namespace;
     // The other node has no way back to a pod: only what carries the node's address is answered.
     await expect(inside(pod, 'ping -c 1 -W 1 10.4.0.2')).rejects.toThrow();
-    await inside(one.namespace, 'nft add table inet strangers');
+    await inside(one.namespace, 'nft add table inet others');
     const sources = [p('10.5.1.0/24'), p('fd05:1::/64')];
     await one.kernel.setMasquerade({ sources, exceptions: [] });
     await ping(pod, '10.4.0.2');
@@ -198,7 +198,7 @@ describe('two nodes on one wire', () => {
     await one.kernel.setMasquerade({ sources, exceptions: [p('10.4.0.0/24')] });
     await expect(inside(pod, 'ping -c 1 -W 1 10.4.0.2')).rejects.toThrow();
     await one.kernel.setMasquerade(undefined);
-    expect(await inside(one.namespace, 'nft list tables')).toBe('table inet strangers\n');
+    expect(await inside(one.namespace, 'nft list tables')).toBe('table inet others\n');
     expect(await two.kernel.masquerade()).toBeUndefined();
   });
 

@@ -8,7 +8,7 @@ const { NODE_NETNS, NODE_STATE, NODE_SOCKET, NODE_BLOCKS } = process.env;
 await AddressService.start({
   stateFolder: NODE_STATE!,
   socketPath: NODE_SOCKET!,
-  hands: new NetlinkKernel({ netnsPath: NODE_NETNS }),
+  driver: new NetlinkKernel({ netnsPath: NODE_NETNS }),
   blocks: NODE_BLOCKS!
     .split(',')
     .map((text) => ({ prefix: parsePrefix(text)!, isDraining: false })),

@@ -245,7 +245,7 @@ test('mode kubernetes: the Node says what is missing; then the annotations, old 
       return promisify(execFile)(process.execPath, [program, 'drain', ...words, flag]);
     };
     expect((await command('k1')).stderr).toContain('Withdrawn: by 0 of 0 routers');
-    expect((await command('k1', '--undo')).stderr).toContain('k1 has no router to tell');
+    expect((await command('k1', '--undo')).stderr).toContain('k1 has no BGP session');
     await expect(command('k2')).rejects.toMatchObject({
       stderr: 'cadastre: there is no Node k2\ncadastre nodes lists them.\n',
     });

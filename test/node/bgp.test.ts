@@ -237,10 +237,10 @@ test('cadastre drain takes the routes of that node back, and only those', async 
     const args = [await cadastreProgram(), 'drain', 'c', kubeconfig, ...flags];
     return (await run(process.execPath, args)).stderr;
   };
-  expect(await drain()).toBe(`c is asked to leave
-GracefulShutdown: the routers are told to prefer every other way
+  expect(await drain()).toBe(`c is to be drained
+GracefulShutdown: the routers are asked to prefer every other path
 Acknowledged: by 1 of 1 router
-Moved: the routers go another way to 1 of 2 prefixes
+Moved: the routers use another path to 1 of 2 prefixes
 Withdrawn: by 1 of 1 router
 rack-83 (10.4.83.1): everything withdrawn
 `);
@@ -266,6 +266,6 @@ rack-83 (10.4.83.1): everything withdrawn
     })),
     sessions: [{ peer: 'rack-83', state: 'Established', announced: [] }],
   });
-  expect(await drain('--undo')).toContain('rack-83 (10.4.83.1): told of 10.5.');
+  expect(await drain('--undo')).toContain('rack-83 (10.4.83.1): announced 10.5.');
   await eventually(async () => expect(await learned()).toEqual(register));
 });

@@ -71,7 +71,7 @@ describe('cadastre alone', () => {
     expect(await links()).toEqual([]);
   });
 
-  test("what a stranger does to a pod's route or interface is put back", async () => {
+  test("what another program does to a pod's route or interface is put back", async () => {
     const { answer } = await node.plugin('cadastre', 'ADD', place, ours);
     const addresses: string[] = answer.ips.map((one: { address: string }) => one.address);
     const isReached = async () => {

@@ -142,7 +142,7 @@ test('Geneve on a kernel that has none is refused at the start, by name', async 
   await agent.stop();
 });
 
-test('what a stranger does to our routes is undone', async () => {
+test('what another program does to our routes is undone', async () => {
   const block = site.pods.b.ipv4.replace(/\.\d+$/, '.0/24');
   await ip(`-n ${site.nodes.a.name} route del ${block}`);
   await eventually(async () => {

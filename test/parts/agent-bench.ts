@@ -1,4 +1,4 @@
-/** An agent on a bench: the embedded API server, a kernel in memory, and a speaker that writes down what it is told. */
+/** An agent on a bench: the embedded API server, a kernel in memory, and a speaker that records what is declared. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import type { Announcement } from '../../src/bgp/rib/announcement.ts';
 import type { PeerView } from '../../src/bgp/speaker/speaker-peer.ts';
 import { FakeNamespace } from '../../src/kernel/fake/fake-namespace.ts';
 import { FakeKernel } from '../../src/kernel/fake-kernel.ts';
-import type { Route } from '../../src/kernel/route.ts';
+import type { RouteSpec } from '../../src/kernel/route.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { crds } from '../../src/model/crds.ts';
 import { blockName } from '../../src/model/node-block.ts';
@@ -31,13 +31,20 @@ class WatchedKernel extends FakeKernel {
   readonly #steps: string[];
   /** So many times it takes no routes. */
   failures = 0;
+  /** What happens while the interfaces are read. */
+  meanwhile: (() => Promise<unknown>) | undefined;
 
   constructor(namespace: FakeNamespace, steps: string[]) {
     super(new Map(), namespace);
     this.#steps = steps;
   }
 
-  override async setRoutes(all: readonly Route[], protocol?: number) {
+  override async links() {
+    await this.meanwhile?.();
+    return super.links();
+  }
+
+  override async setRoutes(all: readonly RouteSpec[], protocol?: number) {
     if (this.failures-- > 0) throw new Error('the kernel is busy');
     this.#steps.push(`kernel ${all.map(({ prefix }) => prefix).join(' ')}`);
     return super.setRoutes(all, protocol);

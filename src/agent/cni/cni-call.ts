@@ -62,7 +62,7 @@ export function readCommand(input: CniInput): CniCommand {
 }
 
 /** The version to answer in, even if the rest of the configuration is broken. */
-export function readVersion(stdin: string): string {
+export function readCniVersion(stdin: string): string {
   try {
     const { cniVersion } = JSON.parse(stdin) as { cniVersion?: unknown };
     return typeof cniVersion === 'string' ? cniVersion : newestVersion;

@@ -53,7 +53,7 @@ export class CniError extends Error {
   }
 }
 
-/** What the kernel said, as the runtime is told it. */
+/** What the kernel said, as the runtime gets it. */
 export function wiringFailed(error: unknown): CniError {
   if (error instanceof CniError) return error;
   const remedy = error instanceof CadastreError ? error.remedy : undefined;

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { CrashingFiles } from '../../base/journal/testing/crashing-files.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { AddressBook } from '../address-book.ts';
-import { RecordingHands } from '../testing/recording-hands.ts';
+import { RecordingDriver } from '../testing/recording-driver.ts';
 import { type CniInput, supportedVersions } from './cni-call.ts';
 import { CniServer } from './cni-server.ts';
 import { DelSpool, spoolName } from './del-spool.ts';
@@ -13,7 +13,7 @@ import { DelSpool, spoolName } from './del-spool.ts';
 let nowMs: number;
 let files: CrashingFiles;
 let book: AddressBook;
-let hands: RecordingHands;
+let driver: RecordingDriver;
 let server: CniServer;
 let limitation: string | undefined;
 let notReady: string | undefined;
@@ -26,11 +26,11 @@ beforeEach(async () => {
   const clock = { wallMs: () => 0, monotonicMs: () => nowMs };
   book = await AddressBook.open({ files, folder: '/state', clock, restMs: 0 });
   setBlocks('10.0.0.0/24', 'fd00::/64');
-  hands = new RecordingHands();
-  for (const name of ['a', 'b', 'c', 'node']) hands.namespaces.add(`/run/netns/${name}`);
+  driver = new RecordingDriver();
+  for (const name of ['a', 'b', 'c', 'node']) driver.namespaces.add(`/run/netns/${name}`);
   server = new CniServer({
     book,
-    hands,
+    driver,
     mtu: () => 1450,
     limitation: () => limitation,
     notReady: () => notReady,
@@ -69,7 +69,7 @@ async function call(command: string, { config = {}, ...more }: Call = {}): Promi
 
 const pod = (name: string): Call => ({ containerId: name, netns: `/run/netns/${name}` });
 const code = async (answer: Promise<Told>) => (await answer)?.code;
-const nothingLeft = () => expect([book.use()[0]?.pods ?? 0, hands.wired.size]).toEqual([0, 0]);
+const nothingLeft = () => expect([book.use()[0]?.pods ?? 0, driver.wired.size]).toEqual([0, 0]);
 
 describe('ADD', () => {
   test('the result in 1.1.0', async () => {
@@ -118,7 +118,7 @@ describe('ADD', () => {
       routes,
       dns: {},
     });
-    expect(hands.calls).toEqual([]);
+    expect(driver.calls).toEqual([]);
     expect(await call('DEL', { config })).toBeUndefined();
     nothingLeft();
   });
@@ -139,7 +139,7 @@ describe('ADD', () => {
       code: 104,
       msg: expect.stringContaining('10.0.0.2'),
     });
-    expect(hands.wired.size).toBe(1);
+    expect(driver.wired.size).toBe(1);
     expect(book.use()[0]?.pods).toBe(1);
     expect((await call('ADD', { ifname: 'eth1' })).ips[0].address).toBe('10.0.0.3/32');
   });
@@ -161,13 +161,13 @@ describe('ADD', () => {
     expect(book.use()[0]?.pods).toBe(1);
   });
 
-  test('an interface that is left of a lost state is replaced; a stranger is not touched', async () => {
+  test('an interface that is left of a lost state is replaced; another program is not touched', async () => {
     await call('ADD');
     await book.release('cni:pods/a/eth0');
     expect((await call('ADD')).ips[0].address).toBe('10.0.0.3/32');
-    hands.strangers.add('/run/netns/b eth0');
+    driver.foreignLinks.add('/run/netns/b eth0');
     expect(await code(call('ADD', pod('b')))).toBe(100);
-    expect(hands.wired.size).toBe(1);
+    expect(driver.wired.size).toBe(1);
     expect(book.use()[0]?.pods).toBe(1);
   });
 });
@@ -215,7 +215,7 @@ describe('ADD that fails leaves nothing behind', () => {
     notReady = 'WaitingForBlocks: the pool is full';
     expect(await call('ADD', pod('b'))).toMatchObject({ code: 11, details: notReady });
     expect(await call('DEL')).toBeUndefined();
-    expect(hands.wired.size).toBe(0);
+    expect(driver.wired.size).toBe(0);
   });
 
   test('a full block', async () => {
@@ -227,7 +227,7 @@ describe('ADD that fails leaves nothing behind', () => {
   });
 
   test('wiring that fails', async () => {
-    hands.failing = 'wire';
+    driver.failing = 'wire';
     expect(await call('ADD')).toMatchObject({ code: 100, msg: 'the kernel refused to wire' });
     nothingLeft();
   });
@@ -240,7 +240,7 @@ describe('ADD that fails leaves nothing behind', () => {
       files.failing = undefined;
       if (answer.code === undefined) return expect(step).toBeGreaterThan(2);
       expect(answer.code, `step ${step}`).toBe(105);
-      expect(hands.wired.size).toBe(0);
+      expect(driver.wired.size).toBe(0);
       // If not even the release could be written, it expires.
       nowMs += 60_000;
       await server.sweep();
@@ -254,7 +254,7 @@ describe('DEL', () => {
   test('is fine with what is not there, twice, and without a namespace', async () => {
     expect(await call('DEL')).toBeUndefined();
     await call('ADD');
-    hands.namespaces.clear();
+    driver.namespaces.clear();
     expect(await call('DEL', { netns: '' })).toBeUndefined();
     expect(await call('DEL')).toBeUndefined();
     nothingLeft();
@@ -262,10 +262,10 @@ describe('DEL', () => {
 
   test('keeps the address as long as the interface cannot be removed', async () => {
     await call('ADD');
-    hands.failing = 'unwire';
+    driver.failing = 'unwire';
     expect(await code(call('DEL'))).toBe(100);
     expect(book.use()[0]?.pods).toBe(1);
-    hands.failing = undefined;
+    driver.failing = undefined;
     expect(await call('DEL')).toBeUndefined();
     nothingLeft();
   });
@@ -276,13 +276,13 @@ describe('DEL on a full disk', () => {
     await call('ADD');
     files.failing = () => true;
     expect(await call('DEL')).toBeUndefined();
-    expect(hands.wired.size).toBe(0);
+    expect(driver.wired.size).toBe(0);
   });
 
   test('lets the pod end; nobody gets its address before that is on disk', async () => {
     await expect(server.sweep()).rejects.toMatchObject({ code: 'STATE_NOT_WRITTEN' });
-    // Gone is gone: it is no stranger's doing, though the namespace is still there.
-    expect([server.mended, hands.wired.size]).toEqual([0, 0]);
+    // Gone is gone: no other program did it, though the namespace is still there.
+    expect([server.repairedPods, driver.wired.size]).toEqual([0, 0]);
     expect(book.use()[0]?.pods).toBe(1);
     files.failing = undefined;
     expect(await server.sweep()).toBe(1);
@@ -294,7 +294,7 @@ describe('DEL on a full disk', () => {
     files.failing = undefined;
     expect(await code(call('ADD'))).toBeUndefined();
     await server.sweep();
-    expect([book.use()[0]?.pods, hands.wired.size]).toEqual([1, 1]);
+    expect([book.use()[0]?.pods, driver.wired.size]).toEqual([1, 1]);
   });
 });
 
@@ -305,7 +305,7 @@ describe('CHECK', () => {
     expect(await call('CHECK', { config })).toBeUndefined();
     expect(await code(call('CHECK'))).toBe(7);
     expect(await code(call('CHECK', { config: { prevResult: { ips: [] } } }))).toBe(106);
-    hands.wired.clear();
+    driver.wired.clear();
     expect(await call('CHECK', { config })).toMatchObject({
       code: 106,
       msg: expect.stringContaining('the host has no interface'),
@@ -364,7 +364,7 @@ describe('GC and the sweep', () => {
       'cni:other/a/eth1',
       'not of CNI',
     ]);
-    expect(hands.wired.size).toBe(3);
+    expect(driver.wired.size).toBe(3);
   });
 
   test('GC with a list that cannot be read frees nothing; without one, everything', async () => {
@@ -372,7 +372,7 @@ describe('GC and the sweep', () => {
     for (const list of ['all', [{ containerID: 1 }], [null], { containerID: 'a' }]) {
       expect(await code(call('GC', { config: { 'cni.dev/valid-attachments': list } }))).toBe(7);
     }
-    expect(hands.wired.size).toBe(1);
+    expect(driver.wired.size).toBe(1);
     expect(await call('GC')).toBeUndefined();
     nothingLeft();
   });
@@ -382,12 +382,12 @@ describe('GC and the sweep', () => {
     await call('ADD', pod('b'));
     const attachment = { network: 'pods', containerId: 'c', ifname: 'eth0', netns: '/run/netns/c' };
     await book.allocate({ owner: 'x', families: ['ipv4'], expiryMs: 60_000, attachment });
-    hands.removeNamespace('/run/netns/a');
+    driver.removeNamespace('/run/netns/a');
     expect(await server.sweep()).toBe(1);
     nowMs += 60_000;
     expect(await server.sweep()).toBe(1);
     expect((await book.list()).map(({ owner }) => owner)).toEqual(['cni:pods/b/eth0']);
-    expect(hands.wired.size).toBe(1);
+    expect(driver.wired.size).toBe(1);
   });
 });
 
@@ -398,7 +398,7 @@ describe('a claim that did not come to the disk', () => {
     files = files.restart(() => 0);
     book = await AddressBook.open({ files, folder: '/state', clock, restMs: 0 });
     setBlocks('10.0.0.0/24', 'fd00::/64');
-    server = new CniServer({ book, hands });
+    server = new CniServer({ book, driver });
   };
 
   test('is told by the interface: the pod was told that it is ready, and lives on', async () => {
@@ -408,7 +408,7 @@ describe('a claim that did not come to the disk', () => {
     await server.sweep();
     nowMs += 120_000;
     await server.sweep();
-    expect(hands.wired.size).toBe(1);
+    expect(driver.wired.size).toBe(1);
     expect((await call('ADD', pod('b'))).ips[0].address).toBe('10.0.0.3/32');
     // And from now on it is known.
     await book.close();
@@ -424,7 +424,7 @@ describe('a claim that did not come to the disk', () => {
 
   test('without an interface nobody can have heard of it: it expires', async () => {
     await call('ADD');
-    hands.wired.clear();
+    driver.wired.clear();
     await dieAndStart();
     expect(await server.sweep()).toBe(0);
     nowMs += 60_000;
@@ -436,12 +436,12 @@ describe('a claim that did not come to the disk', () => {
     await call('ADD');
     await dieAndStart();
     nowMs += 60_000;
-    hands.failing = 'link';
+    driver.failing = 'link';
     await server.sweep().catch(() => undefined);
-    expect([hands.wired.size, book.use()[0]?.pods]).toEqual([1, 1]);
-    hands.failing = undefined;
+    expect([driver.wired.size, book.use()[0]?.pods]).toEqual([1, 1]);
+    driver.failing = undefined;
     await server.sweep();
-    expect([hands.wired.size, book.use()[0]?.pods]).toEqual([1, 1]);
+    expect([driver.wired.size, book.use()[0]?.pods]).toEqual([1, 1]);
   });
 
   test('nor by a disk that is full from then on', async () => {
@@ -451,7 +451,7 @@ describe('a claim that did not come to the disk', () => {
     nowMs += 60_000;
     // It cannot read the book to its end now.
     await server.sweep().catch(() => undefined);
-    expect(hands.wired.size).toBe(1);
+    expect(driver.wired.size).toBe(1);
     files.failing = undefined;
     await server.sweep();
     await book.close();
@@ -464,61 +464,61 @@ describe('a claim that did not come to the disk', () => {
 
 test('a sweep that cannot see namespaces cuts nobody off: the interfaces are still there', async () => {
   await call('ADD');
-  hands.namespaces.clear();
+  driver.namespaces.clear();
   expect(await server.sweep()).toBe(0);
-  expect(hands.wired.size).toBe(1);
+  expect(driver.wired.size).toBe(1);
 });
 
 test('nor does it free addresses under another plugin: there is no interface of ours to tell by', async () => {
   const config = { type: 'bridge', ipam: { type: 'cadastre' } };
   await call('ADD', { config });
-  const blind = new CniServer({ book, hands: new RecordingHands() });
+  const blind = new CniServer({ book, driver: new RecordingDriver() });
   expect(await blind.sweep()).toBe(0);
   expect(await blind.sweep()).toBe(0);
   expect(book.use()[0]?.pods).toBe(1);
   // Who saw the namespace, and then sees it gone, knows.
   await server.sweep();
-  hands.removeNamespace('/run/netns/a');
+  driver.removeNamespace('/run/netns/a');
   expect(await server.sweep()).toBe(1);
   nothingLeft();
 });
 
-describe("what a stranger does to a pod's end on the host", () => {
-  const host = () => [...hands.wired.keys()][0]!;
+describe("what another program does to a pod's end on the host", () => {
+  const host = () => [...driver.wired.keys()][0]!;
 
   test('is put back by the sweep, once, and counted', async () => {
     await call('ADD');
     await server.sweep();
-    expect(server.mended).toBe(0);
-    hands.broken.add(host());
+    expect(server.repairedPods).toBe(0);
+    driver.broken.add(host());
     await server.sweep();
     await server.sweep();
-    expect(hands.calls.filter((line) => line.startsWith('mend'))).toEqual([`mend ${host()}`]);
-    expect(server.mended).toBe(1);
+    expect(driver.calls.filter((line) => line.startsWith('repair'))).toEqual([`repair ${host()}`]);
+    expect(server.repairedPods).toBe(1);
   });
 
   test('an interface that is gone is made anew, with the same addresses', async () => {
     await call('ADD');
-    const [before] = hands.wired.values();
-    hands.wired.clear();
+    const [before] = driver.wired.values();
+    driver.wired.clear();
     await server.sweep();
-    const [after] = hands.wired.values();
+    const [after] = driver.wired.values();
     expect(after).toMatchObject({ addresses: before!.addresses, hostIfName: before!.hostIfName });
-    expect(server.mended).toBe(1);
+    expect(server.repairedPods).toBe(1);
     expect(book.use()[0]?.pods).toBe(1);
   });
 
   test('what cannot be put back harms nobody, and a plugin of another kind is left alone', async () => {
     await call('ADD');
     await call('ADD', { ...pod('b'), config: { type: 'ptp', ipam: { type: 'cadastre' } } });
-    hands.broken.add(host());
-    hands.failing = 'mend';
+    driver.broken.add(host());
+    driver.failing = 'repair';
     await server.sweep();
-    expect(server.mended).toBe(0);
-    hands.failing = undefined;
+    expect(server.repairedPods).toBe(0);
+    driver.failing = undefined;
     await server.sweep();
-    expect(server.mended).toBe(1);
-    expect(hands.wired.size).toBe(1);
+    expect(server.repairedPods).toBe(1);
+    expect(driver.wired.size).toBe(1);
   });
 });
 
@@ -538,7 +538,7 @@ describe('an interface that the book knows nothing of', () => {
     await lose('a');
     await server.sweep();
     expect((await call('ADD', { ...pod('b'), args: 'IP=10.0.0.2' })).code).toBe(103);
-    expect(hands.wired.size).toBe(1);
+    expect(driver.wired.size).toBe(1);
     await call('DEL');
     await server.sweep();
     expect((await call('ADD', { ...pod('b'), args: 'IP=10.0.0.2' })).code).toBeUndefined();
@@ -551,7 +551,7 @@ describe('an interface that the book knows nothing of', () => {
     await call('ADD');
     await lose('a');
     await server.sweep();
-    hands.namespaces.delete('/run/netns/a');
+    driver.namespaces.delete('/run/netns/a');
     expect(await server.sweep()).toBe(1);
     await server.sweep();
     nothingLeft();
@@ -560,10 +560,10 @@ describe('an interface that the book knows nothing of', () => {
   test('is not removed by an agent that never saw its namespace', async () => {
     await call('ADD');
     await lose('a');
-    hands.namespaces.clear();
+    driver.namespaces.clear();
     expect(await server.sweep()).toBe(0);
     expect(await server.sweep()).toBe(0);
-    expect(hands.wired.size).toBe(1);
+    expect(driver.wired.size).toBe(1);
   });
 });
 
@@ -580,16 +580,16 @@ describe('a remembered DEL', () => {
         );
       await call('ADD');
       leave();
-      hands.failing = 'unwire';
+      driver.failing = 'unwire';
       expect(await spool.replay(server)).toBe(0);
-      hands.failing = undefined;
+      driver.failing = undefined;
       expect(await spool.replay(server)).toBe(1);
       nothingLeft();
 
       await call('ADD');
       leave();
       const beforeAdd = (id: string, ifname: string) => spool.replayFor(server, id, ifname);
-      server = new CniServer({ book, hands, beforeAdd });
+      server = new CniServer({ book, driver, beforeAdd });
       expect((await call('ADD')).ips[0].address).toBe('10.0.0.4/32');
 
       leave('broken');

@@ -8,7 +8,7 @@
  *
  * Every arrow is a place to die. Before the claim the allocation expires by
  * itself, and the sweep removes the interface before it frees the address. A
- * claim that did not come to the disk is told by the interface: where there is
+ * claim that did not come to the disk is seen by the interface: where there is
  * one, somebody may have heard that the pod is ready, and the sweep claims it. If
  * not even the allocation came to the disk, an interface may be there that the
  * book knows nothing of: `strays` sees to it that nobody else gets its address.
@@ -33,22 +33,22 @@ import {
   type CniInput,
   checkEnvironment,
   newestVersion,
+  readCniVersion,
   readCommand,
   readConfig,
   readPodName,
-  readVersion,
   supportedVersions,
 } from './cni-call.ts';
 import { asCniError, type CniCode, CniError, wiringFailed } from './cni-error.ts';
 import { addResult, ipamResult } from './cni-result.ts';
 import { OwnerTurns } from './owner-turns.ts';
-import { type MendingHands, PodMender } from './pod-mender.ts';
 import { PodRemoval } from './pod-removal.ts';
-import { podAlias, type StrayHands, Strays } from './strays.ts';
-import { Sweeper, type SweepingHands } from './sweeper.ts';
+import { PodRepairer, type RepairDriver } from './pod-repairer.ts';
+import { podAlias, type StrayDriver, Strays } from './strays.ts';
+import { type SweepDriver, Sweeper } from './sweeper.ts';
 
 /** What CNI needs of the kernel. */
-export type PodHands = Pick<Kernel, 'isOwnNamespace'> & SweepingHands & MendingHands & StrayHands;
+export type PodDriver = Pick<Kernel, 'isOwnNamespace'> & SweepDriver & RepairDriver & StrayDriver;
 
 export interface CniAnswer {
   isError: boolean;
@@ -59,7 +59,7 @@ export interface CniAnswer {
 
 export interface CniServerOptions {
   book: AddressBook;
-  hands: PodHands;
+  driver: PodDriver;
   /** The MTU of pods whose configuration names none. */
   mtu?: () => number | undefined;
   /** Why pods that run now may have limited connectivity, if so; for STATUS. */
@@ -88,7 +88,7 @@ export class CniServer {
   readonly #log: Log;
   readonly #turns = new OwnerTurns();
   readonly #strays: Strays;
-  readonly #mender: PodMender;
+  readonly #repairer: PodRepairer;
   readonly #removal: PodRemoval;
   readonly #sweeper: Sweeper;
 
@@ -99,14 +99,14 @@ export class CniServer {
     const parts = { ...options, log, turns: this.#turns };
     this.#strays = new Strays(parts);
     this.#removal = new PodRemoval(parts);
-    this.#mender = new PodMender({ ...parts, removal: this.#removal });
-    const [removal, strays, mender] = [this.#removal, this.#strays, this.#mender];
-    this.#sweeper = new Sweeper({ ...parts, removal, strays, mender });
+    this.#repairer = new PodRepairer({ ...parts, removal: this.#removal });
+    const [removal, strays, repairer] = [this.#removal, this.#strays, this.#repairer];
+    this.#sweeper = new Sweeper({ ...parts, removal, strays, repairer });
   }
 
-  /** How many pods got back what a stranger had taken. */
-  get mended(): number {
-    return this.#mender.mended;
+  /** Pods repaired since the start. */
+  get repairedPods(): number {
+    return this.#repairer.repairedPods;
   }
 
   /** Never throws: everything is an answer. */
@@ -114,11 +114,14 @@ export class CniServer {
     try {
       return { isError: false, body: await this.#serve(input) };
     } catch (error) {
-      const told = asCniError(error);
+      const failure = asCniError(error);
       const { containerId, ifname, command } = input;
-      const { code, message } = told;
-      this.#log.warn({ command, containerId, ifname, code, error: message }, 'CNI refused');
-      return { isError: true, body: told.toJson(readVersion(input.stdin)), code: told.code };
+      const { code, message } = failure;
+      this.#log.warn(
+        { command, containerId, ifname, code, error: message },
+        'a CNI call was refused',
+      );
+      return { isError: true, body: failure.toJson(readCniVersion(input.stdin)), code };
     }
   }
 
@@ -143,7 +146,7 @@ export class CniServer {
   }
 
   async #add(config: CniConfig, pod: Pod): Promise<object> {
-    const { book, hands } = this.#options;
+    const { book, driver } = this.#options;
     if (!config.isIpam && config.prevResult !== undefined) {
       throw new CniError(
         'InvalidConfig',
@@ -169,7 +172,7 @@ export class CniServer {
       return this.#orRelease(pod, async () => {
         await written;
         if (!(await book.claim(pod.owner))) throw tooLate(pod);
-        if (await hands.hasNamespace(pod.netns)) this.#sweeper.saw(pod.owner);
+        if (await driver.hasNamespace(pod.netns)) this.#sweeper.saw(pod.owner);
         return ipamResult(config, addresses, book);
       });
     }
@@ -184,7 +187,7 @@ export class CniServer {
         if (writing.status === 'rejected') throw writing.reason;
         if (!book.claimSoon(pod.owner)) throw tooLate(pod);
       } catch (error) {
-        await hands.unwirePod(pod);
+        await driver.unwirePod(pod);
         throw error;
       }
       return addResult(config, { ...pod, addresses }, wiring.value);
@@ -192,12 +195,12 @@ export class CniServer {
   }
 
   async #checkNamespace(netns: string): Promise<void> {
-    const { hands } = this.#options;
-    if (!(await hands.hasNamespace(netns))) {
+    const { driver } = this.#options;
+    if (!(await driver.hasNamespace(netns))) {
       throw new CniError('ContainerUnknown', `there is no network namespace at ${netns}`);
     }
     // The pod's default route would become the node's.
-    if (await hands.isOwnNamespace(netns)) {
+    if (await driver.isOwnNamespace(netns)) {
       throw new CniError(
         'InvalidEnvironment',
         `CNI_NETNS is ${JSON.stringify(netns)}, the network namespace of the node itself`,
@@ -235,7 +238,7 @@ export class CniServer {
   }
 
   async #wire(config: CniConfig, pod: Pod, addresses: readonly Address[]): Promise<WiredPod> {
-    const { hands } = this.#options;
+    const { driver } = this.#options;
     const mtu = config.mtu ?? this.#options.mtu?.();
     const wiring = {
       hostIfName: pod.hostIfName,
@@ -247,15 +250,15 @@ export class CniServer {
     };
     try {
       await this.#strays.settled(pod.hostIfName);
-      return await hands.wirePod(wiring);
+      return await driver.wirePod(wiring);
     } catch (error) {
       const isThere = error instanceof CadastreError && error.code === 'LINK_EXISTS';
       // The host's end bears this container's name: what is left of an agent that lost its
-      // state. A stranger's interface in the pod is not ours to remove.
-      if (!isThere || !(await hands.unwirePod(pod))) throw wiringFailed(error);
+      // state. Another program's interface in the pod is not ours to remove.
+      if (!isThere || !(await driver.unwirePod(pod))) throw wiringFailed(error);
     }
     try {
-      return await hands.wirePod(wiring);
+      return await driver.wirePod(wiring);
     } catch (error) {
       throw wiringFailed(error);
     }
@@ -275,7 +278,7 @@ export class CniServer {
   }
 
   async #check(config: CniConfig, pod: Pod): Promise<undefined> {
-    const { book, hands } = this.#options;
+    const { book, driver } = this.#options;
     if (config.prevResult === undefined) {
       throw new CniError('InvalidConfig', 'prevResult is missing', 'CHECK needs it');
     }
@@ -284,12 +287,12 @@ export class CniServer {
       const what = `container ${pod.containerId} has no address on ${pod.ifname}`;
       throw new CniError('CheckFailed', what, 'delete the pod; it is made anew');
     }
-    const told = (config.prevResult.ips ?? []).map(({ address }) => address?.split('/')[0]);
+    const given = (config.prevResult.ips ?? []).map(({ address }) => address?.split('/')[0]);
     const problems = allocation.addresses
-      .filter((address) => !told.includes(address.toString()))
+      .filter((address) => !given.includes(address.toString()))
       .map((address) => `${address} is not in prevResult`);
     if (!config.isIpam) {
-      const found = await hands.checkPod({
+      const found = await driver.checkPod({
         hostIfName: pod.hostIfName,
         netnsPath: pod.netns,
         ifName: pod.ifname,

@@ -48,7 +48,11 @@ export class DelSpool {
     if (text === undefined) return false;
     const answer = await server.handle(parseRequest(text));
     if (answer.isError && !hopelessCodes.has(answer.code!)) return false;
-    if (answer.isError) this.#log.warn({ path, answer: answer.body }, 'dropped a remembered DEL');
+    if (answer.isError)
+      this.#log.warn(
+        { path, answer: answer.body },
+        'a DEL that was kept on disk is refused, and dropped',
+      );
     await rm(path, { force: true });
     return true;
   }

@@ -10,28 +10,28 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { AddressBook } from '../address-book.ts';
 import { wiringFailed } from './cni-error.ts';
 
-export interface Removed {
+export interface RemovedPod {
   owner: string;
   hostIfName: string;
 }
 
 export class PodRemoval {
   readonly #book: AddressBook;
-  readonly #hands: Pick<Kernel, 'unwirePod'>;
+  readonly #driver: Pick<Kernel, 'unwirePod'>;
   readonly #log: Log;
   /** Generations whose pod is gone, and whose end is not on disk yet. */
   readonly #unfreed = new Set<number>();
 
-  constructor(options: { book: AddressBook; hands: Pick<Kernel, 'unwirePod'>; log: Log }) {
+  constructor(options: { book: AddressBook; driver: Pick<Kernel, 'unwirePod'>; log: Log }) {
     this.#book = options.book;
-    this.#hands = options.hands;
+    this.#driver = options.driver;
     this.#log = options.log;
   }
 
   /** All of it, or an error. */
-  async remove(pod: Removed, isIpam: boolean): Promise<void> {
+  async remove(pod: RemovedPod, isIpam: boolean): Promise<void> {
     try {
-      if (!isIpam) await this.#hands.unwirePod(pod);
+      if (!isIpam) await this.#driver.unwirePod(pod);
     } catch (error) {
       throw wiringFailed(error);
     }
@@ -46,7 +46,7 @@ export class PodRemoval {
   }
 
   /** As much of it as the disk allows. */
-  async removeForNow(pod: Removed, isIpam: boolean): Promise<void> {
+  async removeForNow(pod: RemovedPod, isIpam: boolean): Promise<void> {
     try {
       await this.remove(pod, isIpam);
     } catch (error) {

@@ -14,19 +14,19 @@ import { hostLinkName, isPodLink, type Link } from '../../kernel/link.ts';
 import type { KernelRoute } from '../../kernel/route.ts';
 import type { AddressBook } from '../address-book.ts';
 
-export type StrayHands = Pick<Kernel, 'link' | 'hasNamespace' | 'unwirePod'>;
+export type StrayDriver = Pick<Kernel, 'link' | 'hasNamespace' | 'unwirePod'>;
 
 export class Strays {
   readonly #book: AddressBook;
-  readonly #hands: StrayHands;
+  readonly #driver: StrayDriver;
   readonly #log: Log;
   /** Names of those whose namespace was there at the last look. */
   #living = new Set<string>();
   readonly #removals = new Map<string, Promise<unknown>>();
 
-  constructor({ book, hands, log }: { book: AddressBook; hands: StrayHands; log?: Log }) {
+  constructor({ book, driver, log }: { book: AddressBook; driver: StrayDriver; log?: Log }) {
     this.#book = book;
-    this.#hands = hands;
+    this.#driver = driver;
     this.#log = log ?? silentLog;
   }
 
@@ -40,21 +40,24 @@ export class Strays {
     for (const link of links) {
       if (!isPodLink(link.name) || known.has(link.name)) continue;
       // It may be gone since: the interface of a pod that the book did know.
-      const isThere = (await this.#hands.link(link.name)) !== undefined;
+      const isThere = (await this.#driver.link(link.name)) !== undefined;
       if (isThere && !this.#knownNames().has(link.name)) strays.push(link);
     }
     const living = new Set<string>();
     const gone: string[] = [];
     for (const { name, alias = '' } of strays) {
       const netns = readPodAlias(alias);
-      if (netns === undefined || (await this.#hands.hasNamespace(netns))) living.add(name);
+      if (netns === undefined || (await this.#driver.hasNamespace(netns))) living.add(name);
       else if (this.#living.has(name)) gone.push(name);
     }
     const kept = strays.filter(({ name }) => !gone.includes(name));
     for (const { name, alias } of kept) {
       if (this.#living.has(name)) continue;
       const fields = { reason: 'StrayInterface', link: name, alias };
-      this.#log.warn(fields, `${name} is of no pod in the journal; its addresses are kept back`);
+      this.#log.warn(
+        fields,
+        `the journal knows no pod of ${name}; nobody gets its addresses while it exists`,
+      );
     }
     this.#living = living;
     await Promise.all(gone.map((name) => this.#remove(name)));
@@ -81,7 +84,7 @@ export class Strays {
   }
 
   async #remove(name: string): Promise<void> {
-    const removal = this.#hands.unwirePod({ hostIfName: name });
+    const removal = this.#driver.unwirePod({ hostIfName: name });
     this.#removals.set(name, removal);
     try {
       await removal;

@@ -1,6 +1,6 @@
 /**
  * Frees what nobody will ask us to free, now and then, and when the runtime says
- * what it still knows (GC); and looks after what strangers did.
+ * what it still knows (GC); and looks after what other programs did.
  */
 import { describeError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
@@ -11,22 +11,19 @@ import type { AddressBook } from '../address-book.ts';
 import type { Allocation } from '../allocation.ts';
 import type { CniConfig } from './cni-call.ts';
 import type { OwnerTurns } from './owner-turns.ts';
-import type { PodMender } from './pod-mender.ts';
 import type { PodRemoval } from './pod-removal.ts';
+import type { PodRepairer } from './pod-repairer.ts';
 import type { Strays } from './strays.ts';
 
-export type SweepingHands = Pick<
-  Kernel,
-  'links' | 'link' | 'routes' | 'addresses' | 'hasNamespace'
->;
+export type SweepDriver = Pick<Kernel, 'links' | 'link' | 'routes' | 'addresses' | 'hasNamespace'>;
 
 export interface SweeperOptions {
   book: AddressBook;
-  hands: SweepingHands;
+  driver: SweepDriver;
   turns: OwnerTurns;
   removal: PodRemoval;
   strays: Strays;
-  mender: PodMender;
+  repairer: PodRepairer;
   log: Log;
 }
 
@@ -64,7 +61,7 @@ export class Sweeper {
    * namespace there before.
    */
   async sweep(): Promise<number> {
-    const { book, hands, mender, strays, removal } = this.#o;
+    const { book, driver, repairer, strays, removal } = this.#o;
     const unclear = await this.#claimWired();
     const gone = book.tick().filter(({ owner }) => !unclear.has(owner));
     const living = new Set<string>();
@@ -73,29 +70,29 @@ export class Sweeper {
       if (attachment === undefined || gone.includes(allocation)) continue;
       if (removal.isUnfreed(generation)) gone.push(allocation);
       if (expiresAtMs !== undefined || gone.includes(allocation)) continue;
-      const isLiving = await hands.hasNamespace(attachment.netns);
+      const isLiving = await driver.hasNamespace(attachment.netns);
       if (isLiving && attachment.addressesOnly) living.add(allocation.owner);
       if (await this.#isGone(allocation, isLiving)) gone.push(allocation);
     }
     this.#living = living;
     await this.#removeAll(gone, false);
     const [links, routes, addresses] = await Promise.all([
-      hands.links(),
-      hands.routes({ protocol: podRouteProtocol }),
-      hands.addresses(),
+      driver.links(),
+      driver.routes({ protocol: podRouteProtocol }),
+      driver.addresses(),
     ]);
-    await mender.look({ links, routes, addresses });
+    await repairer.look({ links, routes, addresses });
     return gone.length + (await strays.look(links, routes));
   }
 
   /**
    * ADDs whose claim a crash or a full disk has lost, if they had one: where there
    * is an interface the pod may live, and is not cut off. What is not finished of
-   * it the mender finishes; the runtime deletes it if it never heard of it.
+   * it the repairer finishes; the runtime deletes it if it never heard of it.
    * Returns the owners of whom it cannot be said now.
    */
   async #claimWired(): Promise<Set<string>> {
-    const { book, hands, turns, log } = this.#o;
+    const { book, driver, turns, log } = this.#o;
     const unclear = new Set<string>();
     for (const { owner, attachment, expiresAtMs } of [...book.remembered()]) {
       if (expiresAtMs === undefined || attachment === undefined) continue;
@@ -103,11 +100,14 @@ export class Sweeper {
       const hostIfName = hostLinkName(attachment.containerId, attachment.ifname);
       await turns
         .take(owner, async () => {
-          if ((await hands.link(hostIfName)) !== undefined) book.claimSoon(owner);
+          if ((await driver.link(hostIfName)) !== undefined) book.claimSoon(owner);
         })
         .catch((error) => {
           unclear.add(owner);
-          log.warn({ owner, error: describeError(error) }, 'is it wired? not known yet');
+          log.warn(
+            { owner, error: describeError(error) },
+            'could not look for the interface of a pod; the next sweep looks again',
+          );
         });
     }
     return unclear;
@@ -115,11 +115,11 @@ export class Sweeper {
 
   async #isGone(allocation: Allocation, isLiving: boolean): Promise<boolean> {
     const { owner, attachment } = allocation;
-    const { hands } = this.#o;
+    const { driver } = this.#o;
     if (attachment === undefined || isLiving || attachment.netns === '') return false;
     if (attachment.addressesOnly) return this.#living.has(owner);
     const hostIfName = hostLinkName(attachment.containerId, attachment.ifname);
-    return (await hands.link(hostIfName)) === undefined;
+    return (await driver.link(hostIfName)) === undefined;
   }
 
   async #removeAll(gone: readonly Allocation[], isIpam: boolean): Promise<void> {
@@ -136,7 +136,10 @@ export class Sweeper {
         })
         .catch((error) => {
           failure = error;
-          log.warn({ owner, error: describeError(error) }, 'could not free an address yet');
+          log.warn(
+            { owner, error: describeError(error) },
+            'could not free an address; the next sweep tries again',
+          );
         });
     }
     if (failure !== undefined) throw failure;

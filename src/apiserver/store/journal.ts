@@ -22,7 +22,7 @@ import {
   readJournalFile,
 } from '../../base/journal/journal-file.ts';
 
-export interface JournalOptions {
+export interface StoreJournalOptions {
   dir: string;
   /** Every answer waits until its change is on disk. */
   waitsForDisk: boolean;
@@ -39,30 +39,30 @@ interface OpenLog {
   close(): Promise<void>;
 }
 
-export class Journal {
-  readonly #options: JournalOptions;
+export class StoreJournal {
+  readonly #options: StoreJournalOptions;
   readonly #files: DurableFiles;
   #log!: OpenLog;
   #snapshotBytes = 0;
   #compacting: Promise<void> | undefined;
   #onFailure: (error: unknown) => void = () => {};
 
-  private constructor(options: JournalOptions) {
+  private constructor(options: StoreJournalOptions) {
     this.#options = options;
     this.#files = options.waitsForDisk ? realFiles : unsyncedFiles;
   }
 
   /** Replays what is there: `onSnapshot` lines first, `onChange` lines after. */
   static async open(
-    options: JournalOptions,
+    options: StoreJournalOptions,
     replay: {
       onSnapshot: (json: string) => void;
       onSnapshotEnd: () => void;
       onChange: (json: string) => void;
     },
-  ): Promise<Journal> {
+  ): Promise<StoreJournal> {
     await mkdir(options.dir, { recursive: true, mode: 0o700 });
-    const journal = new Journal(options);
+    const journal = new StoreJournal(options);
     const names = await readdir(options.dir);
     const numbers = (kind: string) =>
       names

@@ -10,7 +10,7 @@
 import type { KubeObject } from '../object.ts';
 import { Refusal } from '../status.ts';
 import { type Change, Collection, type Entry } from './collection.ts';
-import { Journal } from './journal.ts';
+import { StoreJournal } from './journal.ts';
 
 export interface StoreOptions {
   dir: string;
@@ -35,7 +35,7 @@ export class Store {
   readonly #collections = new Map<string, Collection>();
   readonly #historyLimit: number;
   readonly #listeners = new Set<(collection: Collection, change: Change) => void>();
-  #journal!: Journal;
+  #journal!: StoreJournal;
   #version = 1;
   #safeVersion = 1;
   #lastWrite: Promise<void> = Promise.resolve();
@@ -50,7 +50,7 @@ export class Store {
 
   static async open(options: StoreOptions): Promise<Store> {
     const store = new Store(options.historyLimit ?? 2_000, options.onFailure ?? (() => {}));
-    store.#journal = await Journal.open(
+    store.#journal = await StoreJournal.open(
       {
         dir: options.dir,
         waitsForDisk: options.waitsForDisk ?? true,

@@ -2,7 +2,7 @@
  * Whoever appends waits until its record is on disk, and all who wait share one
  * sync. While one is under way, the next batch gathers.
  *
- *   append ─▶ queue ─▶ batch ─▶ commit ─▶ every waiter is told
+ *   append ─▶ queue ─▶ batch ─▶ commit ─▶ every waiter resolves
  *   note   ─▶ queue, and with the next batch
  *
  * When a batch cannot be committed, everything in it *and behind it* is undone,

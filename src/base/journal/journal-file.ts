@@ -3,7 +3,7 @@
  * again after any crash; what it has rejected is not.
  *
  * Not to be "optimised" away: after a failed write the file is cut back to its
- * sound length before anybody is told, and again before anything else is written.
+ * sound length before anybody hears of it, and again before anything else is written.
  */
 import { CadastreError, describeError } from '../errors.ts';
 import { type Log, silentLog } from '../log.ts';

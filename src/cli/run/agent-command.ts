@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { AgentSettings } from '../../agent/agent-settings.ts';
 import { assembleAgent } from '../../agent/assemble-agent.ts';
-import { tunnelDeviceOf } from '../../agent/route-keeper.ts';
+import { tunnelDeviceOf } from '../../agent/route-reconciler.ts';
 import { systemClock } from '../../base/clock.ts';
 import { CadastreError, describeError } from '../../base/errors.ts';
 import { addHealthRoutes } from '../../base/health-routes.ts';
@@ -35,9 +35,9 @@ import { readConfigMapName } from './config-map-flag.ts';
 import { readListen } from './listen-flag.ts';
 
 /**
- * `cadastre agent`: wires the world to the agent once. SIGTERM and SIGINT end it
- * and leave everything as it is, because it comes back; SIGUSR2 ends it and takes
- * the routes back first, because it does not.
+ * `cadastre agent`: passes this machine to the agent. SIGTERM and SIGINT end it for
+ * a restart, and leave routes and pods as they are; SIGUSR2 ends it for good, and
+ * withdraws the routes first.
  */
 export function registerAgent(program: Command): void {
   const modes = ourModes.map(({ name }) => name);
@@ -51,7 +51,7 @@ export function registerAgent(program: Command): void {
     .option('--ipam <mode>', `as the operator has it: ${modes.join(', ')}`, defaultMode.name)
     .option(
       '--families <list>',
-      'what every pod is to have: ipv4,ipv6 (default: what the node holds)',
+      'address families of every pod: ipv4,ipv6 (default: those of the node)',
     )
     .option('--pre-allocate <n>', 'cluster-pool-v2: addresses kept ready', '8')
     .option('--reserved <cidr>', 'a range inside the blocks that no pod gets; repeatable', list)
@@ -61,7 +61,7 @@ export function registerAgent(program: Command): void {
         .default('native'),
     )
     .option('--auto-direct-node-routes', 'native: routes to the nodes on the same link')
-    .option('--masquerade', 'what pods send out of the cluster takes the address of the node')
+    .option('--masquerade', 'traffic of pods out of the cluster takes the address of the node')
     .option(
       '--masquerade-except <cidr>',
       "destinations that see a pod's own address; repeatable (pods and nodes always do)",
@@ -69,14 +69,18 @@ export function registerAgent(program: Command): void {
     )
     .option('--bgp-config <file>', 'peers and pools from a file, in the form of MetalLB and Cilium')
     .option('--bgp-config-map <namespace/name>', 'peers and pools from a ConfigMap of that form')
-    .option('--bgp-listen <address:port>', 'wait for routers there (default: only connect)')
+    .option('--bgp-listen <address:port>', 'accept BGP sessions there (default: only connect)')
     .option('--socket <path>', 'the Unix socket of the CNI plugin', agentSocketPath)
     .option('--state-dir <path>', 'what survives a restart', '/var/lib/cadastre')
-    .option('--api-grace <seconds>', 'wait for the API server before going on from memory', '5')
-    .option('--drain-grace <seconds>', 'between GRACEFUL_SHUTDOWN and taking routes back', '5')
+    .option('--api-grace <seconds>', 'wait for the API server before using the state on disk', '5')
+    .option(
+      '--drain-grace <seconds>',
+      'between GRACEFUL_SHUTDOWN and the withdrawal of routes',
+      '5',
+    )
     .option('--listen <address>', 'where /metrics, /livez and /readyz are served', '127.0.0.1:9471')
     .addOption(
-      new Option('--kernel <name>', 'fake: one in memory, for demos')
+      new Option('--kernel <name>', 'netlink: that of this machine; fake: one in memory, for demos')
         .choices([...kernelNames])
         .default('netlink'),
     )
@@ -192,7 +196,7 @@ async function runAgent(flags: AgentFlags): Promise<void> {
   }
 }
 
-/** Before anything is served: a node that cannot reach the others' pods must not take any. */
+/** Before anything is served: a node that cannot reach other nodes' pods must not get any. */
 async function assertTunnel(kernel: Kernel, routing: Routing): Promise<void> {
   const kind = encapsulationOf(routing);
   const device = tunnelDeviceOf(routing);

@@ -70,10 +70,12 @@ async function runDrain(node: string, flags: DrainFlags, terminal: Terminal): Pr
         remedy: 'cadastre nodes lists them.',
       });
     });
-    terminal.say(isUndo ? `${node} is asked to announce again` : `${node} is asked to leave`);
+    terminal.say(isUndo ? `${node} is to announce its routes again` : `${node} is to be drained`);
     const { isDone, report } = await follow(client, node, isUndo, terminal, seconds * 1000);
     if (!isDone) {
-      terminal.say(`the agent of ${node} has not said so within ${seconds} s; the wish stands`);
+      terminal.say(
+        `the agent of ${node} has not reported it within ${seconds} s; the annotation stays`,
+      );
       terminal.exitCode = 1;
     }
     const { drain, sessions = [] } = report ?? {};
@@ -103,10 +105,10 @@ async function follow(
   withinMs: number,
 ): Promise<{ isDone: boolean; report: NodeReportStatus | undefined }> {
   const deadlineMs = terminal.clock.monotonicMs() + withinMs;
-  const told = new Set<string>();
-  const tell = (line: string) => {
-    if (!told.has(line)) terminal.say(line);
-    told.add(line);
+  const said = new Set<string>();
+  const sayOnce = (line: string) => {
+    if (!said.has(line)) terminal.say(line);
+    said.add(line);
   };
   let report: NodeReportStatus | undefined;
   do {
@@ -115,19 +117,21 @@ async function follow(
     const steps = report?.drain?.steps ?? [];
     if (!isUndo) {
       for (const { step, detail } of steps.filter((one) => one.step !== 'Asked')) {
-        tell(`${step}: ${detail}`);
+        sayOnce(`${step}: ${detail}`);
       }
       if (steps.some(({ step }) => step === 'Withdrawn')) {
-        for (const { peer, address } of up) tell(`${peer} (${address}): everything withdrawn`);
+        for (const { peer, address } of up) sayOnce(`${peer} (${address}): everything withdrawn`);
         return { isDone: true, report };
       }
     } else if (report !== undefined && steps.length === 0) {
-      const isTold = ({ announced }: (typeof up)[number]) => announced.length > 0;
-      for (const { peer, address, announced } of up.filter(isTold)) {
-        tell(`${peer} (${address}): told of ${announced.map(({ prefix }) => prefix).join(', ')}`);
+      const isAnnounced = ({ announced }: (typeof up)[number]) => announced.length > 0;
+      for (const { peer, address, announced } of up.filter(isAnnounced)) {
+        sayOnce(
+          `${peer} (${address}): announced ${announced.map(({ prefix }) => prefix).join(', ')}`,
+        );
       }
-      if (report.sessions.length === 0) tell(`${node} has no router to tell`);
-      const isDone = report.sessions.length === 0 || (up.length > 0 && up.every(isTold));
+      if (report.sessions.length === 0) sayOnce(`${node} has no BGP session`);
+      const isDone = report.sessions.length === 0 || (up.length > 0 && up.every(isAnnounced));
       if (isDone) return { isDone, report };
     }
     await pause(500);

@@ -123,7 +123,7 @@ test('an agent that waits says for what, and the exit code is 1', async () => {
 
 test('a node that leaves says how far it is', async () => {
   const steps = [
-    { step: 'Asked' as const, at: agent.since, detail: 'the node is asked to leave' },
+    { step: 'Asked' as const, at: agent.since, detail: 'the node is to be drained' },
     { step: 'Acknowledged' as const, at: agent.since, detail: 'by 1 of 2 routers' },
   ];
   status = { lines, blocks: [], agent: { ...agent, drain: { steps } } };

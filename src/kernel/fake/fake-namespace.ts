@@ -2,13 +2,13 @@
 import type { Address } from '../../net/address.ts';
 import { Prefix } from '../../net/prefix.ts';
 import type { KernelEvent, Way } from '../kernel.ts';
-import type { ForwardingEntry, Link, LinkAddress, Neighbour } from '../link.ts';
+import type { ForwardingEntry, Link, LinkAddress, LinkNeighbour } from '../link.ts';
 import type { MasqueradeRules } from '../masquerade.ts';
 import { type KernelRoute, mainTable, routeKey } from '../route.ts';
 
 export interface FakeLink extends Link {
   addresses: LinkAddress[];
-  neighbours: Map<string, Neighbour>;
+  neighbours: Map<string, LinkNeighbour>;
   forwarding: Map<string, ForwardingEntry>;
   /** The other end of a veth, and where it is. */
   peer?: { namespace: FakeNamespace; name: string };
@@ -87,12 +87,12 @@ export class FakeNamespace {
     const device = route.device ?? this.#deviceTowards(route.via)?.name;
     const held = device === undefined ? route : { ...route, device };
     this.routes.set(routeKey(held), held);
-    this.tell({ kind: 'route', change: 'set', route: held });
+    this.emit({ kind: 'route', change: 'set', route: held });
   }
 
   dropRoute(route: KernelRoute): void {
     if (!this.routes.delete(routeKey(route))) return;
-    this.tell({ kind: 'route', change: 'removed', route });
+    this.emit({ kind: 'route', change: 'removed', route });
   }
 
   /** The longest prefix of the main table and of the interfaces' own networks, then the metric. */
@@ -122,7 +122,7 @@ export class FakeNamespace {
     return candidates[0]?.way;
   }
 
-  tell(event: KernelEvent): void {
+  emit(event: KernelEvent): void {
     for (const listener of this.listeners) {
       setImmediate(() => {
         if (this.listeners.has(listener)) listener(event);
@@ -131,7 +131,7 @@ export class FakeNamespace {
   }
 
   tellLink(link: FakeLink, change: 'set' | 'removed'): void {
-    this.tell({ kind: 'link', change, link: plainLink(link) });
+    this.emit({ kind: 'link', change, link: plainLink(link) });
   }
 
   #deviceTowards(via: Address | undefined): FakeLink | undefined {

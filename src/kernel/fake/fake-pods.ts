@@ -1,16 +1,16 @@
-/** Pod wiring in memory: the same furniture, the same refusals, all or nothing. */
+/** Pod wiring in memory: the same interface configuration, the same refusals, all or nothing. */
 import { CadastreError } from '../../base/errors.ts';
 import { KernelError } from '../kernel-error.ts';
 import { assertOurLink, derivedMac } from '../link.ts';
-import { type PodWiring, podFurniture, type WiredPod } from '../pod.ts';
+import { type PodWiring, podInterfaceConfig, type WiredPod } from '../pod.ts';
 import type { PodEnd } from '../pod-check.ts';
 import {
   type KernelRoute,
   podRouteProtocol,
-  type Route,
+  type RouteSpec,
   routeKey,
   routeText,
-  settle,
+  settleRoute,
 } from '../route.ts';
 import { type FakeLink, type FakeNamespace, plainLink } from './fake-namespace.ts';
 
@@ -28,7 +28,7 @@ export function wireFakePod(
   if (pod.links.has(ifName)) throw linkExists(`${ifName} in ${netnsPath}`);
   const hostMac = derivedMac(`host ${hostIfName}`);
   const podMac = (wiring.mac ?? derivedMac(`pod ${hostIfName}`)).toLowerCase();
-  const furniture = podFurniture(wiring);
+  const config = podInterfaceConfig(wiring);
 
   const alias = wiring.alias === undefined ? {} : { alias: wiring.alias };
   const near = host.addLink({ name: hostIfName, kind: 'veth', mac: hostMac, mtu, ...alias });
@@ -37,11 +37,11 @@ export function wireFakePod(
   far.peer = { namespace: host, name: hostIfName };
   try {
     pod.setUp(far, true);
-    far.addresses.push(...furniture.podAddresses);
-    addRoutes(pod, furniture.podRoutes);
+    far.addresses.push(...config.podAddresses);
+    addRoutes(pod, config.podRoutes);
     host.setUp(near, true);
-    near.addresses.push(...furniture.hostAddresses);
-    addRoutes(host, furniture.hostRoutes);
+    near.addresses.push(...config.hostAddresses);
+    addRoutes(host, config.hostRoutes);
   } catch (error) {
     host.removeLink(hostIfName);
     throw error;
@@ -50,20 +50,20 @@ export function wireFakePod(
 }
 
 /** The host's side again, as far as it is not there. */
-export function mendFakePod(host: FakeNamespace, near: FakeLink, wiring: PodWiring): void {
-  const { hostAddresses, hostRoutes } = podFurniture(wiring);
+export function repairFakePod(host: FakeNamespace, near: FakeLink, wiring: PodWiring): void {
+  const { hostAddresses, hostRoutes } = podInterfaceConfig(wiring);
   if (!near.isUp) host.setUp(near, true);
   const held = new Set(near.addresses.map(({ address }) => address.toString()));
   near.addresses.push(...hostAddresses.filter(({ address }) => !held.has(address.toString())));
   addRoutes(
     host,
-    hostRoutes.filter((route) => !host.routes.has(routeKey(settle(route)))),
+    hostRoutes.filter((route) => !host.routes.has(routeKey(settleRoute(route)))),
   );
 }
 
-function addRoutes(namespace: FakeNamespace, routes: readonly Route[]): void {
+function addRoutes(namespace: FakeNamespace, routes: readonly RouteSpec[]): void {
   for (const route of routes) {
-    const held: KernelRoute = { ...settle(route), protocol: podRouteProtocol };
+    const held: KernelRoute = { ...settleRoute(route), protocol: podRouteProtocol };
     const objection = namespace.objection(held, false);
     if (objection) throw new KernelError(`add the route ${routeText(held)}`, objection);
     namespace.putRoute(held);

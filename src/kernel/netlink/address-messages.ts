@@ -11,7 +11,7 @@ import {
   RT_SCOPE_UNIVERSE,
 } from './headers.ts';
 import {
-  type Message,
+  type NetlinkMessage,
   NLM_F_CREATE,
   NLM_F_DUMP,
   NLM_F_REPLACE,
@@ -27,7 +27,7 @@ const IFA_ADDRESS = 1;
 const IFA_LOCAL = 2;
 const IFA_F_NODAD = 0x02;
 
-/** An address as the kernel tells it, with the interface that carries it. */
+/** An address as the kernel reports it, with the interface that carries it. */
 export interface HeldAddress extends LinkAddress {
   linkIndex: number;
 }
@@ -65,7 +65,7 @@ export function listAddresses(): Request {
   });
 }
 
-export function readAddress({ body }: Message): HeldAddress | undefined {
+export function readAddress({ body }: NetlinkMessage): HeldAddress | undefined {
   const attrs = body.attrs(headerLengths.address);
   // On a point-to-point link IFA_ADDRESS is the other side's.
   const address = (attrs.get(IFA_LOCAL) ?? attrs.get(IFA_ADDRESS))?.address();

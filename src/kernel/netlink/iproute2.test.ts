@@ -9,14 +9,14 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Address, parseAddress } from '../../net/address.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
-import { type Route, routeText, settle } from '../route.ts';
+import { type RouteSpec, routeText, settleRoute } from '../route.ts';
 import { addAddress, readAddress } from './address-messages.ts';
 import { NetlinkReader } from './attributes.ts';
 import { newTunnel, newVeth, readLink, setLink } from './link-messages.ts';
 import {
   decodeMessages,
   encodeRequests,
-  type Message,
+  type NetlinkMessage,
   type Request,
   refusalOf,
 } from './message.ts';
@@ -38,7 +38,7 @@ const cada = { name: 'cada', index: recorded.cadaIndex };
 const cadx = { name: 'cadx', index: recorded.cadxIndex };
 const indexes = new Map([cada, cadx].map(({ name, index }) => [name, index]));
 const names = new Map([cada, cadx].map(({ name, index }) => [index, name]));
-const route = (route: Route) => addRoute(settle(route), 83, indexes);
+const route = (route: RouteSpec) => addRoute(settleRoute(route), 83, indexes);
 
 /** How long the struct before the attributes is, by type of message. */
 const structLength = (type: number) => [16, 8, 12, 12][Math.floor((type - 16) / 4)] as number;
@@ -52,7 +52,7 @@ const nested: Record<string, number> = {
 };
 
 /** A message as a set of facts, whatever the order: `path = hex`. */
-function facts({ type, body }: Message): string[] {
+function facts({ type, body }: NetlinkMessage): string[] {
   const kind = type < 20 ? 'link' : type >= 24 && type < 28 ? 'route' : 'other';
   const isVeth = Buffer.from(body.bytes).includes('veth');
   const collect = (reader: NetlinkReader, at: number, path: string): string[] =>
@@ -69,7 +69,7 @@ function facts({ type, body }: Message): string[] {
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text, 'hex'));
-const messageOf = (text: string) => decodeMessages(bytesOf(text))[0] as Message;
+const messageOf = (text: string) => decodeMessages(bytesOf(text))[0] as NetlinkMessage;
 
 describe.skipIf(endianness() !== 'LE')('the bytes of iproute2', () => {
   // What we say beyond iproute2, because we mean it: the table and the metric in full.
@@ -141,7 +141,7 @@ describe.skipIf(endianness() !== 'LE')('the bytes of iproute2', () => {
     [
       'route del 10.5.2.0/24 via 10.4.0.2 dev cada onlink proto 83 metric 7',
       removeRoute(
-        settle({
+        settleRoute({
           prefix: p('10.5.2.0/24'),
           via: a('10.4.0.2'),
           device: 'cada',
@@ -151,7 +151,7 @@ describe.skipIf(endianness() !== 'LE')('the bytes of iproute2', () => {
         83,
         indexes,
       ),
-      // The type, too: a stranger's blackhole of the same place is not ours to remove.
+      // The type, too: another program's blackhole of the same place is not ours to remove.
       ['route 15 = fe', '02180000fe53ff0104000000'],
       ['02180000fe53ff0004000000'],
     ],
@@ -177,7 +177,7 @@ describe.skipIf(endianness() !== 'LE')('the bytes of iproute2', () => {
 
   test.each(wishes)('ip %s', (command, request, more, less) => {
     const theirs = messageOf(recorded.requests[command] as string);
-    const ours = decodeMessages(encodeRequests([request], 7))[0] as Message;
+    const ours = decodeMessages(encodeRequests([request], 7))[0] as NetlinkMessage;
     // RTM_SETLINK (19) is RTM_NEWLINK (16) without the right to create.
     expect(ours.type === 19 ? 16 : ours.type).toBe(theirs.type);
     expect(facts(ours)).toEqual(
@@ -255,7 +255,7 @@ describe.skipIf(endianness() !== 'LE')('the bytes of iproute2', () => {
         for (const read of [
           readLink,
           readAddress,
-          (m: Message) => readRoute(m, names),
+          (m: NetlinkMessage) => readRoute(m, names),
           refusalOf,
         ]) {
           try {

@@ -17,7 +17,7 @@ import {
 } from './attributes.ts';
 import { headerLengths, type LinkRef, linkHeader } from './headers.ts';
 import {
-  type Message,
+  type NetlinkMessage,
   NLM_F_CREATE,
   NLM_F_DUMP,
   NLM_F_EXCL,
@@ -176,13 +176,13 @@ export function deleteGroup(group: number): Request {
   });
 }
 
-/** Of a veth: the index of its other end, in whichever namespace that is; 0 if it is not told. */
-export function readPeerIndex({ body }: Message): number {
+/** Of a veth: the index of its other end, in whichever namespace that is; 0 if it is not reported. */
+export function readPeerIndex({ body }: NetlinkMessage): number {
   return body.attrs(headerLengths.link).get(IFLA_LINK)?.u32(0) ?? 0;
 }
 
 /** The interface in an RTM_NEWLINK or RTM_DELLINK. */
-export function readLink({ body }: Message): Link {
+export function readLink({ body }: NetlinkMessage): Link {
   const attrs = body.attrs(headerLengths.link);
   const flags = body.u32(8);
   const info = attrs.get(IFLA_LINKINFO)?.attrs();

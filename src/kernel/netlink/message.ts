@@ -33,14 +33,14 @@ export interface Request {
   readonly what: string;
 }
 
-export interface Message {
+export interface NetlinkMessage {
   type: number;
   flags: number;
   sequence: number;
   body: NetlinkReader;
 }
 
-export interface Refusal {
+export interface NetlinkRefusal {
   errno: number;
   /** The kernel's own sentence (extended ack), where it has one. */
   detail: string | undefined;
@@ -89,8 +89,8 @@ export function encodeRequests(requests: readonly Request[], sequence: number): 
   return writer.bytes();
 }
 
-export function decodeMessages(bytes: Uint8Array): Message[] {
-  const messages: Message[] = [];
+export function decodeMessages(bytes: Uint8Array): NetlinkMessage[] {
+  const messages: NetlinkMessage[] = [];
   const reader = new NetlinkReader(bytes);
   let at = 0;
   while (at + headerLength <= bytes.length) {
@@ -108,7 +108,7 @@ export function decodeMessages(bytes: Uint8Array): Message[] {
 }
 
 /** What an NLMSG_ERROR or the end of a dump says; undefined if it says success. */
-export function refusalOf(message: Message): Refusal | undefined {
+export function refusalOf(message: NetlinkMessage): NetlinkRefusal | undefined {
   const { body, flags, type } = message;
   if (body.bytes.length < 4) return undefined;
   const errno = -body.i32(0);

@@ -1,10 +1,10 @@
 /**
- * Changes as the kernel tells them (netlink multicast), whoever made them.
+ * Changes as the kernel reports them (netlink multicast), whoever made them.
  *
  * The socket is read on a timer. Node cannot wait for a netlink descriptor,
  * and a blocking read would keep one of its few worker threads for ever; an
  * empty read costs two microseconds, ten times a second. The socket is open
- * from the start, so nothing is missed between two readings, only told later.
+ * from the start, so nothing is missed between two readings, only reported later.
  *
  * The kernel says nothing of IPv4 routes that go because their interface went:
  * a removed interface stands for its routes.
@@ -12,7 +12,7 @@
 import type { KernelEvent } from '../kernel.ts';
 import { RTM_DELADDR, RTM_NEWADDR, readAddress } from './address-messages.ts';
 import { listLinks, RTM_DELLINK, RTM_NEWLINK, readLink } from './link-messages.ts';
-import type { Message } from './message.ts';
+import type { NetlinkMessage } from './message.ts';
 import { RTM_DELROUTE, RTM_NEWROUTE, readRoute } from './route-messages.ts';
 import { NetlinkSocket, type SocketPool } from './socket.ts';
 
@@ -59,7 +59,7 @@ export class Monitor {
   async #turn(): Promise<void> {
     try {
       await this.#ready;
-      if (this.#timer !== undefined) this.#socket.drain((message) => this.#tell(message));
+      if (this.#timer !== undefined) this.#socket.drain((message) => this.#report(message));
     } catch {
       // ENOBUFS as a rule. Whatever it was, something may have been missed, and saying so is
       // the whole remedy: the listener looks at everything.
@@ -70,13 +70,13 @@ export class Monitor {
     }
   }
 
-  #tell(message: Message): void {
+  #report(message: NetlinkMessage): void {
     const event = this.#eventOf(message);
     // The listener may have stopped in the middle of a buffer.
     if (event && this.#timer !== undefined) this.#listener(event);
   }
 
-  #eventOf(message: Message): KernelEvent | undefined {
+  #eventOf(message: NetlinkMessage): KernelEvent | undefined {
     switch (message.type) {
       case RTM_NEWLINK:
       case RTM_DELLINK: {

@@ -1,9 +1,9 @@
 /** RTM_*NEIGH: neighbours of IP, and the FDB of a VXLAN device. Numbers from linux/neighbour.h. */
-import type { ForwardingEntry, Neighbour } from '../link.ts';
+import type { ForwardingEntry, LinkNeighbour } from '../link.ts';
 import { AF_BRIDGE, macBytes, macText } from './attributes.ts';
 import { headerLengths, type LinkRef, neighbourHeader } from './headers.ts';
 import {
-  type Message,
+  type NetlinkMessage,
   NLM_F_CREATE,
   NLM_F_DUMP,
   NLM_F_REPLACE,
@@ -22,7 +22,7 @@ const NUD_PERMANENT = 0x80;
 const NUD_NOARP = 0x40;
 const NTF_SELF = 0x02;
 
-export function setNeighbour(link: LinkRef, { address, mac }: Neighbour): Request {
+export function setNeighbour(link: LinkRef, { address, mac }: LinkNeighbour): Request {
   const what = `name ${mac} as the neighbour ${address} on ${link.name}`;
   return request(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, what, (writer) => {
     neighbourHeader(writer, { family: address.family, index: link.index, state: NUD_PERMANENT })
@@ -31,7 +31,7 @@ export function setNeighbour(link: LinkRef, { address, mac }: Neighbour): Reques
   });
 }
 
-export function removeNeighbour(link: LinkRef, { address }: Neighbour): Request {
+export function removeNeighbour(link: LinkRef, { address }: LinkNeighbour): Request {
   return request(RTM_DELNEIGH, 0, `forget the neighbour ${address} on ${link.name}`, (writer) => {
     neighbourHeader(writer, { family: address.family, index: link.index }).attrAddress(
       NDA_DST,
@@ -48,7 +48,7 @@ export function listNeighbours(link: LinkRef): Request {
 }
 
 /** The permanent neighbour in it; what the kernel learned by itself comes and goes. */
-export function readNeighbour({ body }: Message, link: LinkRef): Neighbour | undefined {
+export function readNeighbour({ body }: NetlinkMessage, link: LinkRef): LinkNeighbour | undefined {
   if (body.u32(4) !== link.index || (body.u16(8) & NUD_PERMANENT) === 0) return undefined;
   const attrs = body.attrs(headerLengths.neighbour);
   const address = attrs.get(NDA_DST)?.address();
@@ -80,7 +80,10 @@ export function listForwardingEntries(link: LinkRef): Request {
   });
 }
 
-export function readForwardingEntry({ body }: Message, link: LinkRef): ForwardingEntry | undefined {
+export function readForwardingEntry(
+  { body }: NetlinkMessage,
+  link: LinkRef,
+): ForwardingEntry | undefined {
   if (body.u32(4) !== link.index) return undefined;
   const attrs = body.attrs(headerLengths.neighbour);
   const remote = attrs.get(NDA_DST)?.address();

@@ -3,7 +3,7 @@ import type { Address } from '../../net/address.ts';
 import { familyBits } from '../../net/family.ts';
 import { Prefix } from '../../net/prefix.ts';
 import type { Way } from '../kernel.ts';
-import { type KernelRoute, mainTable, type Route, routeText } from '../route.ts';
+import { type KernelRoute, mainTable, type RouteSpec, routeText } from '../route.ts';
 import {
   AF_INET,
   AF_INET6,
@@ -20,7 +20,7 @@ import {
   routeHeader,
 } from './headers.ts';
 import {
-  type Message,
+  type NetlinkMessage,
   NLM_F_CREATE,
   NLM_F_DUMP,
   NLM_F_EXCL,
@@ -56,25 +56,25 @@ const LWTUNNEL_IP_ID = 1;
 const LWTUNNEL_IP_DST = 2;
 
 const typeNumbers = { unicast: 1, blackhole: 6, unreachable: 7, prohibit: 8 } as const;
-const typeNames = new Map<number, Route['type']>(
-  Object.entries(typeNumbers).map(([name, number]) => [number, name as Route['type']]),
+const typeNames = new Map<number, RouteSpec['type']>(
+  Object.entries(typeNumbers).map(([name, number]) => [number, name as RouteSpec['type']]),
 );
 
 /** Names to numbers, of the interfaces as they are now. */
 export type LinkIndexes = ReadonlyMap<string, number>;
 export type LinkNames = ReadonlyMap<number, string>;
 
-/** Adds, and is refused with EEXIST if the place is taken: by a stranger, or since we looked. */
-export function addRoute(route: Route, protocol: number, links: LinkIndexes): Request {
+/** Adds, and is refused with EEXIST if the place is taken: by another program, or since we looked. */
+export function addRoute(route: RouteSpec, protocol: number, links: LinkIndexes): Request {
   return newRoute(route, protocol, links, NLM_F_CREATE | NLM_F_EXCL);
 }
 
 /** Overwrites in place; only for a place that is known to be ours. */
-export function replaceRoute(route: Route, protocol: number, links: LinkIndexes): Request {
+export function replaceRoute(route: RouteSpec, protocol: number, links: LinkIndexes): Request {
   return newRoute(route, protocol, links, NLM_F_CREATE | NLM_F_REPLACE);
 }
 
-function newRoute(route: Route, protocol: number, links: LinkIndexes, flags: number): Request {
+function newRoute(route: RouteSpec, protocol: number, links: LinkIndexes, flags: number): Request {
   return request(
     RTM_NEWROUTE,
     flags,
@@ -89,8 +89,8 @@ function newRoute(route: Route, protocol: number, links: LinkIndexes, flags: num
   );
 }
 
-/** The protocol in the request keeps a stranger's route of the same place safe. */
-export function removeRoute(route: Route, protocol: number, links: LinkIndexes): Request {
+/** The protocol in the request keeps another program's route of the same place safe. */
+export function removeRoute(route: RouteSpec, protocol: number, links: LinkIndexes): Request {
   return request(
     RTM_DELROUTE,
     0,
@@ -103,7 +103,7 @@ export function removeRoute(route: Route, protocol: number, links: LinkIndexes):
 
 function routeBody(
   writer: NetlinkWriter,
-  route: Route,
+  route: RouteSpec,
   protocol: number,
   scope: number,
   links: LinkIndexes,
@@ -134,7 +134,7 @@ function routeBody(
   }
 }
 
-function isUnicast(route: Route): boolean {
+function isUnicast(route: RouteSpec): boolean {
   return (route.type ?? 'unicast') === 'unicast';
 }
 
@@ -153,7 +153,7 @@ export function lookUpRoute(to: Address): Request {
   });
 }
 
-export function readWay({ body }: Message, links: LinkNames): Way | undefined {
+export function readWay({ body }: NetlinkMessage, links: LinkNames): Way | undefined {
   const type = body.u8(7);
   const isLocal = type === RTN_LOCAL;
   // IPv6 answers for routes that drop instead of refusing.
@@ -171,7 +171,7 @@ export function readWay({ body }: Message, links: LinkNames): Way | undefined {
 }
 
 /** Undefined for what is no route of the tables: cached ones, local, broadcast, multicast. */
-export function readRoute({ body }: Message, links: LinkNames): KernelRoute | undefined {
+export function readRoute({ body }: NetlinkMessage, links: LinkNames): KernelRoute | undefined {
   const family = body.u8(0);
   const type = typeNames.get(body.u8(7));
   const flags = body.u32(8);

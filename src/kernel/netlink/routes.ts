@@ -2,7 +2,7 @@
 import type { Address } from '../../net/address.ts';
 import type { RefusedRoute, RouteFilter, RouteOutcome, Way } from '../kernel.ts';
 import { errnoName, isErrno } from '../kernel-error.ts';
-import type { KernelRoute, Route } from '../route.ts';
+import type { KernelRoute, RouteSpec } from '../route.ts';
 import { routeDelta } from '../route-delta.ts';
 import { listLinks, readLink } from './link-messages.ts';
 import type { Request } from './message.ts';
@@ -17,7 +17,7 @@ import {
 } from './route-messages.ts';
 import type { NetlinkSocket } from './socket.ts';
 
-/** Somebody changes routes under our hands, or answers are lost: look again, so many times. */
+/** Somebody changes routes meanwhile, or answers are lost: look again, so many times. */
 const attempts = 4;
 
 export async function heldRoutes(
@@ -60,7 +60,7 @@ export async function findWay(socket: NetlinkSocket, to: Address): Promise<Way |
 
 export async function applyRoutes(
   socket: NetlinkSocket,
-  wanted: readonly Route[],
+  wanted: readonly RouteSpec[],
   protocol: number,
 ): Promise<RouteOutcome> {
   const outcome = { added: 0, replaced: 0, removed: 0 };
@@ -76,7 +76,7 @@ export async function applyRoutes(
 
 async function applyOnce(
   socket: NetlinkSocket,
-  wanted: readonly Route[],
+  wanted: readonly RouteSpec[],
   protocol: number,
   outcome: { added: number; replaced: number; removed: number },
 ): Promise<{ refused: RefusedRoute[]; unchanged: number; wasStale: boolean }> {
@@ -86,14 +86,14 @@ async function applyOnce(
   const delta = routeDelta(wanted, await readRoutes(socket, { protocol }, names), protocol);
 
   const refused: RefusedRoute[] = [];
-  const hasDevice = (route: Route) => {
+  const hasDevice = (route: RouteSpec) => {
     if (route.device === undefined || indexes.has(route.device)) return true;
     const detail = `there is no interface ${route.device}`;
     refused.push({ route, reason: 'Unusable', detail });
     return false;
   };
   // First what carries traffic, then what no longer should: a move never leaves a gap.
-  const routes = new Map<Request, { route: Route; step: 'added' | 'replaced' | 'removed' }>();
+  const routes = new Map<Request, { route: RouteSpec; step: 'added' | 'replaced' | 'removed' }>();
   for (const route of delta.replace.filter(hasDevice)) {
     routes.set(replaceRoute(route, protocol, indexes), { route, step: 'replaced' });
   }
@@ -105,7 +105,7 @@ async function applyOnce(
   }
   let wasStale = false;
   for (const { request, errno, detail } of await socket.exchange([...routes.keys()])) {
-    const { route, step } = routes.get(request) as { route: Route; step: string };
+    const { route, step } = routes.get(request) as { route: RouteSpec; step: string };
     routes.delete(request);
     const name = errnoName(errno);
     if (step === 'removed' && (name === 'ESRCH' || name === 'ENODEV')) {
@@ -122,7 +122,7 @@ async function applyOnce(
 }
 
 /** One of several next hops would not be found, or only that one removed: leave them out. */
-function asPlace(route: KernelRoute): Route {
+function asPlace(route: KernelRoute): RouteSpec {
   if (route.nextHopCount === undefined) return route;
   const { via: _via, device: _device, isOnLink: _isOnLink, tunnel: _tunnel, ...place } = route;
   return place;

@@ -17,11 +17,11 @@ import { NetlinkReader } from './attributes.ts';
 import {
   decodeMessages,
   encodeRequests,
-  type Message,
+  type NetlinkMessage,
+  type NetlinkRefusal,
   NLM_F_DUMP_INTR,
   NLMSG_DONE,
   NLMSG_ERROR,
-  type Refusal,
   type Request,
   refusalOf,
 } from './message.ts';
@@ -53,7 +53,7 @@ const maxIdle = 4;
 /** For reads that do not wait: whatever is in it is used up before the next one. */
 const sharedBuffer = new Uint8Array(readBytes);
 
-export interface Failure extends Refusal {
+export interface Failure extends NetlinkRefusal {
   request: Request;
 }
 
@@ -97,10 +97,10 @@ export class NetlinkSocket {
   }
 
   /** The one object a request asks for; what is to be done before travels in the same buffer. */
-  async get(request: Request, before: readonly Request[] = []): Promise<Message> {
+  async get(request: Request, before: readonly Request[] = []): Promise<NetlinkMessage> {
     const batch = [...before, request];
     const first = await this.#send(batch);
-    let found: Message | undefined;
+    let found: NetlinkMessage | undefined;
     let failure: Failure | undefined;
     this.#readUntil(batch, first, (message) => {
       if (message.type !== NLMSG_ERROR) {
@@ -118,7 +118,7 @@ export class NetlinkSocket {
     return found;
   }
 
-  async dump<T>(request: Request, read: (message: Message) => T | undefined): Promise<T[]> {
+  async dump<T>(request: Request, read: (message: NetlinkMessage) => T | undefined): Promise<T[]> {
     for (let attempt = 1; ; attempt++) {
       try {
         const found = await this.#dumpOnce(request, read);
@@ -135,7 +135,7 @@ export class NetlinkSocket {
   }
 
   /** What has arrived since; for a socket that listens to groups. ENOBUFS throws. */
-  drain(take: (message: Message) => void): void {
+  drain(take: (message: NetlinkMessage) => void): void {
     for (;;) {
       const got = this.#native.receive(this.#fd, sharedBuffer);
       if (got <= 0) {
@@ -163,7 +163,11 @@ export class NetlinkSocket {
   }
 
   /** Answers are queued by the time send() returns, so this never waits. */
-  #readUntil(batch: readonly Request[], first: number, isLast: (message: Message) => boolean) {
+  #readUntil(
+    batch: readonly Request[],
+    first: number,
+    isLast: (message: NetlinkMessage) => boolean,
+  ) {
     for (;;) {
       const got = this.#native.receive(this.#fd, sharedBuffer);
       if (got <= 0) {
@@ -184,7 +188,7 @@ export class NetlinkSocket {
 
   async #dumpOnce<T>(
     request: Request,
-    read: (message: Message) => T | undefined,
+    read: (message: NetlinkMessage) => T | undefined,
   ): Promise<T[] | undefined> {
     const first = await this.#send([request]);
     const buffer = new Uint8Array(readBytes);

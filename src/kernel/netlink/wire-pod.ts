@@ -9,8 +9,13 @@
 import { CadastreError } from '../../base/errors.ts';
 import { errnoName, isErrno } from '../kernel-error.ts';
 import { assertOurLink, type Link } from '../link.ts';
-import { type PodFurniture, type PodWiring, podFurniture, type WiredPod } from '../pod.ts';
-import { podRouteProtocol, settle } from '../route.ts';
+import {
+  type PodInterfaceConfig,
+  type PodWiring,
+  podInterfaceConfig,
+  type WiredPod,
+} from '../pod.ts';
+import { podRouteProtocol, settleRoute } from '../route.ts';
 import { addAddress } from './address-messages.ts';
 import { findLink, needLink } from './find-link.ts';
 import {
@@ -101,15 +106,15 @@ async function furnish(
   wiring: PodWiring,
   podNamespace: number,
 ): Promise<WiredPod> {
-  const furniture = podFurniture(wiring);
+  const config = podInterfaceConfig(wiring);
   const end = {
     name: wiring.ifName,
     index: podIndex || (await needLink(pod, wiring.ifName)).index,
   };
   // Both have ended, whichever fails, before anything is undone or closed.
   const [inPod, onHost] = await Promise.allSettled([
-    furnishPod(pod, end, podNamespace, furniture),
-    furnishHost(host, hostLink, furniture, wiring.alias),
+    configurePod(pod, end, podNamespace, config),
+    configureHost(host, hostLink, config, wiring.alias),
   ]);
   if (inPod.status === 'rejected') throw inPod.reason;
   if (onHost.status === 'rejected') throw onHost.reason;
@@ -117,17 +122,17 @@ async function furnish(
   return { hostMac: hostLink.mac, podMac: mac, mtu };
 }
 
-async function furnishPod(
+async function configurePod(
   pod: NetlinkSocket,
   end: { name: string; index: number },
   podNamespace: number,
-  { podAddresses, podRoutes }: PodFurniture,
+  { podAddresses, podRoutes }: PodInterfaceConfig,
 ): Promise<Link> {
   const steps = [
     setLink(end, { isUp: true }),
     ...podAddresses.map((address) => addAddress(end, address)),
     ...podRoutes.map((route) =>
-      addRoute(settle(route), podRouteProtocol, new Map([[end.name, end.index]])),
+      addRoute(settleRoute(route), podRouteProtocol, new Map([[end.name, end.index]])),
     ),
   ];
   try {
@@ -143,10 +148,10 @@ async function furnishPod(
   }
 }
 
-async function furnishHost(
+async function configureHost(
   host: NetlinkSocket,
   hostLink: Link,
-  { hostAddresses, hostRoutes }: PodFurniture,
+  { hostAddresses, hostRoutes }: PodInterfaceConfig,
   alias: string | undefined,
 ): Promise<void> {
   const hasIpv6 = hostRoutes.some(({ prefix }) => prefix.family === 'ipv6');
@@ -156,7 +161,7 @@ async function furnishHost(
     setLink(hostLink, { isUp: true, ...(alias === undefined ? {} : { alias }) }),
     ...hostAddresses.map((address) => addAddress(hostLink, address)),
     ...hostRoutes.map((route) =>
-      addRoute(settle(route), podRouteProtocol, new Map([[hostLink.name, hostLink.index]])),
+      addRoute(settleRoute(route), podRouteProtocol, new Map([[hostLink.name, hostLink.index]])),
     ),
   ]);
 }

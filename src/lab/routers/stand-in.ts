@@ -11,7 +11,7 @@ import { Collector } from '../../bgp/collector.ts';
 import type { Announcement } from '../../bgp/rib/announcement.ts';
 import { Speaker } from '../../bgp/speaker/speaker.ts';
 import { NetlinkKernel } from '../../kernel/netlink-kernel.ts';
-import type { Route } from '../../kernel/route.ts';
+import type { RouteSpec } from '../../kernel/route.ts';
 import type { PeerSettings } from '../../model/peer-settings.ts';
 import { parseAddress } from '../../net/address.ts';
 import { parsePrefix } from '../../net/prefix.ts';
@@ -62,8 +62,8 @@ export async function runStandIn(folder: string, log: Log, signal: AbortSignal):
     isSettling = false;
   }
 
-  function chosen(): { routes: Route[]; told: Announcement[] } {
-    const routes = new Map<string, Route>();
+  function chosen(): { routes: RouteSpec[]; told: Announcement[] } {
+    const routes = new Map<string, RouteSpec>();
     const told: Announcement[] = config.subnets.map((prefix) => ({ prefix }));
     // Nodes come first in the list, so a node's word wins over a router's.
     for (const { name, kind } of neighbours) {

@@ -4,7 +4,7 @@ import type { NodeMigration } from '../../model/node-migration.ts';
 import type { NodeReport } from '../../model/node-report.ts';
 import { families } from '../../net/family.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import { holds } from '../node/node-truth.ts';
+import { ownsBlock } from '../node/node-truth.ts';
 
 /** The signs by which a move is seen to have come so far. */
 export type Arrival = { kind: 'arrived'; cidrs: string[] } | { kind: 'missing'; why: string };
@@ -19,7 +19,7 @@ export function newBlocks(
   node: ClusterNode,
   blocks: readonly Block[],
 ): Arrival {
-  const own = blocks.filter((block) => holds(node, block) && block.phase === 'Active');
+  const own = blocks.filter((block) => ownsBlock(node, block) && block.phase === 'Active');
   const old = own.filter(({ prefix }) => isNamed(migration.from, prefix.toString()));
   if (old.length > 0) {
     const why = `it was given ${old.map(({ prefix }) => `${prefix}`).join(', ')} again: the pools still say so`;
@@ -39,7 +39,7 @@ export function isBackWithOldBlocks(
   node: ClusterNode,
   blocks: readonly Block[],
 ): Arrival {
-  const own = blocks.filter((block) => holds(node, block));
+  const own = blocks.filter((block) => ownsBlock(node, block));
   const cidrs = own.map(({ prefix }) => prefix.toString());
   const strange = cidrs.filter((cidr) => !isNamed(migration.from, cidr));
   if (strange.length > 0) {

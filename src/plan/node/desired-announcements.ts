@@ -6,9 +6,9 @@ import type { RoutedNode } from './desired-routes.ts';
 import type { OwnedBlock } from './node-truth.ts';
 
 /**
- * What a node's routers are told: the node's own blocks, each of them, to every
- * peer of the node, and nothing else. BGPAdvertisements only dress it
- * (communities, preference); there is no field in which somebody could name a
+ * What a node advertises to its routers: the node's own blocks, each of them, to every
+ * peer of the node, and nothing else. BGPAdvertisements only add
+ * attributes (communities, preference); there is no field in which somebody could name a
  * prefix. Where another node, older than this one, holds a block that overlaps
  * (mode kubernetes cannot rule it out), this node stays silent about it: the
  * ownership guard.
@@ -31,7 +31,7 @@ export interface AnnouncementInput {
   };
   readonly others: Iterable<RoutedNode>;
   readonly advertisements: Iterable<BgpAdvertisement>;
-  /** Everything is taken back, because the node is being emptied. */
+  /** Everything is withdrawn, because the node is being drained. */
   readonly isLeaving: boolean;
 }
 
@@ -51,12 +51,12 @@ export function desiredAnnouncements(input: AnnouncementInput): DesiredAnnouncem
   const announcements = [...self.blocks]
     .sort((a, b) => a.prefix.compare(b.prefix))
     .filter(({ prefix }) => !silent.has(prefix.toString()))
-    .flatMap((block) => dressedFor(block, chosen));
+    .flatMap((block) => withAttributes(block, chosen));
   return { announcements, findings };
 }
 
 /** In order: for each peer the first that is for it counts, and the last is for everyone. */
-export function dressedFor(
+export function withAttributes(
   { prefix, pool }: Pick<OwnedBlock, 'prefix' | 'pool'>,
   chosen: readonly BgpAdvertisement[],
 ): DesiredAnnouncement[] {
@@ -68,17 +68,19 @@ export function dressedFor(
   for (const advertisement of advertisements) {
     const { pools, peers } = advertisement;
     if (pools.length > 0 && !pools.includes(pool)) continue;
-    const dressed = { prefix: prefix.toString(), ...dress(advertisement) };
-    if (peers.length === 0) return [...made, dressed];
+    const announcement = { prefix: prefix.toString(), ...attributesOf(advertisement) };
+    if (peers.length === 0) return [...made, announcement];
     const fresh = peers.filter((peer) => !served.has(peer));
     if (fresh.length === 0) continue;
     for (const peer of fresh) served.add(peer);
-    made.push({ ...dressed, peers: fresh });
+    made.push({ ...announcement, peers: fresh });
   }
   return [...made, { prefix: prefix.toString() }];
 }
 
-function dress(advertisement: BgpAdvertisement): Omit<DesiredAnnouncement, 'prefix' | 'peers'> {
+function attributesOf(
+  advertisement: BgpAdvertisement,
+): Omit<DesiredAnnouncement, 'prefix' | 'peers'> {
   const { communities, largeCommunities, localPref, med, prepend } = advertisement;
   return {
     ...(communities.length > 0 ? { communities } : {}),

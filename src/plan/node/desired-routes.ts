@@ -142,7 +142,7 @@ export function unreachable(prefix: Prefix): DesiredRoute {
   return { prefix, type: 'unreachable', ...(prefix.family === 'ipv4' ? { metric: 1 } : {}) };
 }
 
-/** Interfaces of the node from which direct neighbours are told. */
+/** Interfaces of the node by which direct neighbours are found. */
 export function linkTo(uplinks: readonly Uplink[], address: Address): Uplink | undefined {
   let best: { uplink: Uplink; length: number } | undefined;
   for (const uplink of uplinks) {

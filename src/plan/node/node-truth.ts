@@ -50,7 +50,7 @@ export interface TruthRules {
 type Owner = Pick<ClusterNode, 'name' | 'uid'>;
 
 /** Is the node the holder of this entry of the register, right now? */
-export function holds(node: Owner, block: Block): boolean {
+export function ownsBlock(node: Owner, block: Block): boolean {
   if (block.nodeName !== node.name || block.nodeUid !== node.uid || node.uid === '') return false;
   return block.phase === 'Active' || block.phase === 'Draining';
 }
@@ -115,7 +115,7 @@ export function nodeTruth(
 function fromRegister(node: Owner, blocks: Iterable<Block>): OwnedBlock[] {
   const owned: OwnedBlock[] = [];
   for (const block of blocks) {
-    if (!holds(node, block)) continue;
+    if (!ownsBlock(node, block)) continue;
     const { prefix, pool, uid } = block;
     owned.push({ prefix, pool, uid, isDraining: block.phase === 'Draining' || block.deleting });
   }

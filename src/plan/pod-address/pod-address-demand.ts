@@ -2,7 +2,7 @@
 import { type Family, families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { neededAddresses } from '../blocks/demand.ts';
-import { familyName, type PodBlockUse } from './pod-address.ts';
+import { familyLabel, type PodBlockUse } from './pod-address.ts';
 
 export type PodDemand = Partial<Record<Family, number>>;
 
@@ -48,7 +48,7 @@ export function blocksToGiveBack(use: readonly PodBlockUse[], demand: PodDemand)
 export function useLines(use: readonly PodBlockUse[]): string[] {
   return use.map(
     ({ prefix, allocated, total, isDraining }) =>
-      `${familyName(prefix.family)}: ${allocated}/${total} allocated from ${prefix}${isDraining ? ' (draining)' : ''}`,
+      `${familyLabel(prefix.family)}: ${allocated}/${total} allocated from ${prefix}${isDraining ? ' (draining)' : ''}`,
   );
 }
 
@@ -74,7 +74,7 @@ export function shortage(use: readonly PodBlockUse[]): string | undefined {
     const reserve = sixteenth < keptInReserve ? sixteenth : keptInReserve;
     if (free <= reserve) {
       const names = own.map((block) => block.prefix.toString()).join(', ');
-      return `only ${free} ${familyName(family)} addresses are left in ${names}`;
+      return `only ${free} ${familyLabel(family)} addresses are left in ${names}`;
     }
   }
   return undefined;

@@ -212,7 +212,7 @@ export class PodAddressSpace {
       .map((block) => `${block.prefix}${block.isDraining ? ' (draining)' : ''}`)
       .join(', ');
     const resting = [...this.#resting.values()].filter(({ address }) => address.family === family);
-    const detail = `no free ${familyName(family)} address in ${names}`;
+    const detail = `no free ${familyLabel(family)} address in ${names}`;
     const soonest = resting[0];
     if (soonest === undefined) return { kind: 'refused', reason: 'NoFreeAddress', detail };
     return {
@@ -233,11 +233,11 @@ export class PodAddressSpace {
   }
 }
 
-export function familyName(family: Family): 'IPv4' | 'IPv6' {
+export function familyLabel(family: Family): 'IPv4' | 'IPv6' {
   return family === 'ipv4' ? 'IPv4' : 'IPv6';
 }
 
 function familyNotServed(family: Family): PodAddressChoice {
-  const detail = `this node has no ${familyName(family)} block`;
+  const detail = `this node has no ${familyLabel(family)} block`;
   return { kind: 'refused', reason: 'FamilyNotServed', detail };
 }

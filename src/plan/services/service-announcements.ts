@@ -7,7 +7,7 @@ import { type Address, parseAddress } from '../../net/address.ts';
 import { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
 import type { Finding } from '../blocks/finding.ts';
-import { type DesiredAnnouncement, dressedFor } from '../node/desired-announcements.ts';
+import { type DesiredAnnouncement, withAttributes } from '../node/desired-announcements.ts';
 import type { RoutedNode } from '../node/desired-routes.ts';
 import { type Span, spanOf } from './service-pools.ts';
 
@@ -130,7 +130,7 @@ function dress(
     const prefix = aggregate(address, one, pool);
     // An entry of the ConfigMap says everything itself; a pool object leaves it to BGPAdvertisements.
     if (one.communities === undefined) {
-      return dressedFor({ prefix, pool: poolName }, advertisements);
+      return withAttributes({ prefix, pool: poolName }, advertisements);
     }
     const { communities, localPref } = one;
     return [

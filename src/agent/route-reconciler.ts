@@ -1,13 +1,13 @@
 /**
- * Keeps the kernel as it should be: interfaces of ours, neighbours, routes,
+ * Brings the kernel in line with what is declared: interfaces of ours, neighbours, routes,
  * forwarding. Each call declares everything. What differs although nothing new
- * was declared is a stranger's doing: it is put back, counted and said.
+ * was declared is another program's doing: it is restored, counted and logged.
  */
 import type { Log } from '../base/log.ts';
 import type { Counter, Metrics } from '../base/metrics.ts';
 import type { Kernel, RefusedRoute } from '../kernel/kernel.ts';
 import { isOurLink } from '../kernel/link.ts';
-import { nodeRouteProtocol, routeText, settle } from '../kernel/route.ts';
+import { nodeRouteProtocol, routeText, settleRoute } from '../kernel/route.ts';
 import { type Family, families } from '../net/family.ts';
 import {
   type DesiredRoutes,
@@ -24,16 +24,16 @@ export const tunnelDevices: ReadonlySet<string> = new Set(Object.values(deviceOf
 export const tunnelDeviceOf = (routing: Routing): string =>
   deviceOf[encapsulationOf(routing) ?? 'vxlan'];
 
-export interface KeptRoutes {
+export interface RouteReport {
   wanted: number;
   /** Ours that the kernel holds now. */
   held: number;
   refused: ReadonlyArray<{ route: string; reason: string }>;
-  /** How often a stranger's change was put back since the start. */
+  /** How often another program's change was restored since the start. */
   repaired: number;
 }
 
-export class RouteKeeper {
+export class RouteReconciler {
   readonly #kernel: Kernel;
   readonly #log: Log;
   readonly #repairs: Counter;
@@ -60,10 +60,10 @@ export class RouteKeeper {
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  async declare({ routes, tunnel }: DesiredRoutes): Promise<KeptRoutes> {
+  async declare({ routes, tunnel }: DesiredRoutes): Promise<RouteReport> {
     const switched = await this.#forward(new Set(routes.map(({ prefix }) => prefix.family)));
     const tunnelled = await this.#keepTunnel(tunnel);
-    const declared = `${routes.map((route) => routeText(settle(route))).join('\n')} ${tunnelText(tunnel)}`;
+    const declared = `${routes.map((route) => routeText(settleRoute(route))).join('\n')} ${tunnelText(tunnel)}`;
     const outcome = await this.#kernel.setRoutes(routes);
     const changed = {
       routes: outcome.added + outcome.replaced + outcome.removed,
@@ -77,7 +77,7 @@ export class RouteKeeper {
       const { added, replaced, removed } = outcome;
       this.#log.warn(
         { reason: 'RouteRepaired', ...changed, added, replaced, removed },
-        `somebody changed ${wordsOf(changed)} of ours; all is as it should be again`,
+        `another program changed ${wordsOf(changed)} of ours; restored`,
       );
     }
     this.#declared = declared;
@@ -100,7 +100,7 @@ export class RouteKeeper {
       if ((await this.#kernel.readSetting(setting)) !== 1) {
         await this.#kernel.writeSetting(setting, 1);
         switched++;
-        this.#log.info({ family }, `forwarding of ${family} packets is on now`);
+        this.#log.info({ family }, `switched on forwarding of ${family} packets`);
       }
     }
     return switched;
@@ -171,5 +171,5 @@ function wordsOf(changed: { routes: number; tunnel: number; forwarding: number }
 }
 
 function refusedText({ route, reason, detail }: RefusedRoute): { route: string; reason: string } {
-  return { route: routeText(settle(route)), reason: `${reason}: ${detail}` };
+  return { route: routeText(settleRoute(route)), reason: `${reason}: ${detail}` };
 }

@@ -1,9 +1,9 @@
 /**
  * One list and watch for all agents of the process. Five hundred agents that
  * each followed every Node would tell each other the same news a quarter of a
- * million times, and keep as many copies of it.
+ * million times, and keep it as many times.
  */
-import type { Copy, CopySpec, Follow } from '../agent/copy.ts';
+import type { CacheSpec, FollowCache, FollowedCache } from '../agent/followed-cache.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -14,11 +14,11 @@ import { resourceName } from '../kube/resource.ts';
 import { identityOf, type KubeObject } from '../model/object.ts';
 
 interface Shared {
-  copy: ListWatch<Kept>;
+  cache: ListWatch<Kept>;
   handlers: Set<CacheHandler<Kept>>;
 }
 
-export class SharedCopies {
+export class SharedCaches {
   readonly #shared = new Map<string, Shared>();
   readonly #o: { client: KubeClient; clock: Clock; log: Log; signal: AbortSignal };
 
@@ -26,23 +26,23 @@ export class SharedCopies {
     this.#o = options;
   }
 
-  readonly follow: Follow = <T extends Kept>(spec: CopySpec<T>): Copy<T> => {
+  readonly follow: FollowCache = <T extends Kept>(spec: CacheSpec<T>): FollowedCache<T> => {
     const { resource, namespace = '', fieldSelector = '' } = spec;
     const key = `${resourceName(resource)} ${namespace} ${fieldSelector}`;
     let shared = this.#shared.get(key);
     if (shared === undefined) {
       const keep = spec.isPerNode ? keepRaw : spec.keep;
-      shared = this.#begin({ ...(spec as unknown as CopySpec<Kept>), keep });
+      shared = this.#begin({ ...(spec as unknown as CacheSpec<Kept>), keep });
       this.#shared.set(key, shared);
     }
     const attached = attach(shared, spec.handler as unknown as CacheHandler<Kept>);
-    return (spec.isPerNode ? readBy(attached, spec.keep) : attached) as unknown as Copy<T>;
+    return (spec.isPerNode ? readBy(attached, spec.keep) : attached) as unknown as FollowedCache<T>;
   };
 
-  #begin(spec: CopySpec<Kept>): Shared {
+  #begin(spec: CacheSpec<Kept>): Shared {
     const { client, clock, log, signal } = this.#o;
     const handlers = new Set<CacheHandler<Kept>>();
-    const copy = new ListWatch<Kept>({
+    const cache = new ListWatch<Kept>({
       client,
       clock,
       log,
@@ -58,8 +58,8 @@ export class SharedCopies {
         },
       },
     });
-    copy.start(signal);
-    return { copy, handlers };
+    cache.start(signal);
+    return { cache, handlers };
   }
 }
 
@@ -69,23 +69,23 @@ function isSame(a: Kept, b: Kept): boolean {
 }
 
 /** One agent's end of it: it hears news from its start until it stops. */
-function attach({ copy, handlers }: Shared, handler: CacheHandler<Kept>): Copy<Kept> {
+function attach({ cache, handlers }: Shared, handler: CacheHandler<Kept>): FollowedCache<Kept> {
   return {
     start(signal) {
       if (signal.aborted) return;
       handlers.add(handler);
       onAbort(signal, () => handlers.delete(handler));
     },
-    synced: copy.synced,
+    synced: cache.synced,
     get hasSynced() {
-      return copy.hasSynced;
+      return cache.hasSynced;
     },
     get size() {
-      return copy.size;
+      return cache.size;
     },
-    get: (key) => copy.get(key),
-    values: () => copy.values(),
-    silentMs: () => copy.silentMs(),
+    get: (key) => cache.get(key),
+    values: () => cache.values(),
+    silentMs: () => cache.silentMs(),
   };
 }
 
@@ -98,22 +98,22 @@ function keepRaw(raw: unknown): Raw {
 }
 
 /** Each agent reads these in its own way; there are few, and reading again is cheap. */
-function readBy(copy: Copy<Kept>, keep: (raw: unknown) => Kept): Copy<Kept> {
+function readBy(cache: FollowedCache<Kept>, keep: (raw: unknown) => Kept): FollowedCache<Kept> {
   const read = (kept: Kept) => keep((kept as Raw).raw);
   return {
-    start: (signal) => copy.start(signal),
-    synced: copy.synced,
+    start: (signal) => cache.start(signal),
+    synced: cache.synced,
     get hasSynced() {
-      return copy.hasSynced;
+      return cache.hasSynced;
     },
     get size() {
-      return copy.size;
+      return cache.size;
     },
     get(key) {
-      const kept = copy.get(key);
+      const kept = cache.get(key);
       return kept && read(kept);
     },
-    values: () => [...copy.values()].map(read).values(),
-    silentMs: () => copy.silentMs(),
+    values: () => [...cache.values()].map(read).values(),
+    silentMs: () => cache.silentMs(),
   };
 }

@@ -1,8 +1,9 @@
 /**
- * Keeps the masquerade table as it should be. Reading it starts a program, so
- * it is read when something new is declared, and every half minute for what a
- * stranger may have done to it. A node whose table cannot be written goes on
- * serving pods: only the way out of the cluster is missing, and that is said.
+ * Brings the masquerade table in line with what is declared. Reading it starts a
+ * program, so it is read when something new is declared, and every half minute for
+ * what another program may have done to it. A node whose table cannot be written
+ * goes on serving pods: only the way out of the cluster is missing, and that is a
+ * finding.
  */
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
@@ -12,10 +13,10 @@ import type { DesiredMasquerade } from '../plan/node/desired-masquerade.ts';
 
 const lookEveryMs = 30_000;
 
-export type MasqueradeHands = Pick<Kernel, 'setMasquerade' | 'masquerade'>;
+export type MasqueradeDriver = Pick<Kernel, 'setMasquerade' | 'masquerade'>;
 
-export class MasqueradeKeeper {
-  readonly #kernel: MasqueradeHands;
+export class MasqueradeReconciler {
+  readonly #kernel: MasqueradeDriver;
   readonly #clock: Clock;
   readonly #log: Log;
   #declared: string | undefined;
@@ -23,7 +24,7 @@ export class MasqueradeKeeper {
   #made: string | undefined;
   #lookedAtMs = 0;
 
-  constructor(options: { kernel: MasqueradeHands; clock: Clock; log: Log }) {
+  constructor(options: { kernel: MasqueradeDriver; clock: Clock; log: Log }) {
     this.#kernel = options.kernel;
     this.#clock = options.clock;
     this.#log = options.log;
@@ -43,7 +44,7 @@ export class MasqueradeKeeper {
       if (!isRight && !isNew) {
         this.#log.warn(
           { reason: 'MasqueradeRepaired' },
-          'somebody changed our masquerade; it is as it should be again',
+          'another program changed the masquerade table; restored',
         );
       }
       this.#declared = wanted;

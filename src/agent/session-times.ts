@@ -11,10 +11,10 @@ const sameSessionMs = 1_500;
  * Since when sessions and routes hold, as moments that do not move: a report that
  * counted seconds would have to be written every second.
  */
-export class SessionDiary {
+export class SessionTimes {
   readonly #clock: Clock;
   readonly #established = new Map<string, number>();
-  readonly #told = new Map<string, Map<string, string>>();
+  readonly #advertised = new Map<string, Map<string, string>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -34,9 +34,9 @@ export class SessionDiary {
   }
 
   dated(peer: string, routes: readonly AnnouncedRoute[]): ReportedRoute[] {
-    const before = this.#told.get(peer);
+    const before = this.#advertised.get(peer);
     const now = new Map<string, string>();
-    this.#told.set(peer, now);
+    this.#advertised.set(peer, now);
     return routes.map(({ prefix, nextHop, attributes }) => {
       const since = before?.get(prefix) ?? timeText(this.#clock.wallMs());
       now.set(prefix, since);

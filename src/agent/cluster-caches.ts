@@ -1,4 +1,4 @@
-/** The agent's copies of cluster state, and the knowledge that follows from them. */
+/** The agent's caches of cluster state, and the knowledge that follows from them. */
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
@@ -16,19 +16,19 @@ import { identityOf, type KubeObject } from '../model/object.ts';
 import { bgpAdvertisements, bgpPeers, configMaps, nodeBlocks, nodes } from '../model/resources.ts';
 import { nodeTruth } from '../plan/node/node-truth.ts';
 import type { AgentSettings } from './agent-settings.ts';
-import type { Copy, CopySpec, Follow } from './copy.ts';
+import type { CacheSpec, FollowCache, FollowedCache } from './followed-cache.ts';
 import type { Knowledge } from './knowledge.ts';
 import { otherRoutedNodes } from './routed-nodes.ts';
-import { ServiceCopies } from './service-copies.ts';
+import { ServiceCaches } from './service-caches.ts';
 
-export interface CopiesOptions {
+export interface ClusterCacheOptions {
   client: KubeClient;
   clock: Clock;
   log: Log;
   metrics: Metrics;
   settings: Pick<AgentSettings, 'nodeName' | 'rules' | 'configMap' | 'filePeers' | 'filePools'>;
-  /** Many agents in one process share their copies. */
-  follow?: Follow | undefined;
+  /** Many agents in one process share their caches. */
+  follow?: FollowCache | undefined;
   onChange: () => void;
 }
 
@@ -42,58 +42,58 @@ export type View =
       orphaned(before: Knowledge): Knowledge;
     };
 
-export class ClusterCopies {
-  readonly #o: CopiesOptions;
-  readonly #nodes: Copy<ClusterNode>;
-  readonly #blocks: Copy<Block> | undefined;
-  readonly #peers: Copy<ReadBgpPeer>;
-  readonly #advertisements: Copy<BgpAdvertisement>;
-  readonly #config: Copy<Kept> | undefined;
-  readonly #services: ServiceCopies;
+export class ClusterCaches {
+  readonly #o: ClusterCacheOptions;
+  readonly #nodes: FollowedCache<ClusterNode>;
+  readonly #blocks: FollowedCache<Block> | undefined;
+  readonly #peers: FollowedCache<ReadBgpPeer>;
+  readonly #advertisements: FollowedCache<BgpAdvertisement>;
+  readonly #config: FollowedCache<Kept> | undefined;
+  readonly #services: ServiceCaches;
   /** The last configuration that could be understood: half of a new one announces half a network. */
   #configPeers: readonly BgpPeer[] = [];
   #configPools: readonly LoadBalancerPool[] = [];
-  /** What followed from the copies, until one of them changes. */
+  /** What followed from the caches, until one of them changes. */
   #knowledge: Knowledge | undefined;
 
-  constructor(options: CopiesOptions) {
+  constructor(options: ClusterCacheOptions) {
     this.#o = options;
     const { nodeName, rules, configMap } = options.settings;
-    this.#nodes = this.#copy(nodes, readNode);
-    this.#blocks = rules.source === 'register' ? this.#copy(nodeBlocks, keepBlock) : undefined;
-    this.#peers = this.#copy(bgpPeers, (object) => this.#keepPeer(object));
-    this.#advertisements = this.#copy(bgpAdvertisements, readBgpAdvertisement);
-    this.#services = new ServiceCopies(nodeName, (resource, read, isPerNode) =>
-      this.#copy(resource, read, isPerNode ? { isPerNode } : {}),
+    this.#nodes = this.#cache(nodes, readNode);
+    this.#blocks = rules.source === 'register' ? this.#cache(nodeBlocks, keepBlock) : undefined;
+    this.#peers = this.#cache(bgpPeers, (object) => this.#keepPeer(object));
+    this.#advertisements = this.#cache(bgpAdvertisements, readBgpAdvertisement);
+    this.#services = new ServiceCaches(nodeName, (resource, read, isPerNode) =>
+      this.#cache(resource, read, isPerNode ? { isPerNode } : {}),
     );
     this.#config =
       configMap &&
-      this.#copy(configMaps, (object) => this.#keepConfig(object), {
+      this.#cache(configMaps, (object) => this.#keepConfig(object), {
         namespace: configMap.namespace,
         fieldSelector: `metadata.name=${configMap.name}`,
       });
   }
 
   start(signal: AbortSignal): void {
-    for (const copy of this.#all()) {
-      copy.start(signal);
-      copy.synced.then(
+    for (const cache of this.#all()) {
+      cache.start(signal);
+      cache.synced.then(
         () => this.#changed(),
         () => undefined,
       );
     }
-    // Shared copies go on before they are followed here.
+    // Shared caches go on before they are followed here.
     this.#changed();
   }
 
   /** How long the longest silent of them has heard nothing. */
   silentMs(): number {
-    return Math.max(...this.#all().map((copy) => copy.silentMs()));
+    return Math.max(...this.#all().map((cache) => cache.silentMs()));
   }
 
   /** The same knowledge, the very object, as long as nothing has changed. */
   view(): View {
-    if (!this.#all().every((copy) => copy.hasSynced)) return { kind: 'unsynced' };
+    if (!this.#all().every((cache) => cache.hasSynced)) return { kind: 'unsynced' };
     const { nodeName } = this.#o.settings;
     const node = this.#nodes.get(nodeName);
     if (node === undefined) {
@@ -142,19 +142,19 @@ export class ClusterCopies {
     return { ...before, truth: { kind: 'blocks', blocks } };
   }
 
-  #all(): Copy<Kept>[] {
+  #all(): FollowedCache<Kept>[] {
     const own = [this.#nodes, this.#blocks, this.#peers, this.#advertisements, this.#config];
     const all = [...own, ...this.#services.all];
-    return all.filter((copy) => copy !== undefined) as unknown as Copy<Kept>[];
+    return all.filter((cache) => cache !== undefined) as unknown as FollowedCache<Kept>[];
   }
 
-  #copy<T extends Kept>(
+  #cache<T extends Kept>(
     resource: Resource,
     read: (object: KubeObject) => T,
     where: { namespace?: string; fieldSelector?: string; isPerNode?: true } = {},
-  ): Copy<T> {
+  ): FollowedCache<T> {
     const { client, clock, log, metrics } = this.#o;
-    const spec: CopySpec<T> = {
+    const spec: CacheSpec<T> = {
       resource,
       ...where,
       keep: (raw) => read(raw as KubeObject),

@@ -4,22 +4,22 @@ import {
   type PodCheck,
   type PodPlace,
   type PodWiring,
-  podFurniture,
+  podInterfaceConfig,
   type WiredPod,
 } from '../../kernel/pod.ts';
 import { type KernelRoute, podRouteProtocol } from '../../kernel/route.ts';
 import { familyBits } from '../../net/family.ts';
 import { Prefix } from '../../net/prefix.ts';
-import type { PodHands } from '../cni/cni-server.ts';
+import type { PodDriver } from '../cni/cni-server.ts';
 
 /** Wires nothing, and remembers what it would have: for tests of what is asked of the kernel. */
-export class RecordingHands implements PodHands {
+export class RecordingDriver implements PodDriver {
   readonly namespaces = new Set<string>();
   /** By the host's end. */
   readonly wired = new Map<string, PodWiring>();
-  /** Interfaces of strangers in pods, as `NETNS IFNAME`. */
-  readonly strangers = new Set<string>();
-  /** Host's ends whose routes a stranger has removed. */
+  /** Interfaces of other programs in pods, as `NETNS IFNAME`. */
+  readonly foreignLinks = new Set<string>();
+  /** Host's ends whose routes another program has removed. */
   readonly broken = new Set<string>();
   readonly calls: string[] = [];
   /** Makes the named call fail. */
@@ -41,7 +41,7 @@ export class RecordingHands implements PodHands {
 
   async addresses(): Promise<Map<string, LinkAddress[]>> {
     return new Map(
-      [...this.wired].map(([name, wiring]) => [name, podFurniture(wiring).hostAddresses]),
+      [...this.wired].map(([name, wiring]) => [name, podInterfaceConfig(wiring).hostAddresses]),
     );
   }
 
@@ -60,8 +60,8 @@ export class RecordingHands implements PodHands {
     return path === '/run/netns/node';
   }
 
-  async mendPod(wiring: PodWiring): Promise<void> {
-    this.#called('mend', wiring);
+  async repairPod(wiring: PodWiring): Promise<void> {
+    this.#called('repair', wiring);
     this.broken.delete(wiring.hostIfName);
   }
 
@@ -76,7 +76,7 @@ export class RecordingHands implements PodHands {
 
   async wirePod(wiring: PodWiring): Promise<WiredPod> {
     this.#called('wire', wiring);
-    const isTaken = this.strangers.has(`${wiring.netnsPath} ${wiring.ifName}`);
+    const isTaken = this.foreignLinks.has(`${wiring.netnsPath} ${wiring.ifName}`);
     if (isTaken || this.wired.has(wiring.hostIfName)) {
       throw new CadastreError('LINK_EXISTS', `there is already an interface ${wiring.ifName}`);
     }

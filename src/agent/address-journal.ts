@@ -20,7 +20,7 @@ import { type Log, silentLog } from '../base/log.ts';
 
 const compactAboveBytes = 4 * 1024 * 1024;
 
-export interface JournalOptions {
+export interface AddressJournalOptions {
   files: DurableFiles;
   path: string;
   /** The whole state as one record, everything appended so far included. */
@@ -29,8 +29,8 @@ export interface JournalOptions {
   log?: Log;
 }
 
-export class Journal {
-  readonly #o: JournalOptions;
+export class AddressJournal {
+  readonly #o: AddressJournalOptions;
   readonly #log: Log;
   readonly #commits: GroupCommit;
   #file: JournalFile | undefined;
@@ -41,7 +41,7 @@ export class Journal {
   #mustRewrite = false;
   #compactAbove: number;
 
-  constructor(options: JournalOptions) {
+  constructor(options: AddressJournalOptions) {
     this.#o = options;
     this.#log = options.log ?? silentLog;
     this.#compactAbove = options.compactAboveBytes ?? compactAboveBytes;

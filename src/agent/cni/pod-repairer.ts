@@ -1,6 +1,6 @@
 /**
- * Pods whose interface on the host, or whose route, a stranger has touched: put
- * back, counted and said. Only the host's side; what root does inside a pod is the
+ * Pods whose interface on the host, or whose route, another program has changed:
+ * restored, counted and logged. Only the host's side; what root does inside a pod is the
  * pod's business. An interface that is gone altogether is made anew, with the
  * same addresses: what a plugin after us had added to it is lost, the pod is not.
  */
@@ -17,9 +17,9 @@ import type { OwnerTurns } from './owner-turns.ts';
 import type { PodRemoval } from './pod-removal.ts';
 import { podAlias } from './strays.ts';
 
-export type MendingHands = Pick<
+export type RepairDriver = Pick<
   Kernel,
-  'link' | 'hasNamespace' | 'wirePod' | 'mendPod' | 'checkPod'
+  'link' | 'hasNamespace' | 'wirePod' | 'repairPod' | 'checkPod'
 >;
 
 /** What the kernel held a moment ago. */
@@ -31,9 +31,9 @@ export interface HostEnds {
   addresses: ReadonlyMap<string, readonly LinkAddress[]>;
 }
 
-export interface PodMenderOptions {
+export interface PodRepairerOptions {
   book: AddressBook;
-  hands: MendingHands;
+  driver: RepairDriver;
   turns: OwnerTurns;
   removal: Pick<PodRemoval, 'isUnfreed'>;
   /** Of an interface that is made anew. */
@@ -41,21 +41,21 @@ export interface PodMenderOptions {
   log?: Log | undefined;
 }
 
-export class PodMender {
-  readonly #o: PodMenderOptions;
+export class PodRepairer {
+  readonly #o: PodRepairerOptions;
   readonly #log: Log;
-  #mended = 0;
-  /** What could not be put back, by owner: said once. */
+  #repaired = 0;
+  /** What could not be repaired, by owner: logged once. */
   #complaints = new Map<string, string>();
 
-  constructor(options: PodMenderOptions) {
+  constructor(options: PodRepairerOptions) {
     this.#o = options;
     this.#log = options.log ?? silentLog;
   }
 
-  /** How many were put back since the start. */
-  get mended(): number {
-    return this.#mended;
+  /** How many were repaired since the start. */
+  get repairedPods(): number {
+    return this.#repaired;
   }
 
   /** Whoever seems to lack something is looked at. */
@@ -78,23 +78,23 @@ export class PodMender {
         addresses.every((one) => ways.has(`${one} ${name}`) && hasGateway(name, one));
       if (isWhole || this.#o.turns.isBusy(owner)) continue;
       await this.#o.turns
-        .take(owner, () => this.#mend(allocation, attachment, name))
+        .take(owner, () => this.#repair(allocation, attachment, name))
         .catch((error) => {
           const text = describeError(error);
           this.#complaints.set(owner, text);
           if (before.get(owner) === text) return;
           const fields = { reason: 'RouteRefused', owner, error: text };
-          this.#log.error(fields, `${name} of ${whoseIs(attachment)} cannot be put back`);
+          this.#log.error(fields, `${name} of ${whoseIs(attachment)} cannot be repaired`);
         });
     }
   }
 
-  async #mend(allocation: Allocation, attachment: Attachment, name: string): Promise<void> {
-    const { book, hands } = this.#o;
+  async #repair(allocation: Allocation, attachment: Attachment, name: string): Promise<void> {
+    const { book, driver } = this.#o;
     const { owner, generation, addresses } = allocation;
     // Deleted, or added anew, while we waited; and of a pod that is gone the sweep takes care.
     if (book.find(owner)?.generation !== generation) return;
-    if (!(await hands.hasNamespace(attachment.netns))) return;
+    if (!(await driver.hasNamespace(attachment.netns))) return;
     const wiring: PodWiring = {
       hostIfName: name,
       netnsPath: attachment.netns,
@@ -104,22 +104,22 @@ export class PodMender {
     };
     // It may have been added after the kernel was read.
     if ((await this.#lacks(wiring)).length === 0) return;
-    const isThere = (await hands.link(name)) !== undefined;
+    const isThere = (await driver.link(name)) !== undefined;
     const mtu = this.#o.mtu?.();
-    if (isThere) await hands.mendPod(wiring);
-    else await hands.wirePod({ ...wiring, ...(mtu === undefined ? {} : { mtu }) });
+    if (isThere) await driver.repairPod(wiring);
+    else await driver.wirePod({ ...wiring, ...(mtu === undefined ? {} : { mtu }) });
     const left = await this.#lacks(wiring);
     if (left.length > 0) throw new Error(left.join('; '));
-    this.#mended++;
+    this.#repaired++;
     const what = isThere ? 'changed' : 'removed';
     this.#log.warn(
       { reason: 'PodRepaired', link: name, owner },
-      `somebody ${what} ${name} of ${whoseIs(attachment)}; it is as it should be again`,
+      `another program ${what} ${name} of ${whoseIs(attachment)}; it is restored`,
     );
   }
 
   async #lacks(wiring: PodWiring): Promise<string[]> {
-    const check = await this.#o.hands.checkPod(wiring);
+    const check = await this.#o.driver.checkPod(wiring);
     return check.kind === 'broken' ? check.problems.filter(isOfHost) : [];
   }
 }

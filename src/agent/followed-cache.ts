@@ -2,13 +2,13 @@ import type { ListWatch } from '../kube/list-watch.ts';
 import type { CacheHandler, Kept } from '../kube/object-cache.ts';
 import type { Resource } from '../kube/resource.ts';
 
-/** A copy of one resource, as the agent uses it. */
-export type Copy<T extends Kept> = Pick<
+/** A cache of one resource, as the agent uses it. */
+export type FollowedCache<T extends Kept> = Pick<
   ListWatch<T>,
   'start' | 'synced' | 'hasSynced' | 'size' | 'get' | 'values' | 'silentMs'
 >;
 
-export interface CopySpec<T extends Kept> {
+export interface CacheSpec<T extends Kept> {
   resource: Resource;
   namespace?: string;
   fieldSelector?: string;
@@ -18,5 +18,5 @@ export interface CopySpec<T extends Kept> {
   handler: CacheHandler<T>;
 }
 
-/** Where copies come from, if not from a list and watch of this agent's own. */
-export type Follow = <T extends Kept>(spec: CopySpec<T>) => Copy<T>;
+/** Where caches come from, if not from a list and watch of this agent's own. */
+export type FollowCache = <T extends Kept>(spec: CacheSpec<T>) => FollowedCache<T>;

@@ -16,40 +16,40 @@ import {
 import { type ClusterService, readService, serviceKey } from '../model/service.ts';
 import { readServiceAddress, type ServiceAddress } from '../model/service-address.ts';
 import type { ServiceFacts } from '../plan/services/service-announcements.ts';
-import type { Copy } from './copy.ts';
+import type { FollowedCache } from './followed-cache.ts';
 
-type MakeCopy = <T extends Kept>(
+type MakeCache = <T extends Kept>(
   resource: Resource,
   read: (object: KubeObject) => T,
   /** What is kept differs from node to node. */
   isPerNode?: boolean,
-) => Copy<T>;
+) => FollowedCache<T>;
 
 /**
- * What the node knows of Services. Each copy is fenced by resource version: an
+ * What the node knows of Services. Each cache is fenced by resource version: an
  * event that comes late, or twice, changes nothing, and no order between the four
  * is assumed, since everything is judged anew from all of them.
  */
-export class ServiceCopies {
-  readonly #services: Copy<ClusterService>;
-  readonly #endpoints: Copy<LocalEndpoints>;
-  readonly #addresses: Copy<ServiceAddress>;
-  readonly #pools: Copy<ReadLoadBalancerPool>;
+export class ServiceCaches {
+  readonly #services: FollowedCache<ClusterService>;
+  readonly #endpoints: FollowedCache<LocalEndpoints>;
+  readonly #addresses: FollowedCache<ServiceAddress>;
+  readonly #pools: FollowedCache<ReadLoadBalancerPool>;
 
-  constructor(nodeName: string, copy: MakeCopy) {
-    this.#services = copy(services, readService);
+  constructor(nodeName: string, cacheOf: MakeCache) {
+    this.#services = cacheOf(services, readService);
     const isPerNode = true;
-    this.#endpoints = copy(
+    this.#endpoints = cacheOf(
       endpointSlices,
       (object) => readLocalEndpoints(object, nodeName),
       isPerNode,
     );
-    this.#addresses = copy(serviceAddresses, (object) => {
+    this.#addresses = cacheOf(serviceAddresses, (object) => {
       const read = readServiceAddress(object);
       if (read === undefined) throw new Error('MalformedBlock: spec.address is no address');
       return read;
     });
-    this.#pools = copy(loadBalancerPools, readLoadBalancerPool);
+    this.#pools = cacheOf(loadBalancerPools, readLoadBalancerPool);
   }
 
   get all(): readonly unknown[] {

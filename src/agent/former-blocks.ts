@@ -1,15 +1,15 @@
 import type { Prefix } from '../net/prefix.ts';
 import { type DesiredRoute, type DesiredRoutes, unreachable } from '../plan/node/desired-routes.ts';
-import { lingerMs } from './agent-settings.ts';
+import { formerBlockMs } from './agent-settings.ts';
 
 /**
  * Blocks that were ours a moment ago. What the routers still send here must not
  * fall through to the default route and back to them: it is dropped for a while.
  */
-export class LingeringBlocks {
+export class FormerBlocks {
   readonly #blocks = new Map<string, { prefix: Prefix; untilMs: number }>();
 
-  /** The routes with those for what lingers; and when to look again, if something has begun to. */
+  /** The routes with those for former blocks; and when to look again, if a block has just become one. */
   with(
     desired: DesiredRoutes,
     owned: ReadonlyArray<{ prefix: Prefix }>,
@@ -20,8 +20,8 @@ export class LingeringBlocks {
     for (const [cidr, { prefix, untilMs }] of this.#blocks) {
       if (isOwned(prefix)) continue;
       if (untilMs === Number.POSITIVE_INFINITY) {
-        this.#blocks.set(cidr, { prefix, untilMs: nowMs + lingerMs });
-        againInMs = lingerMs;
+        this.#blocks.set(cidr, { prefix, untilMs: nowMs + formerBlockMs });
+        againInMs = formerBlockMs;
       } else if (untilMs <= nowMs) this.#blocks.delete(cidr);
     }
     const rest: DesiredRoute[] = [];
