@@ -140,13 +140,12 @@ export function assembleOperator(options: OperatorOptions): Operator {
     cilium,
     excluded,
     events,
-    reporter,
-    poolWorker,
     queues,
     takeOver,
     loadBalancer,
     history,
     drift,
     router,
+    reporters: [reporter, drift, poolWorker, loadBalancer],
   });
 }

@@ -33,16 +33,10 @@ export interface BlockWriterOptions {
 }
 
 export class BlockWriter {
-  readonly #client: BlockWriterOptions['client'];
-  readonly #store: BlockStore;
-  readonly #log: Log;
-  readonly #assertLeading: () => void;
+  readonly #o: BlockWriterOptions;
 
-  constructor({ client, store, log, assertLeading }: BlockWriterOptions) {
-    this.#client = client;
-    this.#store = store;
-    this.#log = log;
-    this.#assertLeading = assertLeading;
+  constructor(options: BlockWriterOptions) {
+    this.#o = options;
   }
 
   create(
@@ -86,14 +80,14 @@ export class BlockWriter {
   }
 
   async free(block: Block): Promise<void> {
-    this.#assertLeading();
+    this.#o.assertLeading();
     const { name, uid, resourceVersion } = block;
     try {
-      await this.#client.delete(nodeBlocks, name, { uid, resourceVersion });
+      await this.#o.client.delete(nodeBlocks, name, { uid, resourceVersion });
     } catch (error) {
       if (!(error instanceof ApiError && error.isNotFound)) throw error;
     }
-    this.#store.remove(name, uid);
+    this.#o.store.remove(name, uid);
   }
 
   /** What the API server itself says about a block, past every cache. */
@@ -103,12 +97,10 @@ export class BlockWriter {
 
   async #create(body: KubeObject, isOurs: (block: Block) => boolean): Promise<CreateOutcome> {
     const outcome = await createOrFind({
-      client: this.#client,
+      ...this.#o,
       resource: nodeBlocks,
       body,
       read: () => this.#read(body.metadata?.name ?? ''),
-      assertLeading: this.#assertLeading,
-      log: this.#log,
     });
     if (outcome.kind === 'made') {
       return { kind: 'ours', block: this.#learn(outcome.raw), isNew: true };
@@ -118,28 +110,28 @@ export class BlockWriter {
   }
 
   async #read(name: string): Promise<Block | undefined> {
-    const raw = await getIfThere(this.#client, nodeBlocks, name);
+    const raw = await getIfThere(this.#o.client, nodeBlocks, name);
     return raw === undefined ? undefined : this.#learn(raw);
   }
 
   async #change(block: Block, spec: object): Promise<Block> {
-    this.#assertLeading();
+    this.#o.assertLeading();
     const { name, uid, resourceVersion } = block;
     const body = { metadata: { uid, resourceVersion }, spec };
     try {
       return this.#learn(
-        await this.#client.patch<KubeObject>(nodeBlocks, name, { type: 'merge', body }),
+        await this.#o.client.patch<KubeObject>(nodeBlocks, name, { type: 'merge', body }),
       );
     } catch (error) {
       // The cache was behind: see what is there now, and let it be decided again.
       if (error instanceof ApiError && error.isConflict) await this.#read(name);
-      if (error instanceof ApiError && error.isNotFound) this.#store.remove(name, uid);
+      if (error instanceof ApiError && error.isNotFound) this.#o.store.remove(name, uid);
       throw error;
     }
   }
 
   #learn(raw: KubeObject): Block {
-    this.#store.put(raw);
+    this.#o.store.put(raw);
     const read = readBlock(raw);
     if (read.kind === 'malformed')
       throw new Error(`NodeBlock ${read.identity.name}: ${read.problem}`);

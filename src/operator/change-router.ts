@@ -97,7 +97,9 @@ export class ChangeRouter {
           this.watchingPools(() => register.removeNode(last.name));
           this.#o.reporter.forget(last.name);
           this.#o.projector.forget(last.name);
+          // Its own addresses are no longer excluded from those of Services.
           this.#o.excluded.nodesChanged();
+          this.#o.loadBalancer.addressSpaceChanged();
           for (const block of register.blocksOf(last.name)) this.#o.queues.blocks.add(block.name);
           this.addressSpaceChanged();
         },

@@ -93,7 +93,8 @@ export class LoadBalancer {
     }
   }
 
-  stepDown(): void {
+  /** This replica no longer leads. */
+  forgetAll(): void {
     this.#mayAssign = false;
     this.#worker.forgetAll();
     this.#poolWorker.forgetAll();

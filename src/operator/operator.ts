@@ -3,7 +3,6 @@ import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { ensureCrds } from '../kube/crds.ts';
-import type { EventRecorder } from '../kube/events.ts';
 import { revisionAnnotation } from '../model/crd.ts';
 import { crds } from '../model/crds.ts';
 import type { Register } from '../plan/blocks/register.ts';
@@ -14,9 +13,7 @@ import type { Copies } from './copies.ts';
 import type { DriftWatch } from './drift-watch.ts';
 import type { ForeignLand } from './foreign-land.ts';
 import type { LoadBalancer } from './load-balancer.ts';
-import type { NodeReporter } from './node-reporter.ts';
 import type { OperatorSettings } from './operator-settings.ts';
-import type { PoolWorker } from './pool-worker.ts';
 import type { ServiceCaches } from './service-caches.ts';
 import type { TakeOver } from './take-over.ts';
 import type { Term, Terms } from './terms.ts';
@@ -62,15 +59,15 @@ export interface OperatorParts {
   terms: Terms;
   cilium: CiliumPresence;
   excluded: ForeignLand;
-  events: EventRecorder;
-  reporter: NodeReporter;
-  poolWorker: PoolWorker;
+  events: { stop(): Promise<void> };
   queues: OperatorQueues;
   takeOver: TakeOver;
   loadBalancer: LoadBalancer;
   history: BlockHistoryWriter;
   drift: DriftWatch;
   router: ChangeRouter;
+  /** Whatever reports what only a leader finds: a replica that stands by forgets it. */
+  reporters: ReadonlyArray<{ forgetAll(): void }>;
 }
 
 export class Operator {
@@ -198,14 +195,9 @@ export class Operator {
     void loadBalancer.takeOver(term);
   }
 
-  /** Only a leader reports what it finds: metrics of a replica that stands by would be counted twice. */
   #stepDown(why: string): void {
-    const { reporter, drift, poolWorker, loadBalancer, log } = this.#o;
-    reporter.forgetAll();
-    drift.forgetAll();
-    poolWorker.forgetAll();
-    loadBalancer.stepDown();
-    log.info({ why }, 'this replica no longer leads');
+    for (const reporter of this.#o.reporters) reporter.forgetAll();
+    this.#o.log.info({ why }, 'this replica no longer leads');
   }
 
   async #refreshServiceNetworks(): Promise<void> {

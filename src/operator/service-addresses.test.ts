@@ -80,6 +80,16 @@ test('no address is taken from the pods, the nodes or the cluster itself', async
   await shows('web', '10.6.0.1 AddressAssigned');
 });
 
+test('the address of a node is free for Services once the node is gone', async () => {
+  await bench.createNode('n', { addresses: ['10.6.0.0'] });
+  await createPool('lb', '10.6.0.0/32');
+  await bench.leader();
+  await bench.createService('web');
+  await shows('web', 'AddressesExhausted');
+  await bench.deleteNode('n');
+  await shows('web', '10.6.0.0 AddressAssigned');
+});
+
 test('they are served in a mode that allocates no blocks, too', async () => {
   await createPool('lb', '10.6.0.0/30');
   bench.operator({ mode: 'kubernetes' });

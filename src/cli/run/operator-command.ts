@@ -13,7 +13,7 @@ import type { RunningConsole } from '../../console/console.ts';
 import type { KubeAccess } from '../../kube/access.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
-import { checkTimings, defaultTimings } from '../../kube/lease-timings.ts';
+import { checkTimings } from '../../kube/lease-timings.ts';
 import { type ProjectionName, projectionNames } from '../../model/modes.ts';
 import { assembleOperator } from '../../operator/assemble-operator.ts';
 import {
@@ -23,7 +23,7 @@ import {
   statedByOperator,
 } from '../../operator/operator-settings.ts';
 import { Shadow } from '../../operator/shadow.ts';
-import { readSeconds as readWithin } from '../numbers.ts';
+import { readSeconds } from '../numbers.ts';
 import { stopOnSignals } from '../stop-signals.ts';
 import { readVersion } from '../version.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-flags.ts';
@@ -53,9 +53,21 @@ export function registerOperator(program: Command): void {
     .option('--bgp-config-map <namespace/name>', 'address-pools in the form of MetalLB and Cilium')
     .option('--lease-namespace <name>', 'namespace of the leader lease', lease.namespace)
     .option('--lease-name <name>', 'name of the leader lease', lease.name)
-    .option('--lease-duration <seconds>', 'others take over so long after the last renewal')
-    .option('--renew-deadline <seconds>', 'a leader trusts itself so long after its last renewal')
-    .option('--retry-period <seconds>', 'how often a leader renews')
+    .option(
+      '--lease-duration <seconds>',
+      'others take over so long after the last renewal',
+      `${lease.timings.leaseDurationSeconds}`,
+    )
+    .option(
+      '--renew-deadline <seconds>',
+      'a leader trusts itself so long after its last renewal',
+      `${lease.timings.renewDeadlineSeconds}`,
+    )
+    .option(
+      '--retry-period <seconds>',
+      'how often a leader renews',
+      `${lease.timings.retryPeriodSeconds}`,
+    )
     .option('--shadow', 'only say what an operator would do (log, /shadow, metrics); write nothing')
     .option(
       '--drift-every <seconds>',
@@ -80,6 +92,8 @@ Examples:
     .action((flags: OperatorFlags) => runOperator(flags));
 }
 
+const aDay = 86_400;
+
 interface OperatorFlags extends IpamFlagValues {
   shadow?: boolean;
   kubeconfig?: string;
@@ -88,9 +102,9 @@ interface OperatorFlags extends IpamFlagValues {
   bgpConfigMap?: string;
   leaseNamespace: string;
   leaseName: string;
-  leaseDuration?: string;
-  renewDeadline?: string;
-  retryPeriod?: string;
+  leaseDuration: string;
+  renewDeadline: string;
+  retryPeriod: string;
   driftEvery: string;
   identity?: string;
   concurrency: string;
@@ -176,12 +190,9 @@ async function serveConsole(
 function readSettings(flags: OperatorFlags): OperatorSettings {
   const { mode, ...ipam } = readIpamFlags(flags);
   const timings = {
-    leaseDurationSeconds:
-      readSeconds('--lease-duration', flags.leaseDuration) ?? defaultTimings.leaseDurationSeconds,
-    renewDeadlineSeconds:
-      readSeconds('--renew-deadline', flags.renewDeadline) ?? defaultTimings.renewDeadlineSeconds,
-    retryPeriodSeconds:
-      readSeconds('--retry-period', flags.retryPeriod) ?? defaultTimings.retryPeriodSeconds,
+    leaseDurationSeconds: readSeconds('--lease-duration', flags.leaseDuration, 0, aDay),
+    renewDeadlineSeconds: readSeconds('--renew-deadline', flags.renewDeadline, 0, aDay),
+    retryPeriodSeconds: readSeconds('--retry-period', flags.retryPeriod, 0, aDay),
   };
   checkTimings(timings);
   const concurrency = Number(flags.concurrency);
@@ -196,7 +207,7 @@ function readSettings(flags: OperatorFlags): OperatorSettings {
     projections: readProjections(flags.project),
     lease: { namespace: flags.leaseNamespace, name: flags.leaseName, timings },
     configMap: readConfigMapName(flags.bgpConfigMap),
-    intervals: { driftMs: readWithin('--drift-every', flags.driftEvery, 0, 86_400) * 1000 },
+    intervals: { driftMs: readSeconds('--drift-every', flags.driftEvery, 0, aDay) * 1000 },
     concurrency,
   });
 }
@@ -216,11 +227,4 @@ function readProjections(given: string[] | undefined): ProjectionName[] | undefi
       },
     );
   });
-}
-
-function readSeconds(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const seconds = Number(text);
-  if (text.trim() !== '' && Number.isFinite(seconds)) return seconds;
-  throw new CadastreError('BAD_FLAG', `${flag}=${text} is not a number of seconds`);
 }
