@@ -134,12 +134,13 @@ async function story(seed: number, crashAfter: number, isDiskFull: boolean): Pro
 }
 
 async function crashAnywhere(isDiskFull: boolean): Promise<void> {
+  let crashes = 0;
   const property = fc.asyncProperty(fc.noShrink(fc.nat()), async (seed) => {
-    let crashes = 0;
     for (let after = 1; after <= 60; after++) if (await story(seed, after, isDiskFull)) crashes++;
-    expect(crashes).toBeGreaterThan(30);
   });
   await fc.assert(property, { numRuns: runs(4) });
+  // Lives without a crash would prove nothing.
+  expect(crashes).toBeGreaterThan(runs(80));
 }
 
 test('a crash after any file operation', async () => {
