@@ -195,10 +195,14 @@ export class Journal {
       pieces.push(encoded.bytes);
       checksum = encoded.checksum;
     }
-    if (pieces.length === 0) return;
-    const bytes = Buffer.concat(pieces);
     const file = this.#file;
     if (file === undefined) throw new Error('the journal is not open');
+    if (pieces.length === 0) {
+      // Who only waits is told what memory holds; a refused record must not come back after that.
+      if (this.#isUnclean) await this.#clean(file);
+      return;
+    }
+    const bytes = Buffer.concat(pieces);
     if (this.#isUnclean) await this.#cut(file);
     this.#isUnclean = true;
     await this.#write(file, bytes);
@@ -290,12 +294,16 @@ export class Journal {
     const file = this.#file;
     if (!this.#isUnclean || file === undefined) return;
     try {
-      await this.#cut(file);
-      await file.sync();
-      this.#isUnclean = false;
+      await this.#clean(file);
     } catch (error) {
       this.#log.warn({ error: describeError(error) }, 'could not cut the journal back yet');
     }
+  }
+
+  async #clean(file: DurableFile): Promise<void> {
+    await this.#cut(file);
+    await file.sync();
+    this.#isUnclean = false;
   }
 
   #refuse(waiters: Waiter[], cause: unknown): void {
