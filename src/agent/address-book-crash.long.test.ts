@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 /**
  * The plug is pulled after every single file operation of random stories. After
  * each restart: every acknowledged change is there, nobody shares an address,
  * and the addresses that are taken are exactly those that somebody holds.
  */
-import { expect, test } from 'vitest';
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { runs } from '../../test/parts/random.ts';
 import {
   type Chance,
@@ -21,6 +21,14 @@ const owners = ['a', 'b', 'c', 'd', 'e', 'f'];
 interface Belief {
   certain: string | 'none' | 'unknown';
 }
+
+// What waits for company on its way to disk waits for the next record, not for a time.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 async function open(files: CrashingFiles): Promise<AddressBook> {
   const book = await AddressBook.open({
@@ -56,8 +64,9 @@ async function live(book: AddressBook, beliefs: Map<string, Belief>, chance: Cha
               const answer = await book.allocate({ owner, families: ['ipv4', 'ipv6'], ...expiry });
               // Lost or not, it changes nothing of who holds what.
               if (chance() < 0.5) book.claimSoon(owner);
+              // A refusal promises nothing of what an earlier, unanswered request left on disk.
               belief.certain =
-                answer.kind === 'allocated' ? answer.allocation.addresses.join(' ') : 'none';
+                answer.kind === 'allocated' ? answer.allocation.addresses.join(' ') : before;
               if (before !== 'unknown' && before !== 'none') expect(belief.certain).toBe(before);
             } else {
               await book.release(owner);
@@ -138,12 +147,13 @@ async function story(seed: number, crashAfter: number, isDiskFull: boolean): Pro
 }
 
 async function crashAnywhere(isDiskFull: boolean): Promise<void> {
+  let crashes = 0;
   const property = fc.asyncProperty(fc.noShrink(fc.nat()), async (seed) => {
-    let crashes = 0;
     for (let after = 1; after <= 60; after++) if (await story(seed, after, isDiskFull)) crashes++;
-    expect(crashes).toBeGreaterThan(30);
   });
   await fc.assert(property, { numRuns: runs(4) });
+  // Lives without a crash would prove nothing.
+  expect(crashes).toBeGreaterThan(runs(80));
 }
 
 test('a crash after any file operation', async () => {

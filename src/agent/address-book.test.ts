@@ -144,6 +144,23 @@ describe('a full disk', () => {
     },
   );
 
+  test('that lets nothing be undone: what is answered after that is what a crash leaves', async () => {
+    const files = new CrashingFiles();
+    const book = await openBook(files);
+    await book.allocate({ owner: 'a', families: v4 });
+    // The record of the release lands on disk, and can be neither synced nor cut off again.
+    files.failing = (operation) => operation === 'sync' || operation === 'truncate';
+    await expect(book.release('a')).rejects.toMatchObject({ code: 'STATE_NOT_WRITTEN' });
+    await expect(book.allocate({ owner: 'a', families: v4 })).rejects.toMatchObject({
+      code: 'STATE_NOT_WRITTEN',
+    });
+    files.failing = undefined;
+    expect(await book.allocate({ owner: 'a', families: v4 })).toMatchObject({ isNew: false });
+    // Everything that was written survives, synced or not.
+    const later = await openBook(files.restart(() => 0.99));
+    expect((await later.list()).map(({ owner }) => owner)).toEqual(['a']);
+  });
+
   test('during compaction: the old file goes on', async () => {
     const files = new CrashingFiles();
     const options = { files, folder: '/state', clock, restMs: 0, compactAboveBytes: 0 };

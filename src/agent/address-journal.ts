@@ -82,6 +82,7 @@ export class AddressJournal {
     const isDue = this.#mustRewrite || file.length > this.#compactAbove;
     if (isDue && (await this.#compact(batch))) return;
     if (batch.records.length > 0) await file.append(batch.records);
+    else await file.settle();
   }
 
   /**

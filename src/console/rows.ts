@@ -2,7 +2,7 @@
  * What travels to the browser: rows, each with a kind and a key. A snapshot is
  * all of them, a delta those that changed. Shared by the server and the page.
  */
-import type { TruthColumn, TruthRow } from '../plan/doctor/truth-table.ts';
+import type { TruthColumn, TruthRow } from '../plan/doctor/truth-row.ts';
 import type { RouterView } from './router-view.ts';
 
 export interface PoolRow {

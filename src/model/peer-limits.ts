@@ -40,7 +40,7 @@ export function peerValueProblem(
     case 'text':
       if (typeof value !== 'string') return not('text');
       // Its value may be a secret.
-      return Buffer.byteLength(value) > (row.maxOctets ?? Infinity)
+      return new TextEncoder().encode(value).length > (row.maxOctets ?? Infinity)
         ? `has more than ${row.maxOctets} octets`
         : undefined;
     case 'address':

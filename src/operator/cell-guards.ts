@@ -6,17 +6,20 @@ import type { BlockWriter } from './block-writer.ts';
 
 /**
  * How an odd-sized block enters its cells, so that of two that overlap and come
- * at the same moment, from two leaders, at least one sees the other:
+ * at the same moment, from two leaders, at most one is ever made, wherever either
+ * of them dies:
  *
- *   1  list yourself in the guard, and strike out those you overlap and that are
- *      not there; one fenced write
- *   2  look for them once more: one that is there came before step 1
- *   3  make the block
- *   4  look again: struck out yourself, the guard gone, or one of them there —
- *      then your own block goes, and everything is decided anew
+ *   1  read the guard. Those it lists that you overlap are rivals: take their names,
+ *      each by a guard of its own, unless your own name is taken so already. A rival
+ *      that is there came before; one that is not can no longer be made
+ *   2  list yourself in the guard and strike the rivals out; one fenced write
+ *   3  make the block: whoever read you in the guard has taken your name
+ *   4  look again: struck out yourself, the guard gone, or a rival there (its name
+ *      was free again, because this process slept) — then your own block goes, and
+ *      everything is decided anew
  *
- * Who made a block before the other's step 2 is seen there. Who made it later
- * finds itself struck out, or the other's block, in its own step 4.
+ * Not to be "optimised" away: looking for a rival in step 1 instead of taking its
+ * name. It may be made right after the look by a leader that dies before its step 4.
  */
 export interface CellEntry {
   /** Overlapping blocks that were listed but not there. */
@@ -30,16 +33,21 @@ export class CellGuards {
     this.#writer = writer;
   }
 
-  /** Steps 1 and 2; undefined when a cell or a rival turned out to be taken: it is known now. */
+  /** Steps 1 and 2; undefined when a cell, a rival or our own name turned out to be taken: it is known now. */
   async enter({ prefix, pool, guards }: Cut): Promise<CellEntry | undefined> {
     const rivals: Prefix[] = [];
     for (const cell of guards) {
       const outcome = await this.#writer.guard(cell, pool, prefix);
       if (outcome.kind === 'held') return undefined;
       const here = rivalsInGuard(outcome.block, prefix);
-      if (await this.#isAnyThere(here)) return undefined;
+      // After reading the guard: who is listed there has taken our name before that.
+      if (here.length > 0 && (await this.#writer.look(prefix)) !== undefined) return undefined;
+      for (const rival of here) {
+        const name = await this.#writer.guard(rival, pool, prefix);
+        if (name.kind === 'held') return undefined;
+        await this.#writer.relist(name.block, prefix, []);
+      }
       await this.#writer.relist(outcome.block, prefix, here);
-      if (await this.#isAnyThere(here)) return undefined;
       rivals.push(...here);
     }
     return { rivals };
@@ -69,7 +77,8 @@ export class CellGuards {
       const name = blockName(prefix);
       if (seen.has(name)) continue;
       seen.add(name);
-      if ((await this.#writer.look(prefix)) !== undefined) return true;
+      const found = await this.#writer.look(prefix);
+      if (found !== undefined && found.phase !== 'Guard') return true;
     }
     return false;
   }

@@ -227,18 +227,26 @@ export class Leader {
       if (block.phase !== 'Guard') return false;
       if (block.guards.includes(text)) return true;
       const rivals = rivalsInGuard(block, prefix);
-      for (const rival of rivals) {
-        if (this.#sees('NodeBlock', blockName(rival))) return false;
-      }
+      if (rivals.length > 0 && this.#sees('NodeBlock', blockName(prefix))) return false;
+      if (!rivals.every((rival) => this.#takeName(rival, pool, text))) return false;
       const guards = block.guards.filter((one) => !rivals.some((rival) => `${rival}` === one));
       return this.#changeBlock(block.name, { guards: [...guards, text] });
     });
   }
 
+  /** So that whoever listed the rival can no longer make it. */
+  #takeName(rival: Prefix, pool: string, text: string): boolean {
+    const body = writeGuard(rival, pool, [text]);
+    const answer = this.#write('NodeBlock', () => this.#api.create(body));
+    if (answer.kind !== 'exists') return answer.kind === 'done';
+    const { phase, guards, name } = blockOf(answer.object);
+    if (phase !== 'Guard') return false;
+    return guards.includes(text) || this.#changeBlock(name, { guards: [...guards, text] });
+  }
+
   /**
-   * An odd block is looked after once more when it is there: whoever else was on
-   * the way into the same cell has listed itself in the guard before making its
-   * block, and looks afterwards too. So of two at least one sees the other.
+   * An odd block is looked after once more when it is there: the names it had taken
+   * may have become free again while its leader slept.
    */
   #isStillGuarded({ prefix, guards }: Cut): boolean {
     return guards.every((cell) => {
@@ -247,9 +255,10 @@ export class Leader {
       this.#learn('NodeBlock', found);
       const block = blockOf(found);
       if (block.phase !== 'Guard' || !block.guards.includes(prefix.toString())) return false;
-      return !rivalsInGuard(block, prefix).some((rival) =>
-        this.#sees('NodeBlock', blockName(rival)),
-      );
+      return !rivalsInGuard(block, prefix).some((rival) => {
+        const found = this.#api.get('NodeBlock', blockName(rival));
+        return found !== undefined && blockOf(found).phase !== 'Guard';
+      });
     });
   }
 

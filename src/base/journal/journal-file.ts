@@ -104,6 +104,11 @@ export class JournalFile {
     this.#checksum = checksum;
   }
 
+  /** Whoever was only told what memory holds must not meet a refused record after a crash: it is gone now. */
+  async settle(): Promise<void> {
+    if (this.#isUnclean) await this.#clean();
+  }
+
   close(): Promise<void> {
     return this.#file.close();
   }
@@ -132,12 +137,16 @@ export class JournalFile {
     this.#reserved = this.#length;
   }
 
+  async #clean(): Promise<void> {
+    await this.#cut();
+    await this.#file.sync();
+    this.#isUnclean = false;
+  }
+
   async #cutBack(): Promise<void> {
     if (!this.#isUnclean) return;
     try {
-      await this.#cut();
-      await this.#file.sync();
-      this.#isUnclean = false;
+      await this.#clean();
     } catch (error) {
       this.#log.warn({ error: describeError(error) }, 'could not cut the journal back yet');
     }

@@ -1,5 +1,5 @@
 /** The Truth table as the page shows it: the server judges, this puts rows in order. */
-import type { TruthRow } from '../../plan/doctor/truth-table.ts';
+import type { TruthRow } from '../../plan/doctor/truth-row.ts';
 import type { ColumnRow, NodeRow } from '../rows.ts';
 import { store, useStore } from './store.ts';
 

@@ -176,6 +176,14 @@ describe('a guard', () => {
     expect(step.kind === 'free' && step.unlessExists.map(String)).toEqual(['10.0.0.32/27']);
   });
 
+  test('that took the name of a rival goes, unless the API server knows the block that took it', () => {
+    const made = registerOf([pool, nodeObject('n', { podCIDRs: ['10.0.0.32/28'] })]);
+    const name = guard('10.0.0.32/27', ['10.0.0.32/28']);
+    made.putBlock(name);
+    const step = decideBlock(made, name, 0, false);
+    expect(step.kind === 'free' && step.unlessExists.map(String)).toEqual(['10.0.0.32/28']);
+  });
+
   test('gives way to a node that holds exactly the cell', () => {
     expect(judge([nodeObject('n', { podCIDRs: ['10.0.0.0/24'] })]).kind).toBe('free');
   });

@@ -82,9 +82,14 @@ function hasSibling(register: Register, block: Block, report: NodeReport): boole
  * in later. A node that holds exactly the cell is waiting for the guard to go.
  */
 function guardStep(register: Register, guard: Block): BlockStep {
+  const listed = guard.guards.flatMap((text) => parsePrefix(text) ?? []);
+  const { prefix } = guard;
+  const size = register.poolSet.containing(prefix)?.blockSize[prefix.family];
+  // Not a cell, but the name of a rival: of use while the block that took it is there.
+  if (size !== undefined && size !== prefix.length) return { kind: 'free', unlessExists: listed };
   const isNeeded = register.claims
     .overlapping(guard.prefix)
     .some(({ prefix, owner }) => owner.startsWith('node/') && !prefix.equals(guard.prefix));
   if (isNeeded) return { kind: 'stay' };
-  return { kind: 'free', unlessExists: guard.guards.flatMap((text) => parsePrefix(text) ?? []) };
+  return { kind: 'free', unlessExists: listed };
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../test/parts/random.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import type { NodePeer } from './node-peers.ts';
 import { type AnnouncingSession, type UnannouncedInput, unannouncedBlocks } from './unannounced.ts';
@@ -188,7 +189,7 @@ describe('each block that is not advertised has a reason', () => {
           }
         },
       ),
-      { seed: 1 },
+      { numRuns: runs(100) },
     );
   });
 });
