@@ -1,23 +1,26 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { run } from '../../test/cli/collecting-terminal.ts';
-import { CannedApi } from '../../test/parts/canned-api.ts';
+import { sendStatus } from '../../test/parts/fault-proxy.ts';
+import { looseCrd, TestApi } from '../../test/parts/test-api.ts';
 
-let api: CannedApi;
+let api: TestApi;
 
 beforeEach(async () => {
-  api = await CannedApi.start();
+  api = await TestApi.start([]);
 });
 afterEach(() => api.stop());
 
-const node = (name: string) => ({ metadata: { name } });
-const pool = (name: string, cidrs: string[]) => ({
-  metadata: { name },
-  spec: { cidrs, blockSize: { ipv4: 24 } },
-});
-const pools = '/apis/cadastre.dev/v1alpha1/ippools';
+const node = (name: string) => api.put(`/api/v1/nodes/${name}`);
+const pool = (name: string, cidrs: string[]) =>
+  api.put(`/apis/cadastre.dev/v1alpha1/ippools/${name}`, {
+    spec: { cidrs, blockSize: { ipv4: 24 } },
+  });
+/** As an older release may have registered it: it takes what ours refuses. */
+const registerPools = (version = 'v1alpha1') =>
+  api.register(looseCrd({ group: 'cadastre.dev', version, plural: 'ippools', kind: 'IPPool' }));
 
 test('a cluster without our resources or Cilium is looked at all the same', async () => {
-  api.answers['/api/v1/nodes'] = [[node('a')]];
+  node('a');
   const { code, stdout, stderr } = await run(['nodes', '-v', '--kubeconfig', api.kubeconfig]);
   expect(code).toBe(0);
   expect(stdout).toContain('NoPoolSelectsNode');
@@ -26,21 +29,23 @@ test('a cluster without our resources or Cilium is looked at all the same', asyn
 });
 
 test('lists are read page by page, only read, and nodes last', async () => {
-  api.answers['/api/v1/nodes'] = [[node('a'), node('b')], [node('c')]];
-  api.answers[pools] = [[pool('p', ['10.0.0.0/16'])]];
+  const names = Array.from({ length: 501 }, (_, at) => `n${1000 + at}`);
+  names.forEach(node);
+  await registerPools();
+  pool('p', ['10.0.0.0/8']);
   const { stdout } = await run(['plan', '--kubeconfig', api.kubeconfig, '-o', 'json']);
-  expect(JSON.parse(stdout).nodes.map(({ name }: { name: string }) => name)).toEqual([
-    'a',
-    'b',
-    'c',
-  ]);
-  expect(api.asked.every((line) => line.startsWith('GET '))).toBe(true);
-  expect(api.asked.slice(-2)).toEqual(['GET /api/v1/nodes', 'GET /api/v1/nodes']);
+  expect(JSON.parse(stdout).nodes.map(({ name }: { name: string }) => name)).toEqual(names);
+  expect(api.asked.every(({ method }) => method === 'GET')).toBe(true);
+  const pages = api.asked.slice(-2);
+  expect(pages.map(({ path }) => path)).toEqual(['/api/v1/nodes', '/api/v1/nodes']);
+  expect(pages.map(({ query }) => query.has('continue'))).toEqual([false, true]);
 });
 
 test('a pool that cannot be understood is a finding, and the others serve', async () => {
-  api.answers['/api/v1/nodes'] = [[node('a')]];
-  api.answers[pools] = [[pool('bad', ['10.1.0.7/16']), pool('good', ['10.0.0.0/16'])]];
+  node('a');
+  await registerPools();
+  pool('bad', ['10.1.0.7/16']);
+  pool('good', ['10.0.0.0/16']);
   const { code, stdout } = await run(['plan', '--kubeconfig', api.kubeconfig, '-o', 'json']);
   expect(code).toBe(0);
   expect(JSON.parse(stdout).findings).toEqual([
@@ -56,16 +61,20 @@ test('a pool that cannot be understood is a finding, and the others serve', asyn
 });
 
 test('what may not be read is a failure, not an empty list', async () => {
-  api.answers['/api/v1/nodes'] = [[node('a')]];
-  api.answers['/apis/cilium.io/v2/ciliumnodes'] = 403;
+  node('a');
+  api.intercept = ({ path }, response) => {
+    if (path !== '/apis/cilium.io/v2/ciliumnodes') return false;
+    sendStatus(response, 403, 'Forbidden');
+    return true;
+  };
   const { code, stdout, stderr } = await run(['plan', '--kubeconfig', api.kubeconfig]);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^cadastre: GET \/apis\/cilium\.io\/v2\/ciliumnodes.* was answered 403/);
 });
 
 test('our resources in another version are not taken for none', async () => {
-  api.answers['/api/v1/nodes'] = [[node('a')]];
-  api.answers['/apis/cadastre.dev'] = { versions: [{ version: 'v2' }] };
+  node('a');
+  await registerPools('v2');
   const { code, stdout, stderr } = await run(['nodes', '--kubeconfig', api.kubeconfig]);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toContain('the cluster has cadastre.dev in v2; this cadastre knows v1alpha1');

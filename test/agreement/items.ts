@@ -9,7 +9,8 @@ export function itemsOf(objects: readonly KubeObject[]): ItemLists {
     const kind = clusterKindOf(object);
     if (kind === undefined) throw new Error(`${object.kind} is no kind of a cluster`);
     const { item } = clusterKinds[kind].read(object);
-    if (item !== undefined) (items[kind] ??= []).push(item);
+    items[kind] ??= [];
+    if (item !== undefined) items[kind].push(item);
   }
   return items as ItemLists;
 }

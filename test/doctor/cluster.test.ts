@@ -2,34 +2,51 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { CannedApi } from '../parts/canned-api.ts';
+import type { KubeObject } from '../../src/model/object.ts';
+import { sendStatus } from '../parts/fault-proxy.ts';
+import { looseCrd, TestApi } from '../parts/test-api.ts';
 import { agedFixtures, countsOf, doctor } from './told.ts';
 
 const fixtures = agedFixtures();
 afterAll(() => fixtures.remove());
-const system = '/api/v1/namespaces/kube-system';
-let api: CannedApi;
+let api: TestApi;
 
 beforeEach(async () => {
-  api = await CannedApi.start(incident());
+  const cilium = { group: 'cilium.io', version: 'v2', plural: 'ciliumnodes', kind: 'CiliumNode' };
+  api = await TestApi.start([looseCrd(cilium)]);
+  putIncident();
 });
 afterEach(() => api.stop());
 
-/** The incident's objects at the paths where an API server has them; nothing of ours. */
-function incident(): Record<string, object> {
+/** The incident's objects; nothing of ours. */
+function putIncident(): void {
   const read = (file: string) =>
     [...parseAllDocuments(readFileSync(fixtures.path(`incident/before/${file}`), 'utf8'))].map(
       (one) => one.toJS(),
     );
-  const [config, daemonSet] = read('cilium.yaml');
-  const list = (items: object[]) => ({ metadata: { resourceVersion: '7' }, items });
-  return {
-    '/api/v1/nodes': list(read('nodes.yaml')[0].items),
-    '/apis/cilium.io/v2/ciliumnodes': list(read('ciliumnodes.json')[0].items),
-    [`${system}/configmaps/cilium-config`]: config,
-    '/apis/apps/v1/namespaces/kube-system/daemonsets/cilium': daemonSet,
+  const putAll = (path: string, items: KubeObject[]) => {
+    for (const item of items) api.put(`${path}/${item.metadata?.name}`, fresh(item));
   };
+  const [config, daemonSet] = read('cilium.yaml');
+  putAll('/api/v1/nodes', read('nodes.yaml')[0].items);
+  putAll('/apis/cilium.io/v2/ciliumnodes', read('ciliumnodes.json')[0].items);
+  putAll('/api/v1/namespaces/kube-system/configmaps', [config]);
+  putAll('/apis/apps/v1/namespaces/kube-system/daemonsets', [daemonSet]);
 }
+
+/** As one would write it: without what the API server fills in. */
+function fresh({ metadata, ...rest }: KubeObject): KubeObject {
+  const { labels, annotations } = metadata ?? {};
+  return { ...rest, metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } };
+}
+
+const forbid = (forbidden: string) => {
+  api.intercept = ({ path }, response) => {
+    if (path !== forbidden) return false;
+    sendStatus(response, 403, 'Forbidden');
+    return true;
+  };
+};
 
 const look = () => doctor('--kubeconfig', api.kubeconfig);
 
@@ -46,11 +63,11 @@ test('a cluster with nothing of ours gives the answer that its files give', asyn
 test('it only looks', async () => {
   await look();
   expect(api.asked.length).toBeGreaterThan(8);
-  expect(api.asked.filter((one) => !one.startsWith('GET '))).toEqual([]);
+  expect(api.asked.filter(({ method }) => method !== 'GET')).toEqual([]);
 });
 
 test('who may not read a kind is told so, goes on with the rest, and hears no all-clear', async () => {
-  api.answers['/apis/cilium.io/v2/ciliumnodes'] = 403;
+  forbid('/apis/cilium.io/v2/ciliumnodes');
   const { code, report } = await look();
   expect(report.findings).toEqual([]);
   expect(report.sources.find(({ name }) => name === 'ciliumnodes')).toMatchObject({
@@ -61,23 +78,17 @@ test('who may not read a kind is told so, goes on with the rest, and hears no al
 });
 
 test('without Nodes there is no answer', async () => {
-  api.answers['/api/v1/nodes'] = 403;
+  forbid('/api/v1/nodes');
   const { code, stdout } = await look();
   expect([code, stdout]).toEqual([2, '']);
 });
 
 test('kube-controller-manager that says it allocates nothing is no second allocator', async () => {
-  api.answers[`${system}/pods`] = {
-    metadata: { resourceVersion: '7' },
-    items: [
-      {
-        metadata: { name: 'kube-controller-manager-master1', namespace: 'kube-system' },
-        spec: {
-          containers: [{ command: ['kube-controller-manager', '--allocate-node-cidrs=false'] }],
-        },
-      },
-    ],
-  };
+  const command = ['kube-controller-manager', '--allocate-node-cidrs=false'];
+  api.put('/api/v1/namespaces/kube-system/pods/kube-controller-manager-master1', {
+    metadata: { labels: { component: 'kube-controller-manager' } },
+    spec: { containers: [{ name: 'kube-controller-manager', image: 'kube', command }] },
+  });
   const { report } = await look();
   expect(countsOf(report)).toEqual({ Detour: 4, SourcesDisagree: 4 });
 });

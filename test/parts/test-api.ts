@@ -37,24 +37,28 @@ export const thing = (name: string): KubeObject & { metadata: { name: string } }
 });
 export const thingsPath = '/apis/test.dev/v1/things';
 
-export const thingCrd: KubeObject = {
-  metadata: { name: 'things.test.dev' },
-  spec: {
-    group: 'test.dev',
-    scope: 'Cluster',
-    names: { plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-        },
-      },
-    ],
-  },
-};
+/** A cluster-scoped kind that takes any field. */
+export function looseCrd({
+  group,
+  version,
+  plural,
+  kind,
+}: Omit<Resource, 'namespaced'>): KubeObject {
+  const schema = {
+    openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+  };
+  return {
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Cluster',
+      names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
+      versions: [{ name: version, served: true, storage: true, schema }],
+    },
+  };
+}
+
+export const thingCrd = looseCrd(things);
 
 export interface StoredObject extends KubeObject {
   metadata: ObjectMeta & Identity;

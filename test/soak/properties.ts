@@ -1,7 +1,7 @@
 /**
  * All random tests with fresh seeds and more runs, round after round:
  *
- *   npm run soak -- properties [--minutes 10] [--factor 10] [--seed N] [WORD…]
+ *   npm run soak -- properties [--minutes 10] [--factor 5] [--seed N] [WORD…]
  *
  * A WORD takes only test files whose path holds it; `--seed` is that of the first round.
  * The first failure ends it, with the command that finds the same failure again.
@@ -14,7 +14,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     minutes: { type: 'string', default: '10' },
-    factor: { type: 'string', default: '10' },
+    factor: { type: 'string', default: '5' },
     seed: { type: 'string' },
   },
 });
