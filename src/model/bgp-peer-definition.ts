@@ -1,15 +1,9 @@
 import type { ResourceDefinition } from './crd.ts';
 import { labelSelector } from './label-selector.ts';
+import { parsePlainAddress } from './plain-address.ts';
 import { bgpPeers } from './resources.ts';
-import {
-  integerField,
-  listField,
-  objectField,
-  ruled,
-  textField,
-  type ValueOf,
-} from './schema/schema.ts';
-import { onlyConditions, parsePlainAddress } from './schema/shared-fields.ts';
+import * as field from './schema/field.ts';
+import { ruled, type ValueOf } from './schema/schema.ts';
 
 /**
  * BGPPeer: a router and the nodes that have a session with it. It does not say which
@@ -19,7 +13,7 @@ import { onlyConditions, parsePlainAddress } from './schema/shared-fields.ts';
 export const maxAsn = 0xffffffff;
 
 const address = (description: string) =>
-  textField(description, {
+  field.text(description, {
     maxLength: 45,
     ...ruled<string>(
       [{ rule: 'isIP(self)', messageExpression: "'\"' + self + '\" is not an IP address'" }],
@@ -28,15 +22,15 @@ const address = (description: string) =>
     ),
   });
 
-const asn = (description: string) => integerField(description, { minimum: 1, maximum: maxAsn });
+const asn = (description: string) => field.integer(description, { minimum: 1, maximum: maxAsn });
 
-const shape = objectField('', ['address', 'asn', 'localASN'], {
+const shape = field.object('', ['address', 'asn', 'localASN'], {
   address: address('The router.'),
-  port: integerField('Its port.', { minimum: 1, maximum: 65535, default: 179 }),
+  port: field.integer('Its port.', { minimum: 1, maximum: 65535, default: 179 }),
   asn: asn("The router's AS."),
   localASN: asn("The nodes' AS; the same as asn for iBGP."),
   localAddress: address("The node's end of the session. Absent: as the kernel chooses."),
-  routerID: textField("The BGP identifier. Absent: the node's first IPv4 InternalIP.", {
+  routerID: field.text("The BGP identifier. Absent: the node's first IPv4 InternalIP.", {
     maxLength: 15,
     ...ruled<string>(
       [
@@ -51,13 +45,13 @@ const shape = objectField('', ['address', 'asn', 'localASN'], {
           : [`${path} is "${self}", not a BGP identifier like 192.0.2.1`],
     ),
   }),
-  families: listField(
+  families: field.list(
     'What is announced. Absent: both.',
     2,
     { type: 'string', enum: ['ipv4', 'ipv6'] },
     { minItems: 1, 'x-kubernetes-list-type': 'set' },
   ),
-  holdSeconds: integerField('0 switches the hold timer off.', {
+  holdSeconds: field.integer('0 switches the hold timer off.', {
     minimum: 0,
     maximum: 65535,
     default: 90,
@@ -66,17 +60,20 @@ const shape = objectField('', ['address', 'asn', 'localASN'], {
       (self, path) => (self === 0 || self >= 3 ? [] : [`${path} is ${self}, not 0 or from 3 up`]),
     ),
   }),
-  keepaliveSeconds: integerField('Absent: a third of holdSeconds.', { minimum: 1, maximum: 21845 }),
-  connectRetrySeconds: integerField('Between two attempts to connect.', {
+  keepaliveSeconds: field.integer('Absent: a third of holdSeconds.', {
+    minimum: 1,
+    maximum: 21845,
+  }),
+  connectRetrySeconds: field.integer('Between two attempts to connect.', {
     minimum: 1,
     maximum: 65535,
   }),
-  multihopTTL: integerField('For a router some hops away.', { minimum: 1, maximum: 255 }),
-  ttlSecurityHops: integerField('GTSM (RFC 5082): the router is at most so many hops away.', {
+  multihopTTL: field.integer('For a router some hops away.', { minimum: 1, maximum: 255 }),
+  ttlSecurityHops: field.integer('GTSM (RFC 5082): the router is at most so many hops away.', {
     minimum: 1,
     maximum: 254,
   }),
-  gracefulRestartSeconds: integerField(
+  gracefulRestartSeconds: field.integer(
     'How long the router may keep the routes while the agent restarts. 0 switches it off.',
     { minimum: 0, maximum: 4095, default: 120 },
   ),
@@ -128,7 +125,7 @@ export const bgpPeerDefinition: ResourceDefinition = {
   revision: 7,
   digest: '457358a72c5e5276',
   spec: bgpPeerSpec,
-  status: onlyConditions,
+  status: field.onlyConditions,
   columns: [
     { name: 'Address', type: 'string', jsonPath: '.spec.address' },
     { name: 'ASN', type: 'integer', jsonPath: '.spec.asn' },
