@@ -2,44 +2,43 @@ import type { ResourceDefinition } from './crd.ts';
 import { type LabelSelector, labelSelector } from './label-selector.ts';
 import { type Identity, identityOf, type KubeObject, textList } from './object.ts';
 import { bgpAdvertisements } from './resources.ts';
-import { integerField, listField, objectField, textField } from './schema/schema.ts';
-import { onlyConditions, priorityRange } from './schema/shared-fields.ts';
+import * as field from './schema/field.ts';
 
 const isSet = { 'x-kubernetes-list-type': 'set' } as const;
 const maxUint32 = 0xffffffff;
 
 const names = (description: string) =>
-  listField(description, 256, { type: 'string', minLength: 1, maxLength: 253 }, isSet);
+  field.list(description, 256, { type: 'string', minLength: 1, maxLength: 253 }, isSet);
 
-const spec = objectField('', [], {
+const spec = field.object('', [], {
   nodeSelector: labelSelector('On which nodes it holds. Absent or empty: every node.'),
   peers: names('Names of the peers it is for. Absent or empty: all.'),
   pools: names('Pools whose blocks it is about. Absent or empty: all.'),
-  priority: integerField(
+  priority: field.integer(
     'Where several fit a block and a peer, the highest counts, then the name.',
-    priorityRange,
+    field.priorityRange,
   ),
-  communities: listField(
+  communities: field.list(
     '',
     64,
-    textField('64513:100, or a well-known name such as no-export.', {
+    field.text('64513:100, or a well-known name such as no-export.', {
       maxLength: 32,
       pattern: '^([0-9]{1,5}:[0-9]{1,5}|[a-zA-Z][a-zA-Z0-9_-]*)$',
     }),
     isSet,
   ),
-  largeCommunities: listField(
+  largeCommunities: field.list(
     '',
     64,
-    textField('64513:1:2.', { maxLength: 32, pattern: '^[0-9]{1,10}:[0-9]{1,10}:[0-9]{1,10}$' }),
+    field.text('64513:1:2.', { maxLength: 32, pattern: '^[0-9]{1,10}:[0-9]{1,10}:[0-9]{1,10}$' }),
     isSet,
   ),
-  localPref: integerField('For routers in our own AS.', { minimum: 0, maximum: maxUint32 }),
-  med: integerField('Among several ways into our AS the lowest is preferred.', {
+  localPref: field.integer('For routers in our own AS.', { minimum: 0, maximum: maxUint32 }),
+  med: field.integer('Among several ways into our AS the lowest is preferred.', {
     minimum: 0,
     maximum: maxUint32,
   }),
-  prepend: integerField('How often our AS is repeated beyond the one time.', {
+  prepend: field.integer('How often our AS is repeated beyond the one time.', {
     minimum: 0,
     maximum: 100,
   }),
@@ -51,7 +50,7 @@ export const bgpAdvertisementDefinition: ResourceDefinition = {
   revision: 7,
   digest: '393289831e51d35e',
   spec,
-  status: onlyConditions,
+  status: field.onlyConditions,
   columns: [
     { name: 'Peers', type: 'string', jsonPath: '.spec.peers' },
     { name: 'Pools', type: 'string', jsonPath: '.spec.pools' },

@@ -4,8 +4,8 @@ import { labelSelector } from './label-selector.ts';
 import { peerRules, peerSettingName } from './peer-limits.ts';
 import { type PeerSettings, peerSettingRows } from './peer-settings.ts';
 import { bgpPeers } from './resources.ts';
+import * as field from './schema/field.ts';
 import { check, type ResourceSchema, ruled } from './schema/schema.ts';
-import { onlyConditions } from './schema/shared-fields.ts';
 
 /**
  * BGPPeer: a router and the nodes that have a session with it. It does not say which
@@ -54,7 +54,7 @@ export const bgpPeerDefinition: ResourceDefinition = {
   revision: 8,
   digest: '0e08188ccae93289',
   spec: bgpPeerSpec,
-  status: onlyConditions,
+  status: field.onlyConditions,
   columns: [
     { name: 'Address', type: 'string', jsonPath: '.spec.address' },
     { name: 'ASN', type: 'integer', jsonPath: '.spec.asn' },

@@ -2,17 +2,7 @@ import type { ResourceDefinition } from './crd.ts';
 import { apiVersion } from './keys.ts';
 import { type KubeObject, timestampMs } from './object.ts';
 import { blockHistories } from './resources.ts';
-import {
-  countField,
-  listField,
-  nameField,
-  objectField,
-  recordList,
-  textField,
-  timeField,
-  uidField,
-} from './schema/schema.ts';
-import { cidrText } from './schema/shared-fields.ts';
+import * as field from './schema/field.ts';
 
 /**
  * BlockHistory: what became of blocks, kept as objects, because whoever asks
@@ -68,22 +58,22 @@ export const blockHistoryDefinition: ResourceDefinition = {
   shortName: 'bh',
   revision: 7,
   digest: '5010b3cf930f4a49',
-  spec: objectField(
+  spec: field.object(
     'One volume of what became of blocks: who held them, why, and when they were announced. Written by the operator; cadastre explain reads it.',
     [],
     {
-      blocks: recordList(maxEntriesOfVolume, ['cidr', 'entries'], {
-        cidr: cidrText,
-        dropped: countField(),
-        entries: recordList(maxEntriesOfVolume, ['at', 'event', 'node'], {
-          at: timeField(),
-          event: textField('', { enum: historyEvents }),
-          node: nameField(),
-          nodeUID: uidField(),
-          blockUID: uidField(),
-          pool: nameField(),
-          why: textField('', { maxLength: maxWhyLength }),
-          peers: listField('', maxPeers, nameField()),
+      blocks: field.records(maxEntriesOfVolume, ['cidr', 'entries'], {
+        cidr: field.cidrText,
+        dropped: field.count(),
+        entries: field.records(maxEntriesOfVolume, ['at', 'event', 'node'], {
+          at: field.time(),
+          event: field.text('', { enum: historyEvents }),
+          node: field.name(),
+          nodeUID: field.uid(),
+          blockUID: field.uid(),
+          pool: field.name(),
+          why: field.text('', { maxLength: maxWhyLength }),
+          peers: field.list('', maxPeers, field.name()),
         }),
       }),
     },

@@ -4,30 +4,14 @@ import { type ResourceDefinition, readyStatus } from './crd.ts';
 import { labelSelector } from './label-selector.ts';
 import { unnameable } from './node-block.ts';
 import { ipPools } from './resources.ts';
-import {
-  type CelRule,
-  flagField,
-  integerField,
-  listField,
-  objectField,
-  recordList,
-  ruled,
-  type ValueOf,
-} from './schema/schema.ts';
-import {
-  cidr,
-  cidrText,
-  conditions,
-  lengths,
-  observedGeneration,
-  priorityRange,
-} from './schema/shared-fields.ts';
+import * as field from './schema/field.ts';
+import { type CelRule, ruled, type ValueOf } from './schema/schema.ts';
 
 /**
  * Everything about an IPPool that the API server itself can refuse: CIDRs that
  * are not canonical, block sizes that do not fit, a pool that drops a CIDR in
  * use. What needs a look at other objects (pools that overlap each other) is
- * judged in plan/ and said in conditions.
+ * judged in plan/ and said in field.conditions.
  *
  * The CEL functions for CIDRs exist since Kubernetes 1.31. Lists are bounded so
  * that the cost of the rules is.
@@ -48,22 +32,22 @@ const blockSizeIsFixed = {
   ],
 } as const;
 
-const shape = objectField('', ['cidrs', 'blockSize'], {
-  cidrs: listField(
+const shape = field.object('', ['cidrs', 'blockSize'], {
+  cidrs: field.list(
     'The address space of the pool, of either family, used up in this order.',
     maxCidrs,
-    cidr('A canonical CIDR, such as 10.5.112.0/21 or fd00:5::/48.'),
+    field.cidr('A canonical CIDR, such as 10.5.112.0/21 or fd00:5::/48.'),
     { minItems: 1 },
   ),
-  blockSize: lengths(
+  blockSize: field.lengths(
     'The prefix length of the block that a node gets, per family. Fixed.',
     blockSizeIsFixed,
   ),
   nodeSelector: labelSelector('Which nodes the pool serves. Absent or empty: every node.'),
-  priority: integerField('Among pools that select a node the highest wins.', priorityRange),
-  reserved: listField('Ranges that no block is cut from.', 256, cidr('A canonical CIDR.')),
-  disabled: flagField('Serve no new node.', { default: false }),
-  cooldownSeconds: integerField('How long a block is kept unused after its node is gone.', {
+  priority: field.integer('Among pools that select a node the highest wins.', field.priorityRange),
+  reserved: field.list('Ranges that no block is cut from.', 256, field.cidr('A canonical CIDR.')),
+  disabled: field.flag('Serve no new node.', { default: false }),
+  cooldownSeconds: field.integer('How long a block is kept unused after its node is gone.', {
     default: 300,
     minimum: 0,
     maximum: 1_000_000_000,
@@ -116,10 +100,10 @@ function sizeProblem(spec: IpPoolSpec, family: Family, cidrs: Prefix[], path: st
 export const ipPoolSpec = { ...shape, ...ruled<IpPoolSpec>(specRules, specProblems) };
 
 const usage = {
-  capacity: integerField('Blocks in all.'),
-  assigned: integerField('Blocks that nodes hold.'),
-  free: integerField('Blocks that could be handed out now.'),
-  cooling: integerField('Blocks in their cool-down after their node is gone.'),
+  capacity: field.integer('Blocks in all.'),
+  assigned: field.integer('Blocks that nodes hold.'),
+  free: field.integer('Blocks that could be handed out now.'),
+  cooling: field.integer('Blocks in their cool-down after their node is gone.'),
 };
 
 export const ipPoolDefinition: ResourceDefinition = {
@@ -128,12 +112,12 @@ export const ipPoolDefinition: ResourceDefinition = {
   revision: 7,
   digest: '4a52d18511ca550e',
   spec: ipPoolSpec,
-  status: objectField('', [], {
-    observedGeneration,
+  status: field.object('', [], {
+    observedGeneration: field.observedGeneration,
     // Of the family that runs out first; each CIDR's own figures are below.
     ...usage,
-    cidrs: recordList(maxCidrs * 2, ['cidr'], { cidr: cidrText, ...usage }),
-    conditions,
+    cidrs: field.records(maxCidrs * 2, ['cidr'], { cidr: field.cidrText, ...usage }),
+    conditions: field.conditions,
   }),
   rules: {
     'x-kubernetes-validations': [

@@ -5,7 +5,8 @@ import {
   type Labels,
   meets,
 } from '../base/label-requirement.ts';
-import { check, objectField, ruled } from './schema/schema.ts';
+import * as field from './schema/field.ts';
+import { check, ruled } from './schema/schema.ts';
 import { schemaProblems, shown } from './schema/schema-problems.ts';
 
 export type { Labels };
@@ -74,7 +75,7 @@ export function specificity(selector: LabelSelector | undefined): number {
 
 const labelValue = { type: 'string', maxLength: 63 } as const;
 
-const expression = objectField(
+const expression = field.object(
   '',
   ['key', 'operator'],
   {
@@ -95,7 +96,7 @@ const expression = objectField(
 
 /** The schema of a field that is a label selector. */
 export const labelSelector = (description: string) =>
-  objectField(
+  field.object(
     description,
     [],
     {

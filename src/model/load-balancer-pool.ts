@@ -15,21 +15,11 @@ import {
   timestampMs,
 } from './object.ts';
 import { loadBalancerPools } from './resources.ts';
-import {
-  type Check,
-  check,
-  flagField,
-  integerField,
-  listField,
-  objectField,
-  ruled,
-  textField,
-  type ValueOf,
-} from './schema/schema.ts';
+import * as field from './schema/field.ts';
+import { type Check, check, ruled, type ValueOf } from './schema/schema.ts';
 import { schemaProblems, withDefaults } from './schema/schema-problems.ts';
-import { conditions, lengths, observedGeneration, priorityRange } from './schema/shared-fields.ts';
 
-const range = textField('A CIDR, or first-last: 192.0.2.0/28, 192.0.2.10-192.0.2.20.', {
+const range = field.text('A CIDR, or first-last: 192.0.2.0/28, 192.0.2.10-192.0.2.20.', {
   maxLength: 91,
   ...ruled<string>(
     [
@@ -43,8 +33,8 @@ const range = textField('A CIDR, or first-last: 192.0.2.0/28, 192.0.2.10-192.0.2
   ),
 });
 
-const shape = objectField('', ['addresses'], {
-  addresses: listField(
+const shape = field.object('', ['addresses'], {
+  addresses: field.list(
     'The addresses of the pool, of either family, given in this order.',
     64,
     range,
@@ -53,17 +43,19 @@ const shape = objectField('', ['addresses'], {
     },
   ),
   serviceSelector: labelSelector('Which Services it serves, by label. Absent or empty: all.'),
-  autoAssign: flagField(
+  autoAssign: field.flag(
     'Whether it serves Services that ask for neither the pool nor an address of it.',
     { default: true },
   ),
-  avoidBuggyIPs: flagField('Leave out IPv4 addresses that end in .0 and .255.', { default: false }),
-  priority: integerField(
+  avoidBuggyIPs: field.flag('Leave out IPv4 addresses that end in .0 and .255.', {
+    default: false,
+  }),
+  priority: field.integer(
     'Among pools that fit a Service the highest is asked first.',
-    priorityRange,
+    field.priorityRange,
   ),
-  disabled: flagField('Serve no new Service.', { default: false }),
-  aggregationLength: lengths(
+  disabled: field.flag('Serve no new Service.', { default: false }),
+  aggregationLength: field.lengths(
     'Announce the prefix of this length around an address, as long as it lies inside the pool. Absent: the address alone.',
   ),
 });
@@ -78,12 +70,12 @@ export const loadBalancerPoolDefinition: ResourceDefinition = {
   revision: 7,
   digest: '31ca1379499dd12d',
   spec: loadBalancerPoolSpec,
-  status: objectField('', [], {
-    observedGeneration,
-    capacity: integerField('Addresses in all.'),
-    assigned: integerField('Addresses that Services hold.'),
-    free: integerField('Addresses that could be given now.'),
-    conditions,
+  status: field.object('', [], {
+    observedGeneration: field.observedGeneration,
+    capacity: field.integer('Addresses in all.'),
+    assigned: field.integer('Addresses that Services hold.'),
+    free: field.integer('Addresses that could be given now.'),
+    conditions: field.conditions,
   }),
   columns: [
     { name: 'Addresses', type: 'string', jsonPath: '.spec.addresses' },

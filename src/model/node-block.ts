@@ -3,17 +3,8 @@ import type { ResourceDefinition } from './crd.ts';
 import { apiVersion } from './keys.ts';
 import { type Identity, identityOf, type KubeObject, timestampMs } from './object.ts';
 import { nodeBlocks } from './resources.ts';
-import {
-  listField,
-  nameField,
-  objectField,
-  ruled,
-  textField,
-  timeField,
-  uidField,
-  type ValueOf,
-} from './schema/schema.ts';
-import { cidr, cidrText, onlyConditions } from './schema/shared-fields.ts';
+import * as field from './schema/field.ts';
+import { ruled, type ValueOf } from './schema/schema.ts';
 
 /**
  * NodeBlock: the register's entry. Its name *is* its CIDR, so creating it is
@@ -24,19 +15,19 @@ import { cidr, cidrText, onlyConditions } from './schema/shared-fields.ts';
  * must be there from the first write (a create cannot set status), and one
  * write per block is all a mass join can afford.
  */
-const shape = objectField('', ['cidr', 'pool'], {
-  cidr: cidr('The block. The object is named after it.'),
-  pool: nameField('The pool it was cut from or adopted into.'),
-  node: objectField('The node that holds the block.', ['name', 'uid'], {
+const shape = field.object('', ['cidr', 'pool'], {
+  cidr: field.cidr('The block. The object is named after it.'),
+  pool: field.name('The pool it was cut from or adopted into.'),
+  node: field.object('The node that holds the block.', ['name', 'uid'], {
     name: { type: 'string', minLength: 1, maxLength: 253 },
-    uid: uidField(),
+    uid: field.uid(),
   }),
-  phase: textField(
+  phase: field.text(
     'Active: in use. Draining: given back as soon as the node has emptied it. Cooling: the node is gone, the block is in its cool-down. Guard: a cell kept out of use because odd-sized blocks lie in it.',
     { enum: ['Active', 'Draining', 'Cooling', 'Guard'], default: 'Active' },
   ),
-  coolingSince: timeField(),
-  guards: listField('', 1024, cidrText, { 'x-kubernetes-list-type': 'set' }),
+  coolingSince: field.time(),
+  guards: field.list('', 1024, field.cidrText, { 'x-kubernetes-list-type': 'set' }),
 });
 
 type NodeBlockSpec = ValueOf<typeof shape>;
@@ -66,15 +57,12 @@ const specRules = [
 function specProblems(spec: NodeBlockSpec, path: string): string[] {
   const because = `but ${path}.phase is ${spec.phase ?? 'Active'}`;
   const isGuard = spec.phase === 'Guard';
-  const needed = isGuard
-    ? ['guards']
-    : spec.phase === 'Cooling'
-      ? ['node', 'coolingSince']
-      : ['node'];
+  const needed = isGuard ? ['guards'] : ['node'];
+  if (spec.phase === 'Cooling') needed.push('coolingSince');
   const refused = isGuard ? 'node' : 'guards';
-  const isGiven = (field: string) => (spec as Record<string, unknown>)[field] != null;
+  const isGiven = (name: string) => (spec as Record<string, unknown>)[name] != null;
   return [
-    ...needed.flatMap((field) => (isGiven(field) ? [] : `${path}.${field} is missing, ${because}`)),
+    ...needed.flatMap((name) => (isGiven(name) ? [] : `${path}.${name} is missing, ${because}`)),
     ...(isGiven(refused) ? [`${path}.${refused} is given, ${because}`] : []),
   ];
 }
@@ -85,7 +73,7 @@ export const nodeBlockDefinition: ResourceDefinition = {
   revision: 7,
   digest: '8baa48adb9ef683e',
   spec: { ...shape, ...ruled<NodeBlockSpec>(specRules, specProblems) },
-  status: onlyConditions,
+  status: field.onlyConditions,
   rules: ruled<KubeObject & { spec: NodeBlockSpec }>(
     [
       {

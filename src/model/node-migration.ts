@@ -2,18 +2,8 @@ import type { ResourceDefinition } from './crd.ts';
 import { apiVersion } from './keys.ts';
 import { type Identity, identityOf, type KubeObject, textList } from './object.ts';
 import { nodeMigrations } from './resources.ts';
-import {
-  flagField,
-  listField,
-  nameField,
-  objectField,
-  ruled,
-  textField,
-  timeField,
-  uidField,
-  type ValueOf,
-} from './schema/schema.ts';
-import { cidrText } from './schema/shared-fields.ts';
+import * as field from './schema/field.ts';
+import { ruled, type ValueOf } from './schema/schema.ts';
 
 /**
  * NodeMigration: one node on its way from its blocks to others. It is named after
@@ -23,25 +13,25 @@ import { cidrText } from './schema/shared-fields.ts';
  * Where the node is on its way is not believed from here but looked at: each step
  * has a sign in the cluster itself. `status.step` is for people.
  */
-const spec = objectField('', ['node', 'method', 'phase'], {
-  node: objectField('', ['name', 'uid'], {
-    name: nameField('The node that moves; the object is named after it.'),
-    uid: uidField('Its uid before the first step.'),
+const spec = field.object('', ['node', 'method', 'phase'], {
+  node: field.object('', ['name', 'uid'], {
+    name: field.name('The node that moves; the object is named after it.'),
+    uid: field.uid('Its uid before the first step.'),
   }),
-  from: listField('The blocks it had.', 64, cidrText),
-  pools: listField('The pools that its new blocks come from.', 64, nameField()),
-  method: textField(
+  from: field.list('The blocks it had.', 64, field.cidrText),
+  pools: field.list('The pools that its new blocks come from.', 64, field.name()),
+  method: field.text(
     'release: its agent gives the old block back; the Node stays. recreate: the Node is deleted and made anew, the only way past Node.spec.podCIDRs.',
     { enum: ['release', 'recreate'] },
   ),
-  phase: textField('', { enum: ['Moving', 'Moved', 'Undoing', 'Undone'] }),
-  wasUnschedulable: flagField(''),
-  wasAnnounced: flagField(''),
-  undoUID: uidField('The uid of the Node that the way back begins with.'),
-  hasReleased: flagField('The old blocks were released; the way back is a move of its own.'),
-  saved: objectField('What was there before, to go back to.', [], {
+  phase: field.text('', { enum: ['Moving', 'Moved', 'Undoing', 'Undone'] }),
+  wasUnschedulable: field.flag(''),
+  wasAnnounced: field.flag(''),
+  undoUID: field.uid('The uid of the Node that the way back begins with.'),
+  hasReleased: field.flag('The old blocks were released; the way back is a move of its own.'),
+  saved: field.object('What was there before, to go back to.', [], {
     node: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-    ciliumPodCIDRs: listField('CiliumNode.spec.ipam.podCIDRs.', 64, cidrText),
+    ciliumPodCIDRs: field.list('CiliumNode.spec.ipam.podCIDRs.', 64, field.cidrText),
   }),
 });
 
@@ -55,10 +45,10 @@ export const nodeMigrationDefinition: ResourceDefinition = {
   revision: 7,
   digest: 'd6aaa2ad0d35209d',
   spec,
-  status: objectField('', [], {
-    step: textField('The step that is under way.', { maxLength: 64 }),
-    message: textField('What it waits for.', { maxLength: 1024 }),
-    since: timeField(),
+  status: field.object('', [], {
+    step: field.text('The step that is under way.', { maxLength: 64 }),
+    message: field.text('What it waits for.', { maxLength: 1024 }),
+    since: field.time(),
   }),
   rules: ruled<KubeObject & { spec: NodeMigrationSpec }>(
     [{ rule: 'self.metadata.name == self.spec.node.name', message: 'named after its node' }],

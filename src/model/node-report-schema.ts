@@ -1,36 +1,25 @@
 import { type ResourceDefinition, readyReason, readyStatus } from './crd.ts';
 import { nodeReports } from './resources.ts';
-import {
-  countField,
-  flagField,
-  listField,
-  nameField,
-  objectField,
-  recordList,
-  textField,
-  timeField,
-  uidField,
-} from './schema/schema.ts';
-import { cidrText, conditions } from './schema/shared-fields.ts';
+import * as field from './schema/field.ts';
 
-const words = (maxLength: number) => textField('', { maxLength });
+const words = (maxLength: number) => field.text('', { maxLength });
 const address = words(45);
 
-const spec = objectField('', ['nodeUID'], {
-  nodeUID: uidField(),
-  neededAddresses: objectField(
+const spec = field.object('', ['nodeUID'], {
+  nodeUID: field.uid(),
+  neededAddresses: field.object(
     'How many pod addresses the node needs, in use and kept ready.',
     [],
     {
-      ipv4: countField(),
-      ipv6: countField(),
+      ipv4: field.count(),
+      ipv6: field.count(),
     },
   ),
-  releases: listField(
+  releases: field.list(
     'NodeBlocks that the agent has emptied and gives back, each with the uid of the object, so that a late release cannot free a newer block of the same CIDR.',
     4096,
-    objectField('', ['cidr', 'uid'], {
-      cidr: cidrText,
+    field.object('', ['cidr', 'uid'], {
+      cidr: field.cidrText,
       uid: { type: 'string', minLength: 1, maxLength: 128 },
     }),
     { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['cidr'] },
@@ -41,62 +30,66 @@ const spec = objectField('', ['nodeUID'], {
 export const maxReported = 1024;
 
 /** What the agent saw and did; node-report-status.ts explains the fields. */
-const status = objectField('', [], {
+const status = field.object('', [], {
   agentVersion: words(64),
-  startedAt: timeField(),
-  blocks: recordList(maxReported, ['cidr'], {
-    cidr: cidrText,
-    pool: nameField(),
-    draining: flagField(''),
-    pods: countField(),
-    resting: countField(),
+  startedAt: field.time(),
+  blocks: field.records(maxReported, ['cidr'], {
+    cidr: field.cidrText,
+    pool: field.name(),
+    draining: field.flag(''),
+    pods: field.count(),
+    resting: field.count(),
     total: words(40),
   }),
-  kernel: objectField('', [], {
-    wanted: countField(),
-    held: countField(),
-    repaired: countField(),
-    ownRoutes: listField('', maxReported, cidrText),
-    refused: recordList(maxReported, ['route', 'reason'], {
-      route: nameField(),
+  kernel: field.object('', [], {
+    wanted: field.count(),
+    held: field.count(),
+    repaired: field.count(),
+    ownRoutes: field.list('', maxReported, field.cidrText),
+    refused: field.records(maxReported, ['route', 'reason'], {
+      route: field.name(),
       reason: words(1024),
     }),
   }),
-  sessions: recordList(256, ['peer', 'address', 'state'], {
-    peer: nameField(),
+  sessions: field.records(256, ['peer', 'address', 'state'], {
+    peer: field.name(),
     address,
-    asn: countField(),
-    localAsn: countField(),
+    asn: field.count(),
+    localAsn: field.count(),
     state: words(32),
-    establishedAt: timeField(),
-    families: recordList(2, ['family'], {
+    establishedAt: field.time(),
+    families: field.records(2, ['family'], {
       family: words(4),
-      received: countField(),
-      advertised: countField(),
+      received: field.count(),
+      advertised: field.count(),
     }),
     lastError: words(1024),
-    announced: recordList(maxReported, ['prefix'], {
-      prefix: cidrText,
+    announced: field.records(maxReported, ['prefix'], {
+      prefix: field.cidrText,
       nextHop: address,
-      since: timeField(),
+      since: field.time(),
       attributes: words(1024),
     }),
   }),
-  unannounced: recordList(maxReported, ['cidr', 'reason', 'detail'], {
-    cidr: cidrText,
-    peer: nameField(),
+  unannounced: field.records(maxReported, ['cidr', 'reason', 'detail'], {
+    cidr: field.cidrText,
+    peer: field.name(),
     reason: words(64),
     detail: words(1024),
   }),
-  drain: objectField('', [], {
-    steps: recordList(8, ['step', 'at'], { step: words(32), at: timeField(), detail: words(1024) }),
+  drain: field.object('', [], {
+    steps: field.records(8, ['step', 'at'], {
+      step: words(32),
+      at: field.time(),
+      detail: words(1024),
+    }),
   }),
-  findings: recordList(maxReported, ['reason', 'detail'], {
+  findings: field.records(maxReported, ['reason', 'detail'], {
     reason: words(64),
-    cidr: cidrText,
+    cidr: field.cidrText,
     detail: words(1024),
   }),
-  conditions,
+  conditions: field.conditions,
 });
 
 export const nodeReportDefinition: ResourceDefinition = {

@@ -5,12 +5,13 @@ import type { ResourceDefinition } from './crd.ts';
 import { apiVersion } from './keys.ts';
 import { blockName } from './node-block.ts';
 import { type Identity, identityOf, type KubeObject, timestampMs } from './object.ts';
+import { parsePlainAddress } from './plain-address.ts';
 import { serviceAddresses } from './resources.ts';
-import { nameField, objectField, ruled, textField, type ValueOf } from './schema/schema.ts';
-import { onlyConditions, parsePlainAddress } from './schema/shared-fields.ts';
+import * as field from './schema/field.ts';
+import { ruled, type ValueOf } from './schema/schema.ts';
 
-const shape = objectField('', ['address', 'pool', 'service'], {
-  address: textField('The address. The object is named after it.', {
+const shape = field.object('', ['address', 'pool', 'service'], {
+  address: field.text('The address. The object is named after it.', {
     maxLength: 45,
     ...ruled<string>(
       [
@@ -25,8 +26,8 @@ const shape = objectField('', ['address', 'pool', 'service'], {
           : [`${path} is "${self}", not an IP address in its canonical form`],
     ),
   }),
-  pool: nameField('The pool it was given from.'),
-  service: objectField('The Service that holds it.', ['namespace', 'name', 'uid'], {
+  pool: field.name('The pool it was given from.'),
+  service: field.object('The Service that holds it.', ['namespace', 'name', 'uid'], {
     namespace: { type: 'string', minLength: 1, maxLength: 253 },
     name: { type: 'string', minLength: 1, maxLength: 253 },
     uid: { type: 'string', minLength: 1, maxLength: 128 },
@@ -47,7 +48,7 @@ export const serviceAddressDefinition: ResourceDefinition = {
       },
     ],
   },
-  status: onlyConditions,
+  status: field.onlyConditions,
   rules: ruled<KubeObject & { spec: ValueOf<typeof shape> }>(
     [
       {

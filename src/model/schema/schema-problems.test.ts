@@ -1,33 +1,24 @@
 import { expect, test } from 'vitest';
-import {
-  countField,
-  flagField,
-  integerField,
-  listField,
-  objectField,
-  recordList,
-  ruled,
-  textField,
-  timeField,
-} from './schema.ts';
+import * as field from './field.ts';
+import { ruled } from './schema.ts';
 import { schemaProblems, withDefaults } from './schema-problems.ts';
 import { shapeProblems } from './shape-problems.ts';
 
-const schema = objectField(
+const schema = field.object(
   '',
   ['word'],
   {
-    word: textField('', { minLength: 1, maxLength: 5 }),
-    phase: textField('', { enum: ['On', 'Off'], default: 'On' }),
-    code: textField('', { pattern: '^[0-9]+$' }),
-    at: timeField(),
-    some: integerField('', { minimum: 1, maximum: 9, default: 3 }),
-    many: countField(),
-    any: integerField(''),
-    flag: flagField('', { default: false }),
-    words: listField('', 2, textField(''), { minItems: 1, 'x-kubernetes-list-type': 'set' }),
-    rows: recordList(9, ['id'], { id: textField('') }),
-    labels: { type: 'object', additionalProperties: textField('') },
+    word: field.text('', { minLength: 1, maxLength: 5 }),
+    phase: field.text('', { enum: ['On', 'Off'], default: 'On' }),
+    code: field.text('', { pattern: '^[0-9]+$' }),
+    at: field.time(),
+    some: field.integer('', { minimum: 1, maximum: 9, default: 3 }),
+    many: field.count(),
+    any: field.integer(''),
+    flag: field.flag('', { default: false }),
+    words: field.list('', 2, field.text(''), { minItems: 1, 'x-kubernetes-list-type': 'set' }),
+    rows: field.records(9, ['id'], { id: field.text('') }),
+    labels: { type: 'object', additionalProperties: field.text('') },
   },
   ruled<{ word: string }>([{ rule: "self.word != 'no'" }], ({ word }, path) =>
     word === 'no' ? [`${path}.word is no`] : [],

@@ -1,8 +1,8 @@
 import { objectSchema } from '../crd.ts';
 import { definitions } from '../crds.ts';
-import { objectField, type ResourceSchema, textField, timeField } from './schema.ts';
+import * as field from './field.ts';
+import type { ResourceSchema } from './schema.ts';
 import { isJsonMap, schemaProblems } from './schema-problems.ts';
-import { cidr } from './shared-fields.ts';
 
 /**
  * What an API server would have refused, for objects that never met one. The
@@ -12,37 +12,37 @@ import { cidr } from './shared-fields.ts';
  * Our own kinds are held to their definitions. Of the kinds of others only what
  * we read is looked at.
  */
-const word = textField('');
+const word = field.text('');
 const listOf = (items: ResourceSchema): ResourceSchema => ({ type: 'array', items });
 const words = listOf(word);
 const map = { type: 'object', additionalProperties: word } as const;
 
-const metadata = objectField('', ['name'], {
-  name: textField('', { minLength: 1 }),
+const metadata = field.object('', ['name'], {
+  name: field.text('', { minLength: 1 }),
   uid: word,
   labels: map,
   annotations: map,
   finalizers: words,
-  creationTimestamp: timeField(),
-  deletionTimestamp: timeField(),
+  creationTimestamp: field.time(),
+  deletionTimestamp: field.time(),
 });
 
 const foreign = (spec: ResourceSchema, status?: ResourceSchema): ResourceSchema =>
-  objectField('', ['metadata'], { metadata, spec, ...(status === undefined ? {} : { status }) });
+  field.object('', ['metadata'], { metadata, spec, ...(status === undefined ? {} : { status }) });
 
 const many = (properties: Record<string, ResourceSchema>) =>
-  listOf(objectField('', [], properties));
+  listOf(field.object('', [], properties));
 
 const foreignKinds = {
   Node: foreign(
-    objectField('', [], { podCIDR: word, podCIDRs: words }),
-    objectField('', [], {
+    field.object('', [], { podCIDR: word, podCIDRs: words }),
+    field.object('', [], {
       addresses: many({ type: word, address: word }),
       conditions: many({ type: word, status: word, reason: word, message: word }),
     }),
   ),
-  CiliumNode: foreign(objectField('', [], { ipam: objectField('', [], { podCIDRs: words }) })),
-  ServiceCIDR: foreign(objectField('', [], { cidrs: listOf(cidr('')) })),
+  CiliumNode: foreign(field.object('', [], { ipam: field.object('', [], { podCIDRs: words }) })),
+  ServiceCIDR: foreign(field.object('', [], { cidrs: listOf(field.cidr('')) })),
 };
 
 /** People write these by hand: a field that does not exist is a slip of the pen. */
