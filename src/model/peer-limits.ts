@@ -12,6 +12,7 @@ import {
   peerSettingRows,
   peerSettings,
 } from './peer-settings.ts';
+import { isMapped } from './plain-address.ts';
 
 /** Where a setting was written; undefined: by a program, in the names of the table. */
 export type PeerWayIn = 'object' | 'file' | 'configMap';
@@ -45,6 +46,8 @@ export function peerValueProblem(
         : undefined;
     case 'address':
       if (familyOf(value) === undefined) return not('an IP address');
+      // As CEL's isIP has it.
+      if (way === 'object' && isMapped(`${parseAddress(`${value}`)}`)) return not('an IP address');
       // An interface is of one machine; a BGPPeer or a ConfigMap is for many.
       return (way === 'object' || way === 'configMap') && String(value).includes('%')
         ? not('an IP address without an interface')
