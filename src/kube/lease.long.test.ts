@@ -217,7 +217,9 @@ describe.concurrent('leading', () => {
 
   test('an etcd restored from a backup does not set two leaders against each other', async () => {
     const { api, candidate, run, spec, told } = await site();
-    const [a, b] = [candidate('a'), candidate('b')];
+    // The server starts anew twice in the meantime, on a machine that may be busy.
+    const timings = { leaseDurationSeconds: 8, renewDeadlineSeconds: 7, retryPeriodSeconds: 0.3 };
+    const [a, b] = [candidate('a', { timings }), candidate('b', { timings })];
     run(a);
     await until('a leads', () => a.isLeader());
     const backup = await api.backUp();
@@ -230,7 +232,7 @@ describe.concurrent('leading', () => {
     await api.restore(backup);
     const transitions = spec().leaseTransitions;
     // Longer than a lease: long enough to take a live one for dead.
-    await rest(3_500);
+    await rest(9_500);
     expect(spec()).toMatchObject({ holderIdentity: 'a', leaseTransitions: transitions });
     expect(told).toEqual(['a leads']);
   });
