@@ -8,8 +8,12 @@ import type { LeaseSpec } from './lease-object.ts';
 import { checkTimings, defaultTimings } from './lease-timings.ts';
 
 const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cadastre';
-/** Short, yet long enough for a machine that is busy with other tests. */
-const quick = { leaseDurationSeconds: 2, renewDeadlineSeconds: 1.4, retryPeriodSeconds: 0.3 };
+/** Short, yet long enough for a machine on which a second of work takes three. */
+const quick = { leaseDurationSeconds: 6, renewDeadlineSeconds: 4.5, retryPeriodSeconds: 0.3 };
+const leaseMs = quick.leaseDurationSeconds * 1_000;
+const renewMs = quick.renewDeadlineSeconds * 1_000;
+/** Longer than any test takes: who leads before it is over was told by something else. */
+const endless = { leaseDurationSeconds: 600, renewDeadlineSeconds: 500, retryPeriodSeconds: 0.3 };
 
 /** A clock that can be moved: what a frozen process sees when it wakes. */
 function movableClock() {
@@ -69,7 +73,7 @@ describe.concurrent('the record', () => {
     expect(await a.tryOnce()).toBe(true);
     expect(spec()).toMatchObject({
       holderIdentity: 'a',
-      leaseDurationSeconds: 2,
+      leaseDurationSeconds: quick.leaseDurationSeconds,
       leaseTransitions: 0,
     });
     expect(spec().renewTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
@@ -123,7 +127,7 @@ describe.concurrent('leading', () => {
     expect(told).toEqual(['a leads', 'a lost: the lease was not renewed in time', 'b leads']);
   });
 
-  test('a standby takes over within milliseconds of the end of the lease', async () => {
+  test('a standby takes over at the end of the lease, by what it heard and without a read', async () => {
     const { api, candidate, run } = await site();
     const [a, b] = [candidate('a'), candidate('b')];
     const stopA = new AbortController();
@@ -133,7 +137,9 @@ describe.concurrent('leading', () => {
     await until('b watches', () => api.proxy.watching === 1);
     await rest(700);
     let lastPutMs = 0;
-    api.intercept = ({ method, body }) => {
+    const reads: string[] = [];
+    api.intercept = ({ method, body, query, path: asked }) => {
+      if (method === 'GET' && !query.has('watch')) reads.push(asked);
       if (method === 'PUT' && (body?.spec as LeaseSpec | undefined)?.holderIdentity === 'a')
         lastPutMs = performance.now();
       return false;
@@ -143,23 +149,22 @@ describe.concurrent('leading', () => {
     await doneA;
     await until('b leads', () => b.isLeader());
     const tookMs = performance.now() - lastPutMs;
-    expect(tookMs).toBeGreaterThanOrEqual(1_990);
-    // Without the watch it would be up to a retry period more, and a read.
-    expect(tookMs).toBeLessThan(2_600);
+    expect(tookMs).toBeGreaterThanOrEqual(leaseMs - 10);
+    // Without the watch it would have asked.
+    expect(reads).toEqual([]);
   });
 
   test('a release is taken up at once', async () => {
     const { api, told, candidate, run } = await site();
-    const [a, b] = [candidate('a'), candidate('b')];
+    const timings = endless;
+    const [a, b] = [candidate('a', { timings }), candidate('b', { timings })];
     run(a);
     await until('a leads', () => a.isLeader());
     run(b);
     await until('b watches', () => api.proxy.watching === 1);
-    const startedMs = performance.now();
     await a.release();
     expect(a.isLeader()).toBe(false);
     await until('b leads', () => b.isLeader());
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
     expect(told).toEqual(['a leads', 'a lost: it was released', 'b leads']);
   });
 
@@ -191,9 +196,7 @@ describe.concurrent('leading', () => {
     await rest(500);
     stopA.abort();
     await doneA;
-    const startedMs = performance.now();
     await until('b leads', () => b.isLeader());
-    expect(performance.now() - startedMs).toBeLessThan(4_000);
   });
 
   test('a watch that went deaf is found out and replaced', async () => {
@@ -210,9 +213,9 @@ describe.concurrent('leading', () => {
       return true;
     };
     run(b);
-    await rest(3_000);
+    await rest(leaseMs + 1_000);
     expect(b.isLeader()).toBe(false);
-    expect(api.proxy.watching).toBe(1);
+    await until('b watches again', () => api.proxy.watching === 1);
   });
 
   test('an etcd restored from a backup does not set two leaders against each other', async () => {
@@ -246,8 +249,11 @@ describe.concurrent('leading', () => {
     await until('b watches', () => api.proxy.watching === 1);
     api.delete(path);
     await until('there is one again', () => spec()?.holderIdentity !== undefined);
-    await rest(300);
-    expect([a.isLeader(), b.isLeader()].filter(Boolean)).toHaveLength(1);
+    // Who had it learns of it with the next renewal.
+    await until('its holder leads alone', () => {
+      const isOfA = spec().holderIdentity === 'a';
+      return a.isLeader() === isOfA && b.isLeader() === !isOfA;
+    });
   });
 });
 
@@ -258,7 +264,7 @@ describe.concurrent('losing', () => {
     const a = candidate('a', { clock });
     await a.tryOnce();
     expect(a.isLeader()).toBe(true);
-    clock.move(1_400);
+    clock.move(renewMs);
     expect(a.isLeader()).toBe(false);
     await a.release();
   });
@@ -268,7 +274,7 @@ describe.concurrent('losing', () => {
     const clock = movableClock();
     const a = candidate('a', { clock });
     api.intercept = () => {
-      clock.move(1_500);
+      clock.move(renewMs + 100);
       return false;
     };
     expect(await a.tryOnce()).toBe(false);
@@ -285,7 +291,7 @@ describe.concurrent('losing', () => {
     const clock = movableClock();
     const a = candidate('a', { clock });
     await a.tryOnce();
-    clock.move(1_500);
+    clock.move(renewMs + 100);
     await a.tryOnce();
     expect(told).toEqual(['a leads', 'a lost: the lease was not renewed in time', 'a leads']);
     await a.release();
@@ -314,9 +320,7 @@ describe.concurrent('losing', () => {
     run(a);
     await until('a leads', () => a.isLeader());
     api.intercept = () => true;
-    const startedMs = performance.now();
     await until('a lost', () => told.length === 2);
-    expect(performance.now() - startedMs).toBeLessThan(3_000);
     api.intercept = undefined;
   });
 
@@ -341,7 +345,7 @@ describe.concurrent('losing', () => {
     const [a, b] = [candidate('a', { clock: past }), candidate('b', { clock: future })];
     await a.tryOnce();
     expect(await b.tryOnce()).toBe(false);
-    await rest(2_050);
+    await rest(leaseMs + 50);
     expect(await b.tryOnce()).toBe(true);
     await b.release();
   });

@@ -236,7 +236,7 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 export async function until(
   what: string,
   condition: () => boolean,
-  timeoutMs = 15_000,
+  timeoutMs = 50_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!condition()) {
