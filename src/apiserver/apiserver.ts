@@ -35,7 +35,8 @@ import { Cleaner } from './controllers/cleaner.ts';
 import { crdRules } from './custom/definition.ts';
 import { Registrar } from './custom/registrar.ts';
 import { identityIn, lockFolder, writeKubeconfig } from './folder.ts';
-import { type AnsweredRequest, requestHandler } from './http/handler.ts';
+import type { AnsweredRequest } from './http/exchange.ts';
+import { requestHandler } from './http/handler.ts';
 import { Registry } from './registry.ts';
 import { Store } from './store/store.ts';
 
