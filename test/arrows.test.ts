@@ -7,6 +7,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { build } from 'esbuild';
 import { describe, expect, test } from 'vitest';
+import { cyclesOf, importGraph } from './parts/import-cycles.ts';
 import { readImports, withoutComments } from './parts/imports.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -171,6 +172,42 @@ describe('the arrows between the rooms', () => {
 
   test('no file imports what its room may not', () => {
     expect(files.flatMap(complaints)).toEqual([]);
+  });
+});
+
+/**
+ * Folders in which files still import each other in circles. Nothing is added here: a
+ * circle is cut by moving what both need into a file of its own, and a folder without
+ * one leaves this list.
+ */
+const foldersWithCycles = ['src/cli', 'src/operator', 'src/plan/blocks', 'src/plan/doctor'];
+
+describe('no file is needed by what it needs', () => {
+  const cycles = cyclesOf(importGraph(files.filter(({ path }) => !path.endsWith('.test.ts'))));
+  const isIn = (folder: string) => (cycle: string[]) =>
+    cycle.every((path) => path.startsWith(`${folder}/`));
+
+  test('no import cycle between files, type-only imports included', () => {
+    const fresh = cycles.filter((cycle) => !foldersWithCycles.some((one) => isIn(one)(cycle)));
+    expect(fresh).toEqual([]);
+  });
+
+  test.each(foldersWithCycles)('%s has one still, or is to be taken off the list', (folder) => {
+    expect(cycles.filter(isIn(folder)), `take ${folder} off foldersWithCycles`).not.toEqual([]);
+  });
+
+  test('one is found where there is one', () => {
+    const of = (path: string, ...names: string[]) => ({
+      path,
+      text: names.map((name) => `import type { X } from '${name}';`).join('\n'),
+    });
+    const graph = importGraph([
+      of('src/a/one.ts', './two.ts', '../b/three.ts'),
+      of('src/a/two.ts', '../b/three.ts'),
+      of('src/b/three.ts', '../a/one.ts'),
+      of('src/b/four.ts', './three.ts'),
+    ]);
+    expect(cyclesOf(graph)).toEqual([['src/a/one.ts', 'src/a/two.ts', 'src/b/three.ts']]);
   });
 });
 

@@ -36,7 +36,8 @@ import { Cleaner } from './controllers/cleaner.ts';
 import { crdRules } from './custom/definition.ts';
 import { Registrar } from './custom/registrar.ts';
 import { identityIn, writeKubeconfig } from './folder.ts';
-import { type AnsweredRequest, requestHandler } from './http/handler.ts';
+import type { AnsweredRequest } from './http/exchange.ts';
+import { requestHandler } from './http/handler.ts';
 import { Registry } from './registry.ts';
 import { Store } from './store/store.ts';
 

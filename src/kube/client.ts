@@ -9,15 +9,15 @@ import { type Resource, resourcePath, type StoredObject } from './resource.ts';
 import { type WatchEvent, WatchLines } from './watch-lines.ts';
 
 /**
- * The room's essay. `kube` is the hands to the API server: it reads, watches
- * and writes what it is told, says exactly what became of it, and decides
+ * The room's essay. `kube` is the client of the API server: it reads, watches and
+ * writes as its caller asks, reports exactly what became of a write, and decides
  * nothing about pools or blocks.
  *
  *   access, kubeconfig, credentials   where the server is, and who we are
  *   transport                         one HTTP exchange: bytes out, bytes back
  *   requests, answer                  what may be tried again; what an answer means
  *   client (here)                     the verbs
- *   list-watch                        a copy of one resource that heals itself
+ *   list-watch                        a cache of one resource that heals itself
  *   lease                             who leads, by local monotonic time
  *   keyed-queue                       one worker per key, back-off per key
  *   events, crds                      what people read; what must be registered
@@ -91,7 +91,7 @@ export interface WatchOptions extends Selection {
   silenceMs?: number | undefined;
   signal?: AbortSignal | undefined;
   /** Called for every piece of bytes, before its events. */
-  onHeard?: (() => void) | undefined;
+  onReceived?: (() => void) | undefined;
 }
 
 const patchTypes = {
@@ -227,7 +227,7 @@ export class KubeClient {
         silenceMs: options.silenceMs,
         signal: options.signal,
         onData: (piece) => {
-          options.onHeard?.();
+          options.onReceived?.();
           events.push(piece);
         },
       },

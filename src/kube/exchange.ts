@@ -13,14 +13,14 @@ export interface Exchange {
   path: string;
   body?: string | Buffer | undefined;
   contentType?: string | undefined;
-  /** What the answer may be written in; JSON unless told. */
+  /** What the answer may be written in; JSON unless set. */
   accept?: string | undefined;
   /** From hand-over to the last byte of the answer; 0 for none. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
   /** Lasts for minutes (a watch), so it gets a connection of its own. */
   isLong?: boolean | undefined;
-  /** Told before the first piece of a 200's body. */
+  /** Called before the first piece of a 200's body. */
   onStart?: ((contentType: string) => void) | undefined;
   /** Takes the pieces of a 200's body as they come; else they are collected. */
   onData?: ((piece: Buffer) => void) | undefined;
@@ -32,7 +32,7 @@ export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
   body: Buffer;
-  /** Who asked, to tell the source if the answer is a 401. */
+  /** Who asked, to report to the source if the answer is a 401. */
   credential: Credential;
 }
 
@@ -85,7 +85,7 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
     }
     if (request.silenceMs !== undefined) {
       this.#silence = setTimeout(
-        () => this.#break('timeout', `nothing was heard for ${request.silenceMs} ms`),
+        () => this.#break('timeout', `nothing was received for ${request.silenceMs} ms`),
         request.silenceMs,
       );
     }
@@ -99,7 +99,7 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // Given up while it waited for a connection: it must not be sent any more.
     if (this.#settled) {
-      controller.abort(new Error('given up before it was sent'));
+      controller.abort(new Error('aborted before it was sent'));
       return;
     }
     this.#controller = controller;

@@ -251,10 +251,10 @@ export class KeyedQueue {
     const fields = { queue: name, key, failures, retryInMs: Math.round(delayMs) };
     // The first, second, fourth, eighth time: a server that is away for an hour
     // must not fill the disk with the same line for each of 5,000 nodes.
-    const isWorthSaying = (failures & (failures - 1)) === 0;
-    this.#log[isWorthSaying ? 'warn' : 'debug'](
+    const isLogged = (failures & (failures - 1)) === 0;
+    this.#log[isLogged ? 'warn' : 'debug'](
       { ...fields, error: describeError(error) },
-      'work failed, trying again',
+      'reconcile failed; retrying',
     );
     this.addAfter(key, delayMs);
   }

@@ -21,7 +21,7 @@ import { compareVersions } from './resource-version.ts';
  *
  * Unlike client-go, a standby watches the Lease: it learns of a release at
  * once, and its count starts when a renewal happens, not at the next poll.
- * Until the watch has said something it polls as client-go does, and a watch
+ * Until the watch has sent something it polls as client-go does, and a watch
  * that missed a renewal is found out at the take-over, and set up anew.
  *
  * Every write carries the resourceVersion of the record that was judged. If
@@ -63,8 +63,8 @@ export class Leadership {
   /** When the last renewal that succeeded was sent. */
   #renewedMs = Number.NEGATIVE_INFINITY;
   #attempt = { startedMs: Number.NEGATIVE_INFINITY, version: '' };
-  /** What the callbacks were last told. */
-  #isToldLeader = false;
+  /** What the callbacks were last called with. */
+  #wasLeader = false;
   #isWatching = false;
   #isReleased = false;
   #deadline: NodeJS.Timeout | undefined;
@@ -144,7 +144,7 @@ export class Leadership {
     return this.#takeTurn(async () => {
       const timeoutMs = this.#patienceMs();
       this.#renewedMs = Number.NEGATIVE_INFINITY;
-      this.#tell('it was released');
+      this.#notify('it was released');
       const held = this.#seen?.lease;
       if (held === undefined || holderOf(held) !== this.#identity) return;
       const now = microTime(this.#clock.wallMs());
@@ -176,7 +176,7 @@ export class Leadership {
     // The usual case needs no read: what we saw last is still the record.
     if (this.#seen !== undefined && this.#mayTake()) {
       if (await this.#write(this.#seen.lease)) return;
-      // It changed, and the watch did not say so.
+      // It changed, and the watch did not report it.
       this.#stopWatch.abort();
     }
     const lease = await this.#lease.read(this.#patienceMs());
@@ -191,7 +191,7 @@ export class Leadership {
       return;
     }
     this.#renewedMs = Number.NEGATIVE_INFINITY;
-    this.#tell(`the lease was taken by ${holderOf(lease)}`);
+    this.#notify(`the lease was taken by ${holderOf(lease)}`);
   }
 
   #mayTake(): boolean {
@@ -225,15 +225,15 @@ export class Leadership {
         : await this.#lease.replace(seen, spec, this.#patienceMs());
     if (written === undefined) return false;
     this.#observe(written, true);
-    // A gap in which isLeader() said no is told, even if nobody else led in it.
-    if (!this.isLeader()) this.#tell(notRenewed);
+    // A gap in which isLeader() said no is reported, even if nobody else led in it.
+    if (!this.isLeader()) this.#notify(notRenewed);
     this.#renewedMs = sentMs;
-    this.#tell(notRenewed);
+    this.#notify(notRenewed);
     return true;
   }
 
   /**
-   * `isAnswer`: the server's own word at this moment, which counts whatever its
+   * `isAnswer`: the server's own answer at this moment, which counts whatever its
    * version: after a restored backup versions are lower, and whoever went by them
    * would take a live leader's lease for one that is never renewed.
    */
@@ -271,17 +271,17 @@ export class Leadership {
   }
 
   /** Calls the callbacks when what they know is not true any more. */
-  #tell(whyLost: string): void {
+  #notify(whyLost: string): void {
     const leads = this.isLeader();
     clearTimeout(this.#deadline);
     if (leads) {
-      this.#deadline = setTimeout(() => this.#tell(notRenewed), Math.ceil(this.#leftMs()));
+      this.#deadline = setTimeout(() => this.#notify(notRenewed), Math.ceil(this.#leftMs()));
     }
-    if (leads === this.#isToldLeader) return;
-    this.#isToldLeader = leads;
+    if (leads === this.#wasLeader) return;
+    this.#wasLeader = leads;
     this.#gauge.set(leads ? 1 : 0);
-    if (leads) this.#log.info(this.#fields, 'leading');
-    else this.#log.info(this.#fields, `not leading any more: ${whyLost}`);
+    if (leads) this.#log.info(this.#fields, 'became the leader');
+    else this.#log.info(this.#fields, `lost the leadership: ${whyLost}`);
     try {
       if (leads) this.onAcquired?.();
       else this.onLost?.(whyLost);
@@ -310,7 +310,10 @@ export class Leadership {
         });
       } catch (error) {
         if (!stopped.aborted) {
-          this.#log.debug({ ...this.#fields, error: describeError(error) }, 'lease watch broke');
+          this.#log.debug(
+            { ...this.#fields, error: describeError(error) },
+            'the watch of the lease failed',
+          );
           this.#isWatching = false;
           this.#wake.abort();
           await pause(this.#retryMs * (0.5 + this.#random()), stopped);

@@ -211,7 +211,7 @@ describe('healing', () => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(watches()).toBeLessThan(12);
     expect(lists()).toBe(1);
-    expect(said).toEqual(['warn cannot follow things.test.dev, trying again']);
+    expect(said).toEqual(['warn cannot list or watch things.test.dev; retrying']);
   });
 
   test('a list that expires between its pages', async () => {
@@ -269,8 +269,8 @@ describe('healing', () => {
     put('b');
     await until('b is heard', () => told.includes('new b'));
     expect(said).toEqual([
-      'warn cannot follow things.test.dev, trying again',
-      'info following things.test.dev again',
+      'warn cannot list or watch things.test.dev; retrying',
+      'info listing and watching things.test.dev works again',
     ]);
   });
 
@@ -280,7 +280,9 @@ describe('healing', () => {
     client = new KubeClient(api.access());
     const listWatch = follow();
     await until('it was asked for again', () => api.asked.length > 2);
-    expect(said).toEqual(['info waiting until things.test.dev is registered']);
+    expect(said).toEqual([
+      'info the API server does not serve things.test.dev yet; waiting for it',
+    ]);
     await api.register(thingCrd);
     put('a');
     await listWatch.synced;
@@ -352,7 +354,7 @@ describe('stale lists', () => {
     // A write of our own that the backup does not know either.
     listWatch.put(api.put(`${thingsPath}/ours`));
     await api.restore(backup);
-    await until('the copy is what the server has', () => {
+    await until('the cache is what the server has', () => {
       return names(listWatch).join() === 'a,gone-in-backup-only';
     });
     expect(said.join()).toContain('starting over with what it has');

@@ -20,24 +20,25 @@ import { isOlder } from './resource-version.ts';
 import type { WatchEvent } from './watch-lines.ts';
 
 /**
- * A copy of one resource that follows the API server and heals itself.
+ * A cache of one resource, kept in step with the API server by a list and a watch.
  *
  * One loop, one thing at a time: list in pages, then watch from the list's
- * version, and from then on watch again from the last version heard. It lists
+ * version, and from then on watch again from the last version received. It lists
  * again only when the server has forgotten that version (410), when watching
  * keeps failing, or when somebody asks (`relist`). Because lists and watches
  * never overlap, their order is never in question; the third source, answers
  * to our own writes, is put in its place by the rules in object-cache.
  *
  * What it lives with: servers that restart, pages that expire in the middle,
- * lines torn off, connections that stay open and say nothing, watches that end
+ * lines torn off, connections that stay open and send nothing, watches that end
  * at once for ever, a resource that is not registered yet, lists from a stale
- * replica, an etcd restored from a backup. It never gives up and never throws; it says what is wrong once, not
- * every time, and `silentMs` (also a metric) tells how old its knowledge may be.
+ * replica, an etcd restored from a backup. It never gives up and never throws; it
+ * logs what is wrong once, not every time, and `silentMs` (also a metric) is how old
+ * the cache may be.
  *
  * Not to be "optimised" away: lists ask for the latest version (no
  * resourceVersion), because a list from a server's cache may predate our own
- * writes; a stale list is refused whole, because applying half a lie is
+ * writes; a stale list is refused whole, because applying half of one is
  * how deleted objects come back.
  */
 export interface ListWatchOptions<T extends Kept> {
@@ -51,7 +52,7 @@ export interface ListWatchOptions<T extends Kept> {
   decode?: Decode<StoredObject> | undefined;
   /** Keeps only the fields that are needed; the raw object is dropped. */
   keep: (raw: unknown) => T;
-  /** Called in order, synchronously, after the copy has changed. */
+  /** Called in order, synchronously, after the cache has changed. */
   handler?: CacheHandler<T> | undefined;
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
@@ -63,14 +64,14 @@ export interface ListWatchOptions<T extends Kept> {
   /** Beyond the moment at which the server itself should have ended the watch. */
   silenceGraceMs?: number | undefined;
   backoff?: { baseMs: number; capMs: number } | undefined;
-  /** How long lists that are older than what was seen are taken for lies. */
+  /** How long lists that are older than what was seen are taken for a stale replica's. */
   staleGraceMs?: number | undefined;
 }
 
 /**
  * A proxy or a replica that is behind catches up within seconds. Lists that stay
  * old for this long come from an etcd that was restored from a backup: then the
- * server's own count was set back, and what it says now is the truth again.
+ * server's own count was set back, and what it has now is the truth again.
  */
 const usualStaleGraceMs = 60_000;
 /** A watch that lasted this long was a good one, even if nothing happened. */
@@ -108,13 +109,13 @@ export class ListWatch<T extends Kept> {
   #refusal: 'not registered' | 'forbidden' | undefined;
   #waiters: Waiter[] = [];
   #interrupt = new AbortController();
-  #heardMs: number;
+  #receivedMs: number;
   /** Since when every list was older than what is known. */
   #staleSinceMs: number | undefined;
   #failures = 0;
-  /** The last watch broke, or said nothing at all: not even a bookmark. */
+  /** The last watch broke, or sent nothing at all: not even a bookmark. */
   #isDoubtful = false;
-  #complaint = '';
+  #loggedTrouble = '';
 
   constructor(options: ListWatchOptions<T>) {
     this.#options = options;
@@ -129,15 +130,15 @@ export class ListWatch<T extends Kept> {
     );
     this.#events = metrics.counter(
       'cadastre_kube_watch_events_total',
-      'Watch events heard, by resource and type.',
+      'Watch events received, by resource and type.',
     );
     this.#troubles = metrics.counter(
       'cadastre_kube_bad_objects_total',
-      'Objects that could not be understood or handled, by resource.',
+      'Objects that could not be read or handled, by resource.',
     );
     const silent = metrics.gauge(
       'cadastre_kube_silent_seconds',
-      'How long nothing was heard from the API server about a resource.',
+      'Since when nothing was received from the API server about a resource.',
     );
     metrics.onCollect(() => silent.set(this.silentMs() / 1_000, { resource: this.#name }));
     const { baseMs, capMs } = options.backoff ?? { baseMs: 100, capMs: 10_000 };
@@ -145,12 +146,15 @@ export class ListWatch<T extends Kept> {
     this.#cache = new ObjectCache({
       keep: options.keep,
       handler: options.handler,
-      onTrouble: (key, error) => {
+      onBadObject: (key, error) => {
         this.#troubles.inc({ resource: this.#name });
-        this.#log.error({ resource: this.#name, key, error: describeError(error) }, 'bad object');
+        this.#log.error(
+          { resource: this.#name, key, error: describeError(error) },
+          'skipped an object that could not be read or handled',
+        );
       },
     });
-    this.#heardMs = this.#clock.monotonicMs();
+    this.#receivedMs = this.#clock.monotonicMs();
     let syncedWaiter: Waiter | undefined;
     this.synced = new Promise((resolve, reject) => {
       syncedWaiter = { resolve, reject };
@@ -181,9 +185,9 @@ export class ListWatch<T extends Kept> {
     return this.#cache.values();
   }
 
-  /** How long nothing was heard from the server; a bookmark counts as hearing. */
+  /** Since when nothing was received from the server, not even a bookmark. */
   silentMs(): number {
-    return this.#clock.monotonicMs() - this.#heardMs;
+    return this.#clock.monotonicMs() - this.#receivedMs;
   }
 
   /** Runs until the signal aborts. */
@@ -191,14 +195,14 @@ export class ListWatch<T extends Kept> {
     const forget = onAbort(signal, () => this.#interrupt.abort());
     this.#run(signal).finally(() => {
       forget();
-      const stopped = new Error(`following ${this.#name} was stopped`);
+      const stopped = new Error(`the list-watch of ${this.#name} was stopped`);
       for (const waiter of [this.#syncedWaiter, ...this.#waiters.splice(0)]) waiter.reject(stopped);
     });
   }
 
   /**
    * Resolves when a list that began after this call has been applied: from then
-   * on the copy holds everything that was written before the call, by anybody.
+   * on the cache holds everything that was written before the call, by anybody.
    */
   relist(): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -237,7 +241,7 @@ export class ListWatch<T extends Kept> {
         this.#isDoubtful = true;
         mustList ||= this.#mustListAfter(error);
         if (error instanceof ApiError) this.#refusal = refusalOf(error);
-        this.#complain(error);
+        this.#logTrouble(error);
         await pause(this.#pauseAfter(error), interrupt);
       }
     }
@@ -279,7 +283,7 @@ export class ListWatch<T extends Kept> {
     const graceMs = this.#options.staleGraceMs ?? usualStaleGraceMs;
     const startsOver = this.#staleSinceMs !== undefined && nowMs - this.#staleSinceMs >= graceMs;
     if (!this.#cache.beginList(version, startsOver)) throw new StaleList(version, completeTo);
-    this.#heardMs = nowMs;
+    this.#receivedMs = nowMs;
     if (!startsOver) return;
     this.#log.warn(
       { resource: this.#name, version, known: completeTo },
@@ -289,7 +293,7 @@ export class ListWatch<T extends Kept> {
 
   /**
    * A watch from a version that the server has yet to reach is accepted and stays
-   * silent (measured with Kubernetes 1.36): after a restored backup it would tell of
+   * silent (measured with Kubernetes 1.36): after a restored backup it would send
    * nothing until the count is there again. So the server is asked how far it is.
    */
   async #hasGoneBack(signal: AbortSignal): Promise<boolean> {
@@ -307,7 +311,7 @@ export class ListWatch<T extends Kept> {
     // Only a watch that works ends the back-off: a server whose lists work and
     // whose watches fail at once must not be listed in a hot loop.
     let isGood = false;
-    let hasHeard = false;
+    let hasReceived = false;
     const good = () => {
       isGood = true;
       clearTimeout(timer);
@@ -326,9 +330,9 @@ export class ListWatch<T extends Kept> {
           timeoutSeconds,
           silenceMs: timeoutSeconds * 1_000 + (this.#options.silenceGraceMs ?? 10_000),
           signal: interrupt,
-          onHeard: () => {
-            hasHeard = true;
-            this.#heardMs = this.#clock.monotonicMs();
+          onReceived: () => {
+            hasReceived = true;
+            this.#receivedMs = this.#clock.monotonicMs();
           },
         },
         (event) => {
@@ -339,7 +343,7 @@ export class ListWatch<T extends Kept> {
     } finally {
       clearTimeout(timer);
     }
-    this.#isDoubtful = !hasHeard;
+    this.#isDoubtful = !hasReceived;
     if (!isGood) throw new Error('the watch ended at once');
   }
 
@@ -376,13 +380,13 @@ export class ListWatch<T extends Kept> {
   #recovered(): void {
     this.#backoff.reset();
     this.#failures = 0;
-    if (this.#complaint === '') return;
-    this.#complaint = '';
-    this.#log.info({ resource: this.#name }, `following ${this.#name} again`);
+    if (this.#loggedTrouble === '') return;
+    this.#loggedTrouble = '';
+    this.#log.info({ resource: this.#name }, `listing and watching ${this.#name} works again`);
   }
 
   /** Once for each kind of trouble, not for each time. */
-  #complain(error: unknown): void {
+  #logTrouble(error: unknown): void {
     const isApi = error instanceof ApiError;
     if (isApi && error.isGone) {
       this.#log.debug({ resource: this.#name }, `${describeError(error)}; listing again`);
@@ -390,15 +394,15 @@ export class ListWatch<T extends Kept> {
     }
     const kind = isApi ? `${error.code} ${error.status}` : describeError(error).slice(0, 20);
     const fields = { resource: this.#name, error: describeError(error) };
-    if (kind === this.#complaint) {
-      this.#log.debug(fields, `still cannot follow ${this.#name}`);
+    if (kind === this.#loggedTrouble) {
+      this.#log.debug(fields, `still cannot list or watch ${this.#name}`);
       return;
     }
-    this.#complaint = kind;
+    this.#loggedTrouble = kind;
     if (isApi && error.isNotFound) {
-      this.#log.info(fields, `waiting until ${this.#name} is registered`);
+      this.#log.info(fields, `the API server does not serve ${this.#name} yet; waiting for it`);
     } else {
-      this.#log.warn(fields, `cannot follow ${this.#name}, trying again`);
+      this.#log.warn(fields, `cannot list or watch ${this.#name}; retrying`);
     }
   }
 }

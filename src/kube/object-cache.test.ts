@@ -33,7 +33,7 @@ function newCache() {
         ),
       onDelete: (last, how) => told.push(`${how} ${last.name}@${last.resourceVersion}`),
     },
-    onTrouble: (key) => trouble.push(key),
+    onBadObject: (key) => trouble.push(key),
   });
   return { cache, told, trouble };
 }
@@ -127,7 +127,7 @@ test('an object that cannot be understood stops no other, and a held one is kept
       if (kept.value === 666) throw new Error('nonsense');
       return kept;
     },
-    onTrouble: (key) => trouble.push(key),
+    onBadObject: (key) => trouble.push(key),
   });
   list(cache, 10, [raw('a', 3), raw('b', 4)]);
   list(cache, 20, [raw('a', 15, 'uid-a', 666), raw('b', 16)]);
@@ -146,7 +146,7 @@ test('a handler that throws stops no other', () => {
       },
       onDelete: () => {},
     },
-    onTrouble: (key) => trouble.push(key),
+    onBadObject: (key) => trouble.push(key),
   });
   list(cache, 10, [raw('a', 3), raw('b', 4)]);
   expect(trouble).toEqual(['a', 'b']);
@@ -190,7 +190,7 @@ test('whatever the order of watch, stale lists and late answers, it ends as the 
             expect(held.delete(last.uid)).toBe(true);
           },
         },
-        onTrouble: (_key, error) => {
+        onBadObject: (_key, error) => {
           throw error;
         },
       });

@@ -12,38 +12,38 @@ export interface Kept {
 export interface CacheHandler<T> {
   onPut(next: T, prev: T | undefined): void;
   /**
-   * `observed`: the watch said so. `missing`: it was gone when we looked again,
+   * `observed`: the watch reported it. `missing`: it was gone when we looked again,
    * or a namesake with another uid had taken its place.
    */
   onDelete(last: T, how: 'observed' | 'missing'): void;
 }
 
 /**
- * The copy itself, and the rules for what may change it. It never waits for
+ * The cache itself, and the rules for what may change it. It never waits for
  * anything, so each rule can be tested with plain values.
  *
- * Three sources speak about one object, in any order: the watch, lists, and
+ * Three sources report on one object, in any order: the watch, lists, and
  * the answers to our own writes. What keeps them straight are two numbers.
  * Each object has its own version, which only goes up. `completeTo` is the
- * version up to which the copy is known to be complete: the last list or watch
+ * version up to which the cache is known to be complete: the last list or watch
  * event (a bookmark too). Then:
  *  - news of an object that is held counts if it is newer than what is held;
  *  - news of an object that is not held counts if it is newer than
  *    `completeTo`: older news is of an object that was deleted since, and a
  *    late answer to our own write must not bring it back;
- *  - a list older than `completeTo` is a lie (a stale replica, a proxy) and
- *    says nothing at all;
+ *  - a list older than `completeTo` is from a stale replica or a proxy and
+ *    is dropped;
  *  - absence from a list deletes, unless what is held is newer than the list;
  *  - a list that starts over (the server's count itself was set back: a restored
- *    etcd) replaces everything, whatever the versions say.
+ *    etcd) replaces everything, whatever the versions.
  */
 export class ObjectCache<T extends Kept> {
   readonly #objects = new Map<string, T>();
-  /** Objects we deleted ourselves whose end the watch has yet to tell. */
+  /** Objects we deleted ourselves whose deletion the watch has yet to report. */
   readonly #removed = new Map<string, string>();
   readonly #keep: (raw: unknown) => T;
   readonly #handler: CacheHandler<T> | undefined;
-  readonly #onTrouble: (key: string, error: unknown) => void;
+  readonly #onBadObject: (key: string, error: unknown) => void;
   #completeTo = '0';
   #listing: { version: string; seen: Set<string>; startsOver: boolean } | undefined;
 
@@ -51,11 +51,11 @@ export class ObjectCache<T extends Kept> {
     keep: (raw: unknown) => T;
     handler?: CacheHandler<T> | undefined;
     /** `keep` or the handler threw: one bad object must not stop the others. */
-    onTrouble: (key: string, error: unknown) => void;
+    onBadObject: (key: string, error: unknown) => void;
   }) {
     this.#keep = options.keep;
     this.#handler = options.handler;
-    this.#onTrouble = options.onTrouble;
+    this.#onBadObject = options.onBadObject;
   }
 
   get completeTo(): string {
@@ -140,7 +140,7 @@ export class ObjectCache<T extends Kept> {
     if (compareVersions(version, known) > 0) this.#put(key, raw, held);
   }
 
-  /** We deleted it and the server said it is gone. */
+  /** We deleted it and the server answered that it is gone. */
   remove(key: string, uid: string): void {
     const held = this.#objects.get(key);
     if (held === undefined || held.uid !== uid) return;
@@ -153,7 +153,7 @@ export class ObjectCache<T extends Kept> {
     try {
       next = this.#keep(raw);
     } catch (error) {
-      this.#onTrouble(key, error);
+      this.#onBadObject(key, error);
       return;
     }
     let prev = held;
@@ -165,7 +165,7 @@ export class ObjectCache<T extends Kept> {
     try {
       this.#handler?.onPut(next, prev);
     } catch (error) {
-      this.#onTrouble(key, error);
+      this.#onBadObject(key, error);
     }
   }
 
@@ -174,7 +174,7 @@ export class ObjectCache<T extends Kept> {
     try {
       this.#handler?.onDelete(held, how);
     } catch (error) {
-      this.#onTrouble(key, error);
+      this.#onBadObject(key, error);
     }
   }
 }

@@ -15,7 +15,7 @@ import {
 import { readNodeReport } from '../model/node-report.ts';
 import type { KubeObject } from '../model/object.ts';
 import { ciliumNodes, nodeMigrations, nodeReports, nodes } from '../model/resources.ts';
-import { type MigrationStep, nextStep } from '../plan/migration/migration-next.ts';
+import { isUntouched, type MigrationStep, nextStep } from '../plan/migration/migration-next.ts';
 import { isAnnouncing } from '../plan/migration/migration-signs.ts';
 import { changeMigration, perform, readMovingNode } from './migration-driver.ts';
 import { savedNode } from './migration-record.ts';
@@ -92,19 +92,11 @@ export async function beginUndo(
       remedy: 'cadastre migrate status lists those that have one.',
     });
   }
-  const { migration, node, blocks } = world;
+  const { migration, node } = world;
   if (migration.phase === 'Undoing' || migration.phase === 'Undone') return migration;
-  // Marked, but nothing was let go yet: then there is nothing to get back.
-  const isUntouched =
-    node?.uid === migration.nodeUid &&
-    migration.phase === 'Moving' &&
-    (migration.method === 'recreate' ||
-      migration.from.every((cidr) =>
-        blocks.some(({ prefix, phase }) => `${prefix}` === cidr && phase === 'Active'),
-      ));
   return changeMigration(client, migration, {
     phase: 'Undoing',
-    hasReleased: migration.hasReleased && !isUntouched,
+    hasReleased: migration.hasReleased && !isUntouched(world),
     undoUID: node?.uid ?? '',
   });
 }

@@ -122,7 +122,10 @@ describe('three replicas', () => {
     const counted = await eventually(() => mustBeSound(cluster, expectations));
     expect(counted.active).toBe(30);
     zombie.thaw();
-    await zombie.whenLogged(({ msg }) => msg.startsWith('not leading any more'), 'not leading');
+    await zombie.whenLogged(
+      ({ msg }) => msg.startsWith('lost the leadership'),
+      'lost the leadership',
+    );
     const mark = cluster.requests.mark();
     await pause(1_500);
     // Everybody has what it should; only somebody confused would write.
@@ -149,7 +152,10 @@ describe('the API server', () => {
       ({ msg }) => msg.includes('could not renew the lease'),
       'could not renew the lease',
     );
-    await operator.whenLogged(({ msg }) => msg.startsWith('cannot follow'), 'cannot follow');
+    await operator.whenLogged(
+      ({ msg }) => msg.startsWith('cannot list or watch'),
+      'cannot list or watch',
+    );
     await pause(3_000);
     expect(operator.isRunning).toBe(true);
     expect(await operator.metric('cadastre_leader')).toBe(0);

@@ -2,8 +2,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describeError } from '../../base/errors.ts';
-import type { Log } from '../../base/log.ts';
-import type { Api } from '../api.ts';
 import type { Registry } from '../registry.ts';
 import { noSuchPath, Refusal } from '../status.ts';
 import { mediaTypeOf, readBody } from './body.ts';
@@ -15,47 +13,12 @@ import {
   apiVersions,
   reviews,
 } from './discovery.ts';
+import { type Exchange, type HandlerOptions, notedName, sendJson } from './exchange.ts';
 import { negotiate } from './negotiate.ts';
 import { openApi, openApiPaths, swagger, swaggerProtobuf } from './openapi.ts';
 import { serveResource } from './resources.ts';
 import { review } from './review.ts';
 import { route } from './route.ts';
-
-export interface HandlerOptions {
-  api: Api;
-  token: string;
-  log: Log;
-  /** host:port, for clients that ask. */
-  address: () => string;
-  isReady: () => boolean;
-  /** Watches under way, so that a stop can end them. */
-  watches: Set<() => void>;
-  onAnswer: ((answered: AnsweredRequest) => void) | undefined;
-}
-
-/** A request and what became of it, once it is answered; a watch when it ends. */
-export interface AnsweredRequest {
-  method: string;
-  path: string;
-  userAgent: string;
-  code: number;
-  /** Of the object that was written: a create does not have it in its path. */
-  name: string | undefined;
-}
-
-const names = new WeakMap<ServerResponse, string>();
-
-export function noteName(outgoing: ServerResponse, name: string): void {
-  names.set(outgoing, name);
-}
-
-export interface Exchange {
-  incoming: IncomingMessage;
-  outgoing: ServerResponse;
-  method: string;
-  path: string;
-  query: URLSearchParams;
-}
 
 /** As a cluster of the version our schemas are from would say. */
 const version = {
@@ -79,7 +42,7 @@ export function requestHandler(options: HandlerOptions) {
         const { method = '', url = '', headers } = incoming;
         const path = url.split('?')[0] as string;
         const userAgent = headers['user-agent'] ?? '';
-        const name = names.get(outgoing);
+        const name = notedName(outgoing);
         onAnswer({ method, path, userAgent, code: outgoing.statusCode, name });
       });
     }
@@ -206,18 +169,6 @@ function isKnown(incoming: IncomingMessage, token: string): boolean {
   const given = /^bearer\s+(\S+)$/i.exec(incoming.headers.authorization ?? '')?.[1] ?? '';
   const [left, right] = [Buffer.from(given), Buffer.from(token)];
   return left.length === right.length && timingSafeEqual(left, right);
-}
-
-export function sendJson(
-  outgoing: ServerResponse,
-  code: number,
-  body: object | string,
-  contentType = 'application/json',
-): void {
-  const text = typeof body === 'string' ? body : `${JSON.stringify(body)}\n`;
-  const payload = Buffer.from(text);
-  outgoing.writeHead(code, { 'content-type': contentType, 'content-length': payload.byteLength });
-  outgoing.end(payload);
 }
 
 function sendText(outgoing: ServerResponse, code: number, text: string): void {

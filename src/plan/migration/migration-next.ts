@@ -190,6 +190,15 @@ function back(
   return act('finish', { do: 'finish', phase });
 }
 
+/** Marked as released, perhaps, but nothing was let go yet: then there is nothing to get back. */
+export function isUntouched({ migration, node, blocks }: MigrationWorld): boolean {
+  if (node?.uid !== migration.nodeUid || migration.phase !== 'Moving') return false;
+  if (migration.method === 'recreate') return true;
+  return migration.from.every((cidr) =>
+    blocks.some(({ prefix, phase }) => `${prefix}` === cidr && phase === 'Active'),
+  );
+}
+
 function nextOfUndo(world: MigrationWorld): NextStep {
   const { migration, node, blocks } = world;
   if (!migration.hasReleased) {
