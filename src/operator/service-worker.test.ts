@@ -17,6 +17,7 @@ import {
 import { parseAddress } from '../net/address.ts';
 import { ServicePoolSet } from '../plan/services/service-pools.ts';
 import { ServiceAddressWriter } from './service-address-writer.ts';
+import type { ServiceCaches } from './service-caches.ts';
 import { ServiceWorker } from './service-worker.ts';
 
 const addresses = '/apis/cadastre.dev/v1alpha1/serviceaddresses';
@@ -48,25 +49,28 @@ function leader(): ServiceWorker {
   for (const object of api.objects(addresses)) learn(object);
   let service: ClusterService = readService(api.object(`${services}/web`) as KubeObject);
   const base = { client, log: silentLog, clock: systemClock, assertLeading: () => {} };
-  const worker = new ServiceWorker({
+  const caches = {
+    isSynced: true,
+    services: {
+      get: () => service,
+      put: (raw: unknown) => {
+        service = readService(raw as KubeObject);
+      },
+    },
+    heldBy: () => [...known.values()],
+    poolSet: () => pools,
+    isTaken: () => false,
+  } as unknown as ServiceCaches;
+  return new ServiceWorker({
     ...base,
     events: new EventRecorder({ client, component: 'test', instance: 'test' }),
     writer: new ServiceAddressWriter({
       ...base,
       store: { put: learn, remove: (name) => known.delete(name) },
     }),
-    serviceOf: () => service,
-    serviceStore: {
-      put: (raw) => {
-        service = readService(raw as KubeObject);
-      },
-    },
-    heldBy: () => [...known.values()],
-    pools: () => pools,
-    isTaken: () => false,
+    caches,
+    mayAssign: () => true,
   });
-  worker.mayAssign = true;
-  return worker;
 }
 
 const register = (text: string) => {
