@@ -118,7 +118,8 @@ export class LoadBalancer {
     await Promise.all([this.#serviceQueue.stop(), this.#poolQueue.stop()]);
   }
 
-  #listen({ onService, onAddress, onPool, onConfig }: ServiceCaches): void {
+  #listen(caches: ServiceCaches): void {
+    const { onService, onAddress, onPool } = caches;
     onService.add({
       onPut: (next) => this.#serviceQueue.add(serviceKey(next)),
       onDelete: (last) => this.#serviceQueue.add(serviceKey(last)),
@@ -138,10 +139,7 @@ export class LoadBalancer {
       },
       onDelete: () => this.addressSpaceChanged(),
     });
-    onConfig.add({
-      onPut: () => this.addressSpaceChanged(),
-      onDelete: () => this.addressSpaceChanged(),
-    });
+    caches.onConfig = () => this.addressSpaceChanged();
   }
 
   #addressChanged(one: ServiceAddress): void {

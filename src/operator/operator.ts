@@ -6,12 +6,12 @@ import { ensureCrds } from '../kube/crds.ts';
 import { revisionAnnotation } from '../model/crd.ts';
 import { crds } from '../model/crds.ts';
 import type { Register } from '../plan/blocks/register.ts';
+import type { BlockCaches } from './block-caches.ts';
 import type { BlockHistoryWriter } from './block-history-writer.ts';
 import type { ChangeRouter } from './change-router.ts';
 import type { CiliumPresence } from './cilium-presence.ts';
-import type { Copies } from './copies.ts';
 import type { DriftWatch } from './drift-watch.ts';
-import type { ForeignLand } from './foreign-land.ts';
+import type { ExcludedNetworks } from './excluded-networks.ts';
 import type { LoadBalancer } from './load-balancer.ts';
 import type { OperatorSettings } from './operator-settings.ts';
 import type { ServiceCaches } from './service-caches.ts';
@@ -31,7 +31,7 @@ export type { OperatorSettings } from './operator-settings.ts';
  *   operator (here)     start, run, stop
  *   terms               who leads, and what a leader may do yet
  *   take-over           what a new leader does first: list afresh, adopt, then assign
- *   copies              caches of the objects that blocks are decided by
+ *   block-caches        the objects that blocks are decided by
  *   change-router       a change ─▶ the register ─▶ the keys it concerns
  *   work-queue          keys ─▶ a worker, while this replica leads
  *   node-, block-, pool-worker   ask `plan`, write, ask again until nothing is left
@@ -54,11 +54,11 @@ export interface OperatorParts {
   clock: Clock;
   log: Log;
   register: Register;
-  caches: Copies;
+  caches: BlockCaches;
   serviceCaches: ServiceCaches;
   terms: Terms;
   cilium: CiliumPresence;
-  excluded: ForeignLand;
+  excluded: ExcludedNetworks;
   events: { stop(): Promise<void> };
   queues: OperatorQueues;
   takeOver: TakeOver;

@@ -13,8 +13,8 @@ import { apiVersion, group, version } from '../model/keys.ts';
 import type { Finding } from '../plan/blocks/finding.ts';
 import { type Intention, intendedActions, planIntentions } from '../plan/blocks/intentions.ts';
 import { registerOf } from '../plan/blocks/register-of.ts';
+import { type BlockCacheHandlers, type BlockCaches, makeBlockCaches } from './block-caches.ts';
 import { hasCiliumNodes } from './cilium-presence.ts';
-import { type Copies, type CopyHandlers, makeCopies } from './copies.ts';
 import { type OperatorSettings, statedByOperator } from './operator-settings.ts';
 
 /**
@@ -53,7 +53,7 @@ export class Shadow {
   report: ShadowReport | undefined;
   readonly #o: ShadowOptions;
   readonly #clock: Clock;
-  readonly #copies: Copies;
+  readonly #caches: BlockCaches;
   readonly #surroundings: Surroundings;
   readonly #gauge: Gauge;
   readonly #said = new Set<string>();
@@ -69,14 +69,14 @@ export class Shadow {
       'Shadow mode: writes that an operator would make now, by action.',
     );
     const base = { ...options, clock: this.#clock };
-    this.#copies = makeCopies(base, this.#handlers());
+    this.#caches = makeBlockCaches(base, this.#handlers());
     this.#surroundings = new Surroundings(options);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { log, settings } = this.#o;
     log.info({ mode: settings.mode.name }, 'shadow mode: nothing will be written');
-    this.#copies.nodes.start(signal);
+    this.#caches.nodes.start(signal);
     let lookedMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       try {
@@ -87,7 +87,7 @@ export class Shadow {
           // What rests is free after a time, without any change.
           this.#isChanged = true;
         }
-        await this.#copies.nodes.synced;
+        await this.#caches.nodes.synced;
         if (this.#isChanged) this.#think();
       } catch (error) {
         if (signal.aborted) return;
@@ -100,7 +100,7 @@ export class Shadow {
   /** What is not registered is empty, until it is. */
   async #lookAround(signal: AbortSignal): Promise<void> {
     const { client, settings } = this.#o;
-    const { pools, blocks, reports, ciliumNodes } = this.#copies;
+    const { pools, blocks, reports, ciliumNodes } = this.#caches;
     await this.#surroundings.look();
     if (!this.#hasOurs && (await this.#isServed(`/apis/${group}/${version}`))) {
       this.#hasOurs = true;
@@ -178,11 +178,11 @@ export class Shadow {
   }
 
   #state(): ClusterState {
-    const items = { ...this.#surroundings.items, ...cachedItems(this.#copies) };
+    const items = { ...this.#surroundings.items, ...cachedItems(this.#caches) };
     return clusterState(items, statedByOperator(this.#o.settings));
   }
 
-  #handlers(): CopyHandlers {
+  #handlers(): BlockCacheHandlers {
     const handler = <T extends Kept>(): CacheHandler<T> => ({
       onPut: (next, prev) => {
         // The kubelet's heartbeats change the version alone.
