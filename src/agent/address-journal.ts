@@ -20,7 +20,7 @@ import { type Log, silentLog } from '../base/log.ts';
 
 const compactAboveBytes = 4 * 1024 * 1024;
 
-export interface AddressJournalOptions {
+interface AddressJournalOptions {
   files: DurableFiles;
   path: string;
   /** The whole state as one record, everything appended so far included. */

@@ -21,7 +21,7 @@ import type { Knowledge } from './knowledge.ts';
 import { otherRoutedNodes } from './routed-nodes.ts';
 import { type ServiceCachesOfNode, serviceFacts } from './service-facts.ts';
 
-export interface AgentCachesOptions extends CacheBase {
+interface AgentCachesOptions extends CacheBase {
   settings: Pick<AgentSettings, 'nodeName' | 'rules' | 'configMap' | 'filePeers' | 'filePools'>;
   /** Many agents in one process share their caches. */
   follow?: FollowCache | undefined;

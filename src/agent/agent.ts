@@ -57,7 +57,7 @@ import { type ReportContent, ReportWriter } from './report-writer.ts';
 import { RouteReconciler, type RouteReport, tunnelDevices } from './route-reconciler.ts';
 
 /** The parts that the agent shares with the CNI server and the socket. */
-export interface AgentParts {
+interface AgentParts {
   status: AgentStatus;
   addresses: Pick<AddressService, 'book' | 'cni'>;
 }

@@ -25,7 +25,7 @@ export interface Allocation {
   expiresAtMs: number | undefined;
 }
 
-export interface AllocationRecord {
+interface AllocationRecord {
   generation: number;
   owner: string;
   addresses: string[];

@@ -30,7 +30,7 @@ export interface SpeakerDriver {
   close(how: 'restart' | 'drain', words?: string): Promise<void>;
 }
 
-export interface AnnouncerOptions {
+interface AnnouncerOptions {
   openSpeaker: (options: SpeakerOptions) => SpeakerDriver;
   listen: ListenTarget | false;
   /** Whether an earlier run was alive so recently that the routers still keep its routes. */

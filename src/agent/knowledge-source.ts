@@ -16,7 +16,7 @@ import type { DrainMemory } from './drain.ts';
 import type { Knowledge, Memory } from './knowledge.ts';
 import { MemoryFile } from './memory-file.ts';
 
-export interface KnowledgeSourceOptions {
+interface KnowledgeSourceOptions {
   caches: AgentCaches;
   files: DurableFiles;
   settings: AgentSettings;
@@ -27,7 +27,7 @@ export interface KnowledgeSourceOptions {
 }
 
 /** What to act upon, and how the agent is. Without knowledge there is nothing to act upon. */
-export interface Situation {
+interface Situation {
   knowledge: Knowledge | undefined;
   state: AgentState;
 }

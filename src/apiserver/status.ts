@@ -8,7 +8,7 @@ export interface Cause {
   field?: string;
 }
 
-export interface StatusDetails {
+interface StatusDetails {
   name?: string | undefined;
   group?: string | undefined;
   kind?: string | undefined;

@@ -23,7 +23,7 @@ import { parseAddress } from '../net/address.ts';
 import type { Cabling } from './cabling.ts';
 import { type DemoPod, PodFile } from './pod-file.ts';
 
-export interface DemoNodeOptions {
+interface DemoNodeOptions {
   name: string;
   /** At the site. */
   addresses: readonly string[];

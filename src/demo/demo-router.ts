@@ -9,7 +9,7 @@ import type { HeldRouteRow, RouterView } from '../console/router-view.ts';
 import type { Cabling, Socket } from './cabling.ts';
 import { calmHoldSeconds, type SitedRouter } from './site-plan.ts';
 
-export interface DemoRouterOptions {
+interface DemoRouterOptions {
   router: SitedRouter;
   /** A loopback address that is this router's alone. */
   host: string;

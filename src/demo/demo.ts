@@ -46,7 +46,7 @@ import { SharedCaches } from './shared-caches.ts';
 import { blockOfSite, poolOfNode, type Site, siteNode } from './site-plan.ts';
 import { SiteSeed } from './site-seed.ts';
 
-export interface DemoOptions {
+interface DemoOptions {
   dataDir: string;
   client: KubeClient;
   /** What is there at first. */

@@ -7,7 +7,7 @@ import type { Log } from '../base/log.ts';
 import { pause } from '../kube/backoff.ts';
 import type { DemoNode } from './demo-node.ts';
 
-export interface PodLifeOptions {
+interface PodLifeOptions {
   /** Nodes that take pods now. */
   nodes: () => DemoNode[];
   /** Nodes that are being emptied. */

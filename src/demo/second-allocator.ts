@@ -11,7 +11,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { ClusterNode } from '../model/node.ts';
 import { nodes } from '../model/resources.ts';
 
-export interface SecondAllocatorOptions {
+interface SecondAllocatorOptions {
   client: KubeClient;
   nodes: () => Iterable<ClusterNode>;
   /** The n-th block of the address space it believes to be its own. */

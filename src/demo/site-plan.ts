@@ -83,7 +83,7 @@ function cidrOfBlock(index: number, length: number): string {
   return `10.${Math.floor(index / 256)}.${index % 256}.0/${length}`;
 }
 
-export function rackPool(rack: number): KubeObject {
+function rackPool(rack: number): KubeObject {
   const number = rackNumber(rack);
   return pool(`rack-${number}`, {
     cidrs: [cidrOfBlock(firstBlock + rack * blocksOfRack, 21)],
@@ -95,7 +95,7 @@ export function rackPool(rack: number): KubeObject {
 }
 
 /** For nodes that find the pool of their rack full. */
-export const overflowPool = pool('overflow', {
+const overflowPool = pool('overflow', {
   cidrs: ['10.64.0.0/12'],
   blockSize: { ipv4: 24 },
   reserved: ['10.64.0.0/20', '10.72.0.0/16'],

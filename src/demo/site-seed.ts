@@ -11,7 +11,7 @@ import { bgpPeers, ipPools, nodes } from '../model/resources.ts';
 import { simulatedNode } from './node-object.ts';
 import { poolOfNode, type Site, siteNode } from './site-plan.ts';
 
-export interface SiteSeedOptions {
+interface SiteSeedOptions {
   client: KubeClient;
   clock: Clock;
   signal: AbortSignal;

@@ -16,7 +16,7 @@ import { Demo } from './demo.ts';
 import type { Site } from './site-plan.ts';
 import { tryItOf } from './try-it.ts';
 
-export interface StartUpOptions {
+interface StartUpOptions {
   dataDir: string;
   site: Site;
   nodes?: number | undefined;

@@ -31,7 +31,7 @@ import { type WatchEvent, WatchLines } from './watch-lines.ts';
  * default deadline ends at the last byte, not at the first; no request asks
  * for gzip, which costs the API server more than a loopback or a rack gains.
  */
-export interface KubeClientOptions extends RequestsOptions {
+interface KubeClientOptions extends RequestsOptions {
   /** From the call to the last byte of the answer, for each attempt. */
   requestTimeoutMs?: number | undefined;
 }
@@ -63,7 +63,7 @@ export interface DeleteOptions extends RequestOptions {
   resourceVersion?: string | undefined;
 }
 
-export interface Selection {
+interface Selection {
   namespace?: string | undefined;
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
@@ -76,7 +76,7 @@ export interface ListOptions extends Selection, RequestOptions {
   resourceVersion?: string | undefined;
 }
 
-export interface PageMeta {
+interface PageMeta {
   /** The moment of the whole list; the same on every page of one list. */
   resourceVersion: string;
   /** 0 says: forget the pages before, the list starts (again). */

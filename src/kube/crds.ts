@@ -32,7 +32,7 @@ interface Crd extends StoredObject {
   };
 }
 
-export interface EnsureCrdsOptions {
+interface EnsureCrdsOptions {
   signal?: AbortSignal | undefined;
   /** How long to wait until the server serves them. */
   timeoutMs?: number | undefined;

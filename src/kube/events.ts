@@ -15,7 +15,7 @@ export const eventResource: Resource = {
   namespaced: true,
 };
 
-export interface EventSubject {
+interface EventSubject {
   apiVersion: string;
   kind: string;
   name: string;
@@ -23,7 +23,7 @@ export interface EventSubject {
   namespace?: string | undefined;
 }
 
-export interface EventNews {
+interface EventNews {
   object: EventSubject;
   type: 'Normal' | 'Warning';
   reason: string;

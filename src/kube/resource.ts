@@ -31,7 +31,7 @@ export interface StoredObject {
   metadata: ObjectMeta;
 }
 
-export interface ResourceAddress {
+interface ResourceAddress {
   namespace?: string | undefined;
   name?: string | undefined;
   subresource?: string | undefined;

@@ -4,7 +4,7 @@ import Pool from 'undici/lib/dispatcher/pool.js';
 import type { Credential, KubeAccess } from './access.ts';
 import { type Answer, BrokenExchange, type Exchange, ExchangeHandler } from './exchange.ts';
 
-export interface TransportOptions {
+interface TransportOptions {
   connections: number;
   userAgent: string;
 }

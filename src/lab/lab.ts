@@ -31,7 +31,7 @@ export interface LabWorld {
   say(line: string): void;
 }
 
-export type NodeStatus = AddressStatusJson & { agent: AgentStatusJson };
+type NodeStatus = AddressStatusJson & { agent: AgentStatusJson };
 
 export class Lab {
   readonly name: string;

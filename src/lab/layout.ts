@@ -25,7 +25,7 @@ export const managementNetwork = '198.18.0.0/24';
 export const apiServerAddress = '198.18.0.1';
 const firstManagementHost = 10;
 
-export interface Machine {
+interface Machine {
   readonly name: string;
   readonly kind: 'fabric' | 'control' | 'outside' | 'router' | 'node';
   /** Lines for `ip -batch` inside the machine, once its links are there. */
@@ -34,14 +34,14 @@ export interface Machine {
   readonly settings: Readonly<Record<string, number>>;
 }
 
-export interface Layout {
+interface Layout {
   readonly machines: readonly Machine[];
   /** Lines for `ip -batch` in the fabric: bridges, and a veth for everybody. */
   readonly fabricLines: readonly string[];
 }
 
 /** Of every namespace of a lab; the prefix alone tells whose it is. */
-export function namespacePrefix(lab: string): string {
+function namespacePrefix(lab: string): string {
   return `cadastre-${lab}-`;
 }
 
@@ -59,7 +59,7 @@ export function legName(subnet: string): string {
 }
 
 /** The address of VRRP (RFC 9568 §7.3): it moves with the gateway, so that nobody has to ask again. */
-export function gatewayMac(topology: Topology, subnet: string): string {
+function gatewayMac(topology: Topology, subnet: string): string {
   const index = topology.subnets.findIndex(({ name }) => name === subnet) + 1;
   return `00:00:5e:00:01:${index.toString(16).padStart(2, '0')}`;
 }
@@ -138,7 +138,7 @@ export function nodeRoutes(topology: Topology, node: LabNode): string[] {
 }
 
 /** Lines that make a router the gateway of a subnet; VRRP would do the same. */
-export function takeGateway(topology: Topology, subnet: Subnet): string[] {
+function takeGateway(topology: Topology, subnet: Subnet): string[] {
   const link = legName(subnet.name);
   const lines = families.flatMap((family) => {
     const gateway = subnet.gateways[family];

@@ -96,7 +96,7 @@ export function enterNamespace(name: string): () => void {
 }
 
 /** The processes inside, this one excepted. */
-export function processesIn(namespaces: readonly string[]): Map<string, number[]> {
+function processesIn(namespaces: readonly string[]): Map<string, number[]> {
   const byInode = new Map<string, string>();
   const found = new Map<string, number[]>();
   for (const name of namespaces) {

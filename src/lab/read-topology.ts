@@ -19,7 +19,7 @@ import {
 } from './topology.ts';
 import { topologyProblems } from './topology-problems.ts';
 
-export type TopologyResult =
+type TopologyResult =
   | { readonly kind: 'topology'; readonly topology: Topology }
   | { readonly kind: 'refused'; readonly problems: readonly ConfigProblem[] };
 

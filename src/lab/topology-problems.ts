@@ -5,7 +5,7 @@ import { type Prefix, parsePrefix } from '../net/prefix.ts';
 import { managementNetwork } from './layout.ts';
 import type { Addresses, Topology } from './topology.ts';
 
-export interface TopologyProblem {
+interface TopologyProblem {
   readonly key: string;
   readonly sentence: string;
 }

@@ -32,7 +32,7 @@ import { chooseSoftware } from './routers/softwares.ts';
 import type { LoadedTopology } from './topologies.ts';
 import { isReachableFromOutside, type Software } from './topology.ts';
 
-export interface UpOptions {
+interface UpOptions {
   readonly name: string;
   /** For the routers whose topology says nothing. */
   readonly routers: Software | undefined;
@@ -41,7 +41,7 @@ export interface UpOptions {
   readonly apiServer: 'real' | 'embedded' | undefined;
 }
 
-export interface UpTimes {
+interface UpTimes {
   /** From the start to an API server that serves. */
   readonly apiServerSeconds: number;
   /** From there to all pods answering. */

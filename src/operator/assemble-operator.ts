@@ -29,7 +29,7 @@ import { TakeOver } from './take-over.ts';
 import { Terms } from './terms.ts';
 import { type OperatorQueues, type Worker, WorkQueue } from './work-queue.ts';
 
-export interface OperatorOptions {
+interface OperatorOptions {
   client: KubeClient;
   settings: OperatorSettings;
   log: Log;

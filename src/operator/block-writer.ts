@@ -15,11 +15,11 @@ import { createOrFind } from './create-or-find.ts';
  * Every later change is fenced by uid and resourceVersion: what was decided on an
  * old version is refused by the API server, and decided again on the new one.
  */
-export type CreateOutcome =
+type CreateOutcome =
   /** `isNew`: made by this very call; otherwise the node may be using it already. */
   { kind: 'ours'; block: Block; isNew: boolean } | { kind: 'held'; block: Block };
 
-export interface BlockStore {
+interface BlockStore {
   put(raw: unknown): void;
   remove(key: string, uid: string): void;
 }

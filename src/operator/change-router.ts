@@ -14,7 +14,7 @@ import type { OperatorQueues } from './work-queue.ts';
  * first, and then puts the keys of whatever it may concern into the queues. Too
  * many keys cost a glance each; a missing one would cost an outage.
  */
-export interface ChangeRouterOptions {
+interface ChangeRouterOptions {
   register: Register;
   queues: OperatorQueues;
   reporter: NodeReporter;

@@ -6,7 +6,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { ciliumNodes } from '../model/resources.ts';
 import type { OperatorSettings } from './operator-settings.ts';
 
-export interface CiliumPresenceOptions {
+interface CiliumPresenceOptions {
   client: KubeClient;
   settings: Pick<OperatorSettings, 'switches' | 'sources' | 'intervals'>;
   log: Log;

@@ -13,7 +13,7 @@ import type { BlockCacheHandlers } from './block-caches.ts';
  * volume should say is found by comparison (plan/blocks/block-history), so a volume
  * that was marked and not written, by whatever accident, needs no journal.
  */
-export interface HistoryBacklogOptions {
+interface HistoryBacklogOptions {
   register: Register;
   clock: Clock;
 }

@@ -23,7 +23,7 @@ import { WorkQueue } from './work-queue.ts';
  * allocation. What Services show in their status is a copy of that; what shows
  * there already is adopted before anything new is given.
  */
-export interface LoadBalancerOptions {
+interface LoadBalancerOptions {
   client: KubeClient;
   clock: Clock;
   log: Log;

@@ -48,7 +48,7 @@ export type { OperatorSettings } from './operator-settings.ts';
  *    judged by monotonic time at every single write.
  *  - Standbys keep their caches warm, so that a take-over costs one list.
  */
-export interface OperatorParts {
+interface OperatorParts {
   client: KubeClient;
   settings: OperatorSettings;
   clock: Clock;

@@ -18,7 +18,7 @@ import { createOrFind } from './create-or-find.ts';
  * The only writer of ServiceAddresses, with the care of the one of blocks: creating one is the allocation; an unknown outcome is asked for again by
  * the same name, for the same Service; a release is fenced by uid and version.
  */
-export interface ServiceAddressWriterOptions {
+interface ServiceAddressWriterOptions {
   client: KubeClient;
   store: { put(raw: unknown): void; remove(key: string, uid: string): void };
   log: Log;

@@ -15,7 +15,7 @@ import type { ExcludedNetworks } from './excluded-networks.ts';
 import { HandlerList } from './handler-list.ts';
 
 /** What is known of Services, their addresses and the pools of them. */
-export interface ServiceCachesOptions {
+interface ServiceCachesOptions {
   client: KubeClient;
   clock: Clock;
   log: Log;

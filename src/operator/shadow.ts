@@ -26,7 +26,7 @@ import { type OperatorSettings, statedByOperator } from './operator-settings.ts'
  * It thinks anew after a change, but not more often than every few seconds, from
  * nothing: a register made afresh out of the copies.
  */
-export interface ShadowOptions {
+interface ShadowOptions {
   client: KubeClient;
   settings: OperatorSettings;
   log: Log;

@@ -9,7 +9,7 @@ import { nodeRules } from './node.ts';
 import { fillPodSpec, podRules, podSpecFaults } from './pod.ts';
 import { serviceRules } from './service.ts';
 
-export interface RulesContext {
+interface RulesContext {
   services: () => Collection;
   serviceNetworks: () => string[];
   crdRules: KindRules;

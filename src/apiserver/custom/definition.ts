@@ -8,7 +8,7 @@ import { type Fault, faults } from '../status.ts';
 import { hasRules, ruleFaults } from './rules.ts';
 import { structuralFaults } from './structural.ts';
 
-export interface CrdSpec {
+interface CrdSpec {
   group: string;
   scope: 'Cluster' | 'Namespaced';
   names: {

@@ -2,7 +2,7 @@
 import { Refusal } from '../status.ts';
 import type { Form } from '../table.ts';
 
-export interface Wanted {
+interface Wanted {
   form: Form;
   /** The discovery document in one piece. */
   isAggregated: boolean;

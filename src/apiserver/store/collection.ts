@@ -28,7 +28,7 @@ export interface Change {
   readonly lines: Map<string, Buffer>;
 }
 
-export type Watcher = (change: Change) => void;
+type Watcher = (change: Change) => void;
 
 export class Collection {
   readonly name: string;

@@ -12,7 +12,7 @@ import { Refusal } from '../status.ts';
 import { type Change, Collection, type Entry } from './collection.ts';
 import { StoreJournal } from './journal.ts';
 
-export interface StoreOptions {
+interface StoreOptions {
   dir: string;
   waitsForDisk?: boolean | undefined;
   compactAboveBytes?: number | undefined;

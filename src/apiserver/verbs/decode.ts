@@ -63,7 +63,7 @@ function refuseKind(type: ResourceType, object: Fields): never {
 }
 
 /** Drops what is not declared, and says so as loudly as the client asked. */
-export function shapeUp(type: ResourceType, object: KubeObject, options: WriteOptions): KubeObject {
+function shapeUp(type: ResourceType, object: KubeObject, options: WriteOptions): KubeObject {
   if (!type.isCustom) dropEmpty(object, type.schema, type.resolve);
   const unknown = prune(object, type.schema, type.resolve).map((path) => `unknown field "${path}"`);
   if (unknown.length > 0 && options.fieldValidation === 'Strict') {

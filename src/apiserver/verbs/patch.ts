@@ -17,7 +17,7 @@ export const patchTypes = {
   'application/apply-patch+yaml': 'apply',
 } as const;
 
-export type PatchType = (typeof patchTypes)[keyof typeof patchTypes];
+type PatchType = (typeof patchTypes)[keyof typeof patchTypes];
 
 export function patchTypeOf(type: ResourceType, mediaType: string): PatchType {
   const found = (patchTypes as Record<string, PatchType>)[mediaType];

@@ -43,7 +43,7 @@ function mustBeNamed({ name, namespace }: Target, { metadata }: KubeObject): voi
   }
 }
 
-export type Ownership = NonNullable<ObjectMeta['managedFields']>;
+type Ownership = NonNullable<ObjectMeta['managedFields']>;
 
 /** Stores `object` in place of `current`, unless that changes nothing. */
 export function store(

@@ -56,7 +56,7 @@ export {
   encodeWithdraw,
 } from './update-encode.ts';
 
-export interface KeepaliveMessage {
+interface KeepaliveMessage {
   readonly type: 'keepalive';
 }
 

@@ -12,7 +12,7 @@ import type { SessionContext } from './session-context.ts';
 const fixedLength = 23;
 
 /** Routes that share everything but their prefix, all of one family. */
-export interface AnnounceGroup {
+interface AnnounceGroup {
   readonly prefixes: readonly Nlri[];
   readonly attributes: PathAttributes;
   /** One address, or an IPv6 global and a link-local one (RFC 2545 §3). */
@@ -139,7 +139,7 @@ function pack(
 }
 
 /** The attribute field without MP attributes, ascending by type (RFC 4271 §5). */
-export function encodeAttributes(from: PathAttributes, session: SessionContext): Uint8Array {
+function encodeAttributes(from: PathAttributes, session: SessionContext): Uint8Array {
   const parts: { readonly type: number; readonly flags: number; readonly value: Uint8Array }[] = [];
   for (const codec of attributeTable) {
     const value = codec.encode(from, session);

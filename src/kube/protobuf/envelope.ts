@@ -4,7 +4,7 @@ import { Fields } from './fields.ts';
  * Kubernetes puts every protobuf answer into an envelope: four bytes that say so,
  * then its type and its bytes (runtime.Unknown).
  */
-export const protobufType = 'application/vnd.kubernetes.protobuf';
+const protobufType = 'application/vnd.kubernetes.protobuf';
 
 /** Asked for in this order; a server that has no protobuf for a kind sends JSON. */
 export const acceptProtobuf = `${protobufType}, application/json`;

@@ -11,7 +11,7 @@ import { startApiServer } from '../../apiserver/apiserver.ts';
 import type { Log } from '../../base/log.ts';
 import { apiServerAddress } from '../layout.ts';
 
-export interface ApiServerProcess {
+interface ApiServerProcess {
   readonly name: string;
   readonly command: readonly string[];
 }
@@ -26,7 +26,7 @@ export interface ApiServerPlan {
 }
 
 const port = 6443;
-export const apiServerUrl = `https://${apiServerAddress}:${port}`;
+const apiServerUrl = `https://${apiServerAddress}:${port}`;
 
 /**
  * A folder with etcd and kube-apiserver: $KUBEBUILDER_ASSETS, the search path,

@@ -49,7 +49,7 @@ export interface ReplayReport {
   readonly notRestored?: string;
 }
 
-export interface ReplayOptions {
+interface ReplayOptions {
   /** How long a step may take to come to rest; one that needs longer has failed. */
   readonly patienceMs: number;
   onStep(step: StepReport, nodes: Readonly<Record<string, string>>): void;

@@ -32,7 +32,7 @@ export interface RouterPlan {
   readonly others: readonly string[];
 }
 
-export interface RouterProcess {
+interface RouterProcess {
   readonly name: string;
   readonly command: readonly string[];
   /** A path that exists once it serves. */

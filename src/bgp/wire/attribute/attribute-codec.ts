@@ -15,7 +15,7 @@ export const optionalTransitive = flag.optional | flag.transitive;
 export const optionalNonTransitive = flag.optional;
 
 /** What a decoder found wrong; the list decoder adds type and octets. */
-export interface AttributeFault {
+interface AttributeFault {
   readonly action: ErrorAction;
   readonly subcode: number;
   readonly detail: string;
