@@ -42,10 +42,7 @@ interface ProjectorOptions {
   metrics: Metrics;
 }
 
-type Projected =
-  | { kind: 'done' }
-  | { kind: 'decide again' }
-  | { kind: 'later'; afterMs: number };
+type Projected = { kind: 'done' } | { kind: 'decide again' } | { kind: 'later'; afterMs: number };
 
 /**
  * The same words written so often within the window are a contest: somebody undoes
