@@ -22,6 +22,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { parseAddress } from '../net/address.ts';
 import type { Cabling } from './cabling.ts';
 import { type DemoPod, PodFile } from './pod-file.ts';
+import { demoMode } from './site-plan.ts';
 
 interface DemoNodeOptions {
   name: string;
@@ -62,7 +63,7 @@ export class DemoNode {
     this.#running = this.#agent
       .run(this.#stopping.signal, () => this.#exit)
       .catch((error) => {
-        log.error({ error: describeError(error) }, 'the agent failed');
+        log.error({ error: describeError(error) }, 'the agent of the simulated node failed');
       });
   }
 
@@ -130,7 +131,7 @@ export class DemoNode {
     return this.#pods.all();
   }
 
-  /** `drain`: for good, routes are taken back first. */
+  /** `drain`: for good, routes are withdrawn first. */
   async stop(exit: 'restart' | 'drain'): Promise<void> {
     this.#exit = exit;
     this.#stopping.abort();
@@ -164,7 +165,7 @@ function settingsOf(options: DemoNodeOptions): AgentSettings {
     nodeName: name,
     version,
     rules: { source: 'register', families: 'auto' },
-    byDemand: false,
+    byDemand: demoMode.byDemand,
     preAllocate: 8,
     routing: 'native',
     directRoutes: true,
@@ -183,7 +184,7 @@ function settingsOf(options: DemoNodeOptions): AgentSettings {
   };
 }
 
-/** The speaker, with its cables plugged in. */
+/** The speaker, with the site's addresses mapped to loopback sockets. */
 function cabledSpeaker(
   speaker: Speaker,
   { name, addresses, cabling }: DemoNodeOptions,

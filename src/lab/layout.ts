@@ -1,10 +1,10 @@
 /**
- * From a topology to what `ip` has to be told, pure. All switches are bridges in
- * one namespace, the fabric; everybody else hangs on it by a veth.
+ * From a topology to the commands of `ip`, pure. All switches are bridges in
+ * one namespace, the fabric; every other machine is connected to it by a veth.
  *
  *   node, outside   eth0 in its subnet, default route to the gateway
  *   node, control   mgmt0: how agents reach the API server
- *   router          one leg a subnet, and `core`, where routers meet
+ *   router          one interface per subnet, and `core`, between the routers
  *
  * Routers are known by their loopback addresses, and `core` is unnumbered: it
  * borrows the gateway's address. So a traceroute shows 10.4.83.1 whichever side
@@ -13,7 +13,7 @@
 import { families } from '../net/family.ts';
 import {
   type Addresses,
-  gatewayKeeper,
+  gatewayRouter,
   type LabNode,
   type LabRouter,
   type Subnet,
@@ -36,7 +36,7 @@ interface Machine {
 
 interface Layout {
   readonly machines: readonly Machine[];
-  /** Lines for `ip -batch` in the fabric: bridges, and a veth for everybody. */
+  /** Lines for `ip -batch` in the fabric: bridges, and a veth for each machine. */
   readonly fabricLines: readonly string[];
 }
 
@@ -146,7 +146,7 @@ function takeGateway(topology: Topology, subnet: Subnet): string[] {
     if (gateway === undefined || cidr === undefined) return [];
     return [`addr replace ${gateway}/${lengthOf(cidr)} dev ${link}${dad(gateway)}`];
   });
-  // The change of address is what makes the kernel tell the neighbours (arp_notify).
+  // The change of address is what makes the kernel announce it (arp_notify).
   return [...lines, `link set ${link} address ${gatewayMac(topology, subnet.name)}`];
 }
 
@@ -176,7 +176,7 @@ export function becomeGateway(topology: Topology, router: LabRouter, subnet: Sub
 export function routerLines(
   topology: Topology,
   router: LabRouter,
-  keeps = (subnet: string) => gatewayKeeper(topology, subnet)?.name === router.name,
+  keeps = (subnet: string) => gatewayRouter(topology, subnet)?.name === router.name,
 ): string[] {
   const lines = ['link set lo up', `addr replace ${router.address}/32 dev lo`];
   for (const [name, own] of router.legs) {
@@ -200,10 +200,10 @@ export function routerLines(
     if (other.name === router.name) continue;
     lines.push(`route replace ${other.address}/32 dev core`);
     if (router.software !== 'none') continue;
-    // Without a routing protocol somebody has to write the other subnets down.
+    // Without a routing protocol the other subnets are static routes.
     for (const name of other.legs.keys()) {
       if (router.legs.has(name)) continue;
-      if (gatewayKeeper(topology, name)?.name !== other.name) continue;
+      if (gatewayRouter(topology, name)?.name !== other.name) continue;
       const cidr = topology.subnets.find((one) => one.name === name)?.cidrs.ipv4;
       lines.push(`route replace ${cidr} via ${other.address} dev core onlink`);
     }

@@ -1,4 +1,4 @@
-/** Hands to namespaces: `ip` in batches, settings, and who lives where. */
+/** Network namespaces: `ip` in batches, settings, and the processes in each. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import {
   closeSync,
@@ -122,7 +122,7 @@ function isZombie(pid: number): boolean {
   return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z');
 }
 
-/** Everything that runs inside ends, at once: nothing of it is worth a goodbye. */
+/** Kills everything that runs inside. */
 export async function endProcesses(namespaces: readonly string[]): Promise<number> {
   const start = performance.now();
   const ended = new Set<number>();

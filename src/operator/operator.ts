@@ -3,6 +3,7 @@ import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { ensureCrds } from '../kube/crds.ts';
+import { whenAborted } from '../kube/on-abort.ts';
 import { revisionAnnotation } from '../model/crd.ts';
 import { crds } from '../model/crds.ts';
 import type { Register } from '../plan/blocks/register.ts';
@@ -176,7 +177,7 @@ export class Operator {
         cilium.untilUsed(caches.ciliumNodes, signal, () => router.everything()),
       ]);
     }
-    await aborted(signal);
+    await whenAborted(signal);
     clearInterval(refresh);
   }
 
@@ -230,11 +231,4 @@ export class Operator {
     await terms.release();
     await events.stop();
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) =>
-    signal.addEventListener('abort', () => resolve(), { once: true }),
-  );
 }

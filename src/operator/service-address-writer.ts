@@ -1,7 +1,6 @@
 import type { Log } from '../base/log.ts';
-import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { getIfThere } from '../kube/get-if-there.ts';
+import { getIfThere, ifFound } from '../kube/get-if-there.ts';
 import { serviceAddresses } from '../model/resources.ts';
 import { type ClusterService, serviceKey } from '../model/service.ts';
 import {
@@ -50,11 +49,7 @@ export class ServiceAddressWriter {
 
   async free({ name, uid, resourceVersion }: ServiceAddress): Promise<void> {
     this.#o.assertLeading();
-    try {
-      await this.#o.client.delete(serviceAddresses, name, { uid, resourceVersion });
-    } catch (error) {
-      if (!(error instanceof ApiError && error.isNotFound)) throw error;
-    }
+    await ifFound(this.#o.client.delete(serviceAddresses, name, { uid, resourceVersion }));
     this.#o.store.remove(name, uid);
   }
 

@@ -4,9 +4,9 @@ import type { Log } from '../base/log.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
 import { cachedItems } from '../cluster/cluster-caches.ts';
 import { Surroundings } from '../cluster/surroundings.ts';
-import { ApiError } from '../kube/api-error.ts';
 import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { ifFound } from '../kube/get-if-there.ts';
 import type { CacheHandler, Kept } from '../kube/object-cache.ts';
 import { type ClusterState, clusterState } from '../model/cluster-state.ts';
 import { apiVersion, group, version } from '../model/keys.ts';
@@ -117,13 +117,7 @@ export class Shadow {
   }
 
   async #isServed(path: string): Promise<boolean> {
-    try {
-      await this.#o.client.rawGet(path);
-      return true;
-    } catch (error) {
-      if (error instanceof ApiError && error.isNotFound) return false;
-      throw error;
-    }
+    return (await ifFound(this.#o.client.rawGet(path))) !== undefined;
   }
 
   #think(): void {

@@ -9,6 +9,7 @@ import { delimiter, join } from 'node:path';
 import { stringify } from 'yaml';
 import { startApiServer } from '../../apiserver/apiserver.ts';
 import type { Log } from '../../base/log.ts';
+import { whenAborted } from '../../kube/on-abort.ts';
 import { apiServerAddress } from '../layout.ts';
 
 interface ApiServerProcess {
@@ -142,10 +143,7 @@ export async function runEmbeddedApiServer(
     // A lab does not survive a power cut anyway.
     waitsForDisk: false,
   });
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await whenAborted(signal);
   await server.stop();
 }
 
