@@ -38,7 +38,7 @@ import { Registrar } from './custom/registrar.ts';
 import { identityIn, writeKubeconfig } from './folder.ts';
 import { type AnsweredRequest, requestHandler } from './http/handler.ts';
 import { Registry } from './registry.ts';
-import { Store } from './store/store.ts';
+import { ObjectStore } from './store/store.ts';
 
 export interface ApiServerOptions {
   /** Made if it is not there. Holds everything: objects, token, certificates, kubeconfig. */
@@ -90,7 +90,7 @@ async function startLocked(
 ): Promise<ApiServer> {
   const { dataDir, host, log } = options;
   const identity = identityIn(dataDir, host);
-  const store = await Store.open({
+  const store = await ObjectStore.open({
     dir: join(dataDir, 'objects'),
     waitsForDisk: options.waitsForDisk,
     compactAboveBytes: options.compactAboveBytes,

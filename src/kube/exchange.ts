@@ -28,7 +28,7 @@ export interface Exchange {
   silenceMs?: number | undefined;
 }
 
-export interface Answer {
+export interface ServerAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   body: Buffer;
@@ -56,7 +56,7 @@ export class BrokenExchange extends Error {
 export class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #request: Exchange;
   readonly #credential: Credential;
-  readonly #resolve: (answer: Answer) => void;
+  readonly #resolve: (answer: ServerAnswer) => void;
   readonly #reject: (error: unknown) => void;
   readonly #forgetSignal: (() => void) | undefined;
   readonly #deadline: NodeJS.Timeout | undefined;
@@ -70,7 +70,7 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
   constructor(
     request: Exchange,
     credential: Credential,
-    resolve: (answer: Answer) => void,
+    resolve: (answer: ServerAnswer) => void,
     reject: (error: unknown) => void,
   ) {
     this.#request = request;

@@ -11,7 +11,7 @@ import type { AddressStatusJson } from '../model/agent-api.ts';
 import type { Family } from '../net/family.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import { eventually } from './eventually.ts';
-import { LabFolder, type LabPod, type Manifest } from './folder.ts';
+import { LabFolder, type LabManifest, type LabPod } from './folder.ts';
 import { namespaceOf } from './layout.ts';
 import { enterNamespace, ipJson, runInside } from './namespaces.ts';
 import { LabProcesses } from './processes.ts';
@@ -64,7 +64,7 @@ export class Lab {
     );
   }
 
-  get manifest(): Manifest {
+  get manifest(): LabManifest {
     return this.folder.read();
   }
 

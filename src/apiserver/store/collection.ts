@@ -5,12 +5,12 @@
  * Objects are never changed in place, so whoever holds an entry holds that
  * moment. An entry's text is made once and serves the log, lists and watches.
  */
-import type { KubeObject } from '../object.ts';
+import type { ApiObject } from '../object.ts';
 
 export interface Entry {
   readonly key: string;
   readonly version: number;
-  readonly object: KubeObject;
+  readonly object: ApiObject;
   /** The object as JSON. */
   readonly json: string;
 }

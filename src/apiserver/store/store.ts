@@ -7,8 +7,8 @@
  * could take back what somebody has already seen, and versions would run
  * backwards.
  */
-import type { KubeObject } from '../object.ts';
-import { Refusal } from '../status.ts';
+import type { ApiObject } from '../object.ts';
+import { ApiRefusal } from '../status.ts';
 import { type Change, Collection, type Entry } from './collection.ts';
 import { StoreJournal } from './journal.ts';
 
@@ -27,11 +27,11 @@ const maxObjectBytes = 1.5 * 1024 * 1024;
 
 /** A line of the log: an object, or the deletion of one. */
 type Line =
-  | { c: string; k: string; o: KubeObject }
+  | { c: string; k: string; o: ApiObject }
   | { c: string; k: string; d: number }
   | { version: number };
 
-export class Store {
+export class ObjectStore {
   readonly #collections = new Map<string, Collection>();
   readonly #historyLimit: number;
   readonly #listeners = new Set<(collection: Collection, change: Change) => void>();
@@ -48,8 +48,8 @@ export class Store {
     this.#onFailure = onFailure;
   }
 
-  static async open(options: StoreOptions): Promise<Store> {
-    const store = new Store(options.historyLimit ?? 2_000, options.onFailure ?? (() => {}));
+  static async open(options: StoreOptions): Promise<ObjectStore> {
+    const store = new ObjectStore(options.historyLimit ?? 2_000, options.onFailure ?? (() => {}));
     store.#journal = await StoreJournal.open(
       {
         dir: options.dir,
@@ -107,12 +107,12 @@ export class Store {
   put(
     collection: Collection,
     key: string,
-    object: KubeObject,
+    object: ApiObject,
   ): { entry: Entry; safe: Promise<void> } {
     const version = this.#version + 1;
     const entry = entryOf(key, version, object);
     if (entry.json.length > maxObjectBytes) {
-      throw new Refusal(500, '', 'etcdserver: request is too large');
+      throw new ApiRefusal(500, '', 'etcdserver: request is too large');
     }
     const line = `{"c":${JSON.stringify(collection.name)},"k":${JSON.stringify(key)},"o":${entry.json}}`;
     const before = collection.get(key);
@@ -195,13 +195,13 @@ export class Store {
   }
 }
 
-function entryOf(key: string, version: number, object: KubeObject): Entry {
+function entryOf(key: string, version: number, object: ApiObject): Entry {
   const metadata = { ...object.metadata, resourceVersion: String(version) };
   const stored = { ...object, metadata };
   return { key, version, object: stored, json: JSON.stringify(stored) };
 }
 
-function storedEntry(key: string, object: KubeObject): Entry {
+function storedEntry(key: string, object: ApiObject): Entry {
   const version = Number(object.metadata.resourceVersion);
   return { key, version, object, json: JSON.stringify(object) };
 }
