@@ -51,7 +51,7 @@ export class AddressJournal {
     });
   }
 
-  /** Opens the file and hands every sound record to `replay`, oldest first. */
+  /** Opens the file and calls `replay` with every sound record, oldest first. */
   async open(replay: (record: unknown) => void): Promise<void> {
     const onRecord = (record: string) => replay(JSON.parse(record));
     this.#file = await JournalFile.open(this.#at(this.#o.path), onRecord);

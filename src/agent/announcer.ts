@@ -1,5 +1,5 @@
 /**
- * Hands the announcements to the speaker, and reports what became of them. What is
+ * Passes the announcements to the speaker, and reports what became of them. What is
  * announced comes from plan/node/desired-announcements.
  */
 import type { Clock } from '../base/clock.ts';

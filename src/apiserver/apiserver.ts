@@ -43,9 +43,9 @@ import { ObjectStore } from './store/store.ts';
 export interface ApiServerOptions {
   /** Made if it is not there. Holds everything: objects, token, certificates, kubeconfig. */
   dataDir: string;
-  /** Loopback unless told; whoever has the token may do everything. */
+  /** Loopback by default; whoever has the token may do everything. */
   host?: string | undefined;
-  /** Any free one unless told. */
+  /** Any free one by default. */
   port?: number | undefined;
   /** Where Services get their addresses; the first one serves. */
   serviceNetworks?: string[] | undefined;
@@ -56,7 +56,7 @@ export interface ApiServerOptions {
   compactAboveBytes?: number | undefined;
   /** Changes of a resource that can still be watched from, at least. */
   historyLimit?: number | undefined;
-  /** Told of every request once it is answered: for a log of who does what. */
+  /** Called for every request once it is answered: for a log of who does what. */
   onAnswer?: ((answered: AnsweredRequest) => void) | undefined;
 }
 

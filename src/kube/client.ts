@@ -9,15 +9,15 @@ import { type Resource, resourcePath, type StoredObject } from './resource.ts';
 import { type WatchEvent, WatchLines } from './watch-lines.ts';
 
 /**
- * The room's essay. `kube` is the hands to the API server: it reads, watches
- * and writes what it is told, says exactly what became of it, and decides
+ * The room's essay. `kube` is the driver of the API server: it reads, watches
+ * and writes, says exactly what became of it, and decides
  * nothing about pools or blocks.
  *
  *   access, kubeconfig, credentials   where the server is, and who we are
  *   transport                         one HTTP exchange: bytes out, bytes back
  *   requests, answer                  what may be tried again; what an answer means
  *   client (here)                     the verbs
- *   list-watch                        a copy of one resource that heals itself
+ *   list-watch                        a cache of one resource that repairs itself
  *   lease                             who leads, by local monotonic time
  *   keyed-queue                       one worker per key, back-off per key
  *   events, crds                      what people read; what must be registered
@@ -190,7 +190,7 @@ export class KubeClient {
   }
 
   /**
-   * Hands over events until the server ends the watch (resolves) or it fails
+   * Calls back with events until the server ends the watch (resolves) or it fails
    * (rejects with an ApiError: an HTTP error, a broken or silent connection, a
    * torn line, an ERROR event). What the callback throws ends it too.
    */

@@ -13,14 +13,14 @@ export interface Exchange {
   path: string;
   body?: string | Buffer | undefined;
   contentType?: string | undefined;
-  /** What the answer may be written in; JSON unless told. */
+  /** What the answer may be written in; JSON by default. */
   accept?: string | undefined;
   /** From hand-over to the last byte of the answer; 0 for none. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
   /** Lasts for minutes (a watch), so it gets a connection of its own. */
   isLong?: boolean | undefined;
-  /** Told before the first piece of a 200's body. */
+  /** Called before the first piece of a 200's body. */
   onStart?: ((contentType: string) => void) | undefined;
   /** Takes the pieces of a 200's body as they come; else they are collected. */
   onData?: ((piece: Buffer) => void) | undefined;

@@ -63,7 +63,7 @@ export class Leadership {
   /** When the last renewal that succeeded was sent. */
   #renewedMs = Number.NEGATIVE_INFINITY;
   #attempt = { startedMs: Number.NEGATIVE_INFINITY, version: '' };
-  /** What the callbacks were last told. */
+  /** What the callbacks last got. */
   #isToldLeader = false;
   #isWatching = false;
   #isReleased = false;
@@ -225,7 +225,7 @@ export class Leadership {
         : await this.#lease.replace(seen, spec, this.#patienceMs());
     if (written === undefined) return false;
     this.#observe(written, true);
-    // A gap in which isLeader() said no is told, even if nobody else led in it.
+    // A gap in which isLeader() said no is reported, even if nobody else led in it.
     if (!this.isLeader()) this.#tell(notRenewed);
     this.#renewedMs = sentMs;
     this.#tell(notRenewed);

@@ -20,7 +20,7 @@ import { isOlder } from './resource-version.ts';
 import type { WatchEvent } from './watch-lines.ts';
 
 /**
- * A copy of one resource that follows the API server and heals itself.
+ * A cache of one resource that follows the API server and repairs itself.
  *
  * One loop, one thing at a time: list in pages, then watch from the list's
  * version, and from then on watch again from the last version heard. It lists

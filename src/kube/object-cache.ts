@@ -19,13 +19,13 @@ export interface CacheHandler<T> {
 }
 
 /**
- * The copy itself, and the rules for what may change it. It never waits for
+ * The cache itself, and the rules for what may change it. It never waits for
  * anything, so each rule can be tested with plain values.
  *
  * Three sources speak about one object, in any order: the watch, lists, and
  * the answers to our own writes. What keeps them straight are two numbers.
  * Each object has its own version, which only goes up. `completeTo` is the
- * version up to which the copy is known to be complete: the last list or watch
+ * version up to which the cache is known to be complete: the last list or watch
  * event (a bookmark too). Then:
  *  - news of an object that is held counts if it is newer than what is held;
  *  - news of an object that is not held counts if it is newer than
@@ -39,7 +39,7 @@ export interface CacheHandler<T> {
  */
 export class ObjectCache<T extends Kept> {
   readonly #objects = new Map<string, T>();
-  /** Objects we deleted ourselves whose end the watch has yet to tell. */
+  /** Objects we deleted ourselves whose deletion the watch has yet to report. */
   readonly #removed = new Map<string, string>();
   readonly #keep: (raw: unknown) => T;
   readonly #handler: CacheHandler<T> | undefined;

@@ -1,5 +1,5 @@
 import type { Pool as PoolOptions } from 'undici';
-// Not the package's front door: behind it is all of fetch, ten megabytes of memory that nobody here uses.
+// Not the package's main entry, which loads all of fetch, ten megabytes of memory that nobody here uses.
 import Pool from 'undici/lib/dispatcher/pool.js';
 import type { Credential, KubeAccess } from './access.ts';
 import { BrokenExchange, type Exchange, ExchangeHandler, type ServerAnswer } from './exchange.ts';

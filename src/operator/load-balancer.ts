@@ -20,7 +20,7 @@ import { WorkQueue } from './work-queue.ts';
  * blocks.
  *
  * The same law holds: creating the ServiceAddress, named after the address, is the
- * allocation. What Services show in their status is a copy of that; what shows
+ * allocation. What Services show in their status follows from that; what shows
  * there already is adopted before anything new is given.
  */
 interface LoadBalancerOptions {

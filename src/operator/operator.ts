@@ -40,7 +40,7 @@ export type { OperatorSettings } from './operator-settings.ts';
  *   load-balancer, service-*     addresses of Services, beside all that, in every mode
  *   block-history-writer, drift-watch   what comes after everything else
  *
- * What it promises, and what each promise rests on:
+ * What it promises, and what each promise depends on:
  *  - No block is given twice: creating the NodeBlock is the allocation, and the
  *    API server refuses a second one of that name. Not the lease, not a cache.
  *  - Nothing is cut before all that exists is known: a new leader lists the
@@ -82,7 +82,7 @@ export class Operator {
     parts.terms.onEnd = (why) => this.#stepDown(why);
   }
 
-  /** Everything that exists is known. */
+  /** All caches have listed what exists. */
   get isSynced(): boolean {
     return this.#isSynced;
   }

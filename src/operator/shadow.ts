@@ -24,7 +24,7 @@ import { type OperatorSettings, statedByOperator } from './operator-settings.ts'
  * may run beside a real operator, or beside whoever allocates today.
  *
  * It thinks anew after a change, but not more often than every few seconds, from
- * nothing: a register made afresh out of the copies.
+ * nothing: a register made afresh out of the caches.
  */
 interface ShadowOptions {
   client: KubeClient;
@@ -84,7 +84,7 @@ export class Shadow {
         if (nowMs - lookedMs > lookAroundEveryMs) {
           await this.#lookAround(signal);
           lookedMs = nowMs;
-          // What rests is free after a time, without any change.
+          // What cools down is free after a time, without any change.
           this.#isChanged = true;
         }
         await this.#caches.nodes.synced;
@@ -105,7 +105,7 @@ export class Shadow {
     if (!this.#hasOurs && (await this.#isServed(`/apis/${group}/${version}`))) {
       this.#hasOurs = true;
       const ours = settings.mode.pools === 'objects' ? [pools, blocks, reports] : [blocks, reports];
-      for (const copy of ours) copy.start(signal);
+      for (const cache of ours) cache.start(signal);
       await Promise.all(ours.map((copy) => copy.synced));
     }
     const isWanted = settings.switches.ciliumNode || settings.sources.includes('ciliumnode');

@@ -297,7 +297,7 @@ export function builtinColumns(kind: string): { columns: Column[]; cells: Cells 
     type: type ?? 'string',
     priority: priority ?? 0,
   }));
-  // Events are told by when, not by name.
+  // Events are listed by time, not by name.
   const isNamed = kind !== 'Event';
   return {
     columns: isNamed ? [nameColumn, ...others] : [...others, { ...nameColumn, priority: 1 }],

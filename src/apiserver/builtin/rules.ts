@@ -109,7 +109,7 @@ function leaseFaults(lease: ApiObject): Fault[] {
   return found;
 }
 
-/** An event lies beside what it is about; what has no namespace is told of in `default`. */
+/** An event lies beside what it is about; of what has no namespace it is in `default`. */
 function eventFaults(event: ApiObject): Fault[] {
   const about = ((event.involvedObject as Fields | undefined)?.namespace ?? '') as string;
   const { namespace = '' } = event.metadata;

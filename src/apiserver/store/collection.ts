@@ -22,8 +22,8 @@ export interface Change {
   readonly before: Entry | undefined;
   /** Undefined: it was deleted. */
   readonly after: Entry | undefined;
-  /** The last state with the version of the change: what a watcher is told. */
-  readonly told: Entry;
+  /** The last state with the version of the change: what watchers get. */
+  readonly seen: Entry;
   /** Encoded once for all watchers of the same form. */
   readonly lines: Map<string, Buffer>;
 }
@@ -62,7 +62,7 @@ export class Collection {
     return this.#entries.values();
   }
 
-  /** In order; of one namespace if told. */
+  /** In order; of one namespace if given. */
   list(namespace?: string): Entry[] {
     const found: Entry[] = [];
     for (const key of this.#keys()) {

@@ -116,15 +116,15 @@ export class ObjectStore {
     }
     const line = `{"c":${JSON.stringify(collection.name)},"k":${JSON.stringify(key)},"o":${entry.json}}`;
     const before = collection.get(key);
-    return { entry, safe: this.#make(collection, { before, after: entry, told: entry }, line) };
+    return { entry, safe: this.#make(collection, { before, after: entry, seen: entry }, line) };
   }
 
   remove(collection: Collection, key: string): { entry: Entry; safe: Promise<void> } {
     const before = collection.get(key) as Entry;
     const version = this.#version + 1;
-    const told = entryOf(key, version, before.object);
+    const seen = entryOf(key, version, before.object);
     const line = JSON.stringify({ c: collection.name, k: key, d: version });
-    return { entry: told, safe: this.#make(collection, { before, after: undefined, told }, line) };
+    return { entry: seen, safe: this.#make(collection, { before, after: undefined, seen }, line) };
   }
 
   /** A snapshot now, however small the log is. */
@@ -147,11 +147,11 @@ export class ObjectStore {
 
   #make(
     collection: Collection,
-    states: Pick<Change, 'before' | 'after' | 'told'>,
+    states: Pick<Change, 'before' | 'after' | 'seen'>,
     line: string,
   ): Promise<void> {
     this.#version += 1;
-    const change = { ...states, version: this.#version, key: states.told.key, lines: new Map() };
+    const change = { ...states, version: this.#version, key: states.seen.key, lines: new Map() };
     collection.apply(change);
     const safe = this.#journal.append(line).then(() => {
       this.#safeVersion = change.version;
@@ -189,8 +189,8 @@ export class ObjectStore {
     const version = 'o' in line ? (after as Entry).version : line.d;
     // Written into both a snapshot and the log that it closes: known already.
     if (version <= this.#version || (before === undefined && after === undefined)) return;
-    const told = after ?? entryOf(line.k, version, (before as Entry).object);
-    collection.apply({ version, key: line.k, before, after, told, lines: new Map() });
+    const seen = after ?? entryOf(line.k, version, (before as Entry).object);
+    collection.apply({ version, key: line.k, before, after, seen, lines: new Map() });
     this.#version = version;
   }
 }

@@ -73,7 +73,7 @@ function moment(api: Api, options: ListQuery): { version: number; after: string 
   return { version: api.store.version, after: '' };
 }
 
-/** Nobody can be told of what did not happen yet. */
+/** A version that is not reached yet cannot be listed. */
 export function mustBeReached(api: Api, resourceVersion: string): void {
   if (resourceVersion === '' || parseVersion(resourceVersion) <= api.store.version) return;
   throw new ApiRefusal(

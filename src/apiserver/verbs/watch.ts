@@ -128,13 +128,13 @@ function encode(
   form: Form,
   isFirst: boolean,
 ): Buffer {
-  // What leaves a selection is told as it was, with the version of the change.
-  const told = event === 'DELETED' ? leaving(change) : change.told.object;
-  if (form.as === 'table') return encodeObject(api, type, event, told, form, isFirst);
+  // What leaves a selection is sent as it was, with the version of the change.
+  const seen = event === 'DELETED' ? leaving(change) : change.seen.object;
+  if (form.as === 'table') return encodeObject(api, type, event, seen, form, isFirst);
   const id = `${event} ${form.as} ${type.version}`;
   let line = change.lines.get(id);
   if (line === undefined) {
-    line = encodeObject(api, type, event, told, form, isFirst);
+    line = encodeObject(api, type, event, seen, form, isFirst);
     change.lines.set(id, line);
   }
   return line;
