@@ -78,7 +78,7 @@ class ApiRefusal extends Error {
   }
 }
 
-export interface AddressApiOptions {
+interface AddressApiOptions {
   book: AddressBook;
   clock: Clock;
   version: string;

@@ -5,12 +5,9 @@
  */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type Chance, CrashingFiles } from '../../test/parts/crashing-files.ts';
 import { runs } from '../../test/parts/random.ts';
-import {
-  type Chance,
-  CrashingFiles,
-  seededChance,
-} from '../base/journal/testing/crashing-files.ts';
+import { seededRandom } from '../../test/parts/seeded-random.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import { AddressBook } from './address-book.ts';
 
@@ -111,7 +108,7 @@ const isDead = (files: CrashingFiles) =>
   });
 
 async function story(seed: number, crashAfter: number, isDiskFull: boolean): Promise<boolean> {
-  const chance = seededChance(seed * 7919 + crashAfter);
+  const chance = seededRandom(seed * 7919 + crashAfter);
   const beliefs = new Map(owners.map((owner) => [owner, { certain: 'none' } as Belief]));
   let files = new CrashingFiles();
   let hasCrashed = false;

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { CrashingFiles } from '../../test/parts/crashing-files.ts';
 import { runs } from '../../test/parts/random.ts';
-import { CrashingFiles, seededChance } from '../base/journal/testing/crashing-files.ts';
+import { seededRandom } from '../../test/parts/seeded-random.ts';
 import { parseAddress } from '../net/address.ts';
 import type { Family } from '../net/family.ts';
 import { parsePrefix } from '../net/prefix.ts';
@@ -139,7 +140,7 @@ describe('a full disk', () => {
       files.failing = undefined;
       expect((await book.list()).map(({ owner }) => owner)).toEqual(['a']);
       await book.allocate({ owner: 'd', families: v4 });
-      const later = await openBook(files.restart(seededChance(1)));
+      const later = await openBook(files.restart(seededRandom(1)));
       expect((await later.list()).map(({ owner }) => owner)).toEqual(['a', 'd']);
     },
   );
@@ -175,7 +176,7 @@ describe('a full disk', () => {
     const held = (await book.list().catch(() => [])).map(({ owner }) => owner);
     files.failing = undefined;
     await book.allocate({ owner: 'g', families: v4 });
-    const later = await AddressBook.open({ ...options, files: files.restart(seededChance(1)) });
+    const later = await AddressBook.open({ ...options, files: files.restart(seededRandom(1)) });
     const owners = (await later.list()).map(({ owner }) => owner);
     expect(owners).toEqual(expect.arrayContaining(['a', 'g', ...held]));
     expect(owners).toEqual((await book.list()).map(({ owner }) => owner));
@@ -298,7 +299,7 @@ describe('times across restarts', () => {
     ['deaths, boots and a full disk', { death: 0.2, boot: 0.1, full: 0.3 }],
   ])('no address rests less than promised: %s', async (_, { death, boot, full }) => {
     const property = fc.asyncProperty(fc.noShrink(fc.nat()), async (seed) => {
-      const chance = seededChance(seed);
+      const chance = seededRandom(seed);
       let files = new CrashingFiles();
       let book = await open(files);
       const freedMs = new Map<string, number>();

@@ -33,7 +33,7 @@ import { type Allocation, type BookRecord, readAllocation, writeAllocation } fro
 import { AllocationIndex } from './allocation-index.ts';
 import { BookTime } from './book-time.ts';
 
-export interface AddressBookOptions {
+interface AddressBookOptions {
   files: DurableFiles;
   folder: string;
   clock: Clock;

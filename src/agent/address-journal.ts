@@ -20,7 +20,7 @@ import { type Log, silentLog } from '../base/log.ts';
 
 const compactAboveBytes = 4 * 1024 * 1024;
 
-export interface AddressJournalOptions {
+interface AddressJournalOptions {
   files: DurableFiles;
   path: string;
   /** The whole state as one record, everything appended so far included. */
@@ -51,7 +51,7 @@ export class AddressJournal {
     });
   }
 
-  /** Opens the file and hands every sound record to `replay`, oldest first. */
+  /** Opens the file and calls `replay` with every sound record, oldest first. */
   async open(replay: (record: unknown) => void): Promise<void> {
     const onRecord = (record: string) => replay(JSON.parse(record));
     this.#file = await JournalFile.open(this.#at(this.#o.path), onRecord);

@@ -18,7 +18,7 @@ import { cniRoute } from './cni/cni-route.ts';
 import { CniServer, type PodDriver } from './cni/cni-server.ts';
 import { DelSpool } from './cni/del-spool.ts';
 
-export interface AddressServiceOptions {
+interface AddressServiceOptions {
   /** Where the journal, the lock and the spool are: /var/lib/cadastre. */
   stateFolder: string;
   /** /run/cadastre/agent.sock */

@@ -22,7 +22,7 @@ export interface AgentState {
   detail: string;
 }
 
-export interface Observed {
+interface Observed {
   owned: readonly OwnedBlock[];
   use: readonly PodBlockUse[];
   kernel: ReportedKernel;

@@ -3,10 +3,10 @@ import type { DurableFiles } from '../base/journal/durable-files.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { SpeakerOptions } from '../bgp/speaker/speaker.ts';
+import type { FollowCache } from '../cluster/followed-cache.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { SpeakerDriver } from './announcer.ts';
-import type { FollowCache } from './followed-cache.ts';
 
 /** Everything outside that an agent touches. */
 export interface AgentWorld {

@@ -39,12 +39,12 @@ import { type Unannounced, unannouncedBlocks } from '../plan/node/unannounced.ts
 import { podDemand } from '../plan/pod-address/pod-address-demand.ts';
 import { podsOutside } from '../plan/pod-address/pods-outside.ts';
 import type { AddressService } from './address-service.ts';
+import { AgentCaches } from './agent-caches.ts';
 import { type AgentSettings, type Pace, tickMs, usualAgentPace } from './agent-settings.ts';
 import type { AgentState, AgentStatus } from './agent-status.ts';
 import type { AgentWorld } from './agent-world.ts';
 import { Announcer } from './announcer.ts';
 import { waitForResources } from './await-resources.ts';
-import { ClusterCaches } from './cluster-caches.ts';
 import { DesiredNodeState } from './desired-node-state.ts';
 import { Drain, nothingDelivered } from './drain.ts';
 import { FormerBlocks } from './former-blocks.ts';
@@ -57,7 +57,7 @@ import { type ReportContent, ReportWriter } from './report-writer.ts';
 import { RouteReconciler, type RouteReport, tunnelDevices } from './route-reconciler.ts';
 
 /** The parts that the agent shares with the CNI server and the socket. */
-export interface AgentParts {
+interface AgentParts {
   status: AgentStatus;
   addresses: Pick<AddressService, 'book' | 'cni'>;
 }
@@ -67,7 +67,7 @@ export class Agent {
   readonly #settings: AgentSettings;
   readonly #parts: AgentParts;
   readonly #pace: Pace;
-  readonly #caches: ClusterCaches;
+  readonly #caches: AgentCaches;
   readonly #source: KnowledgeSource;
   readonly #desired: DesiredNodeState;
   readonly #loop: ReconcileLoop;
@@ -96,7 +96,7 @@ export class Agent {
       reconcile: () => this.#reconcile(),
       coalesceMs: this.#pace.coalesceMs,
     });
-    this.#caches = new ClusterCaches({ ...world, settings, onChange });
+    this.#caches = new AgentCaches({ ...world, settings, onChange });
     const { memoryEveryMs } = this.#pace;
     this.#source = new KnowledgeSource({ ...world, caches: this.#caches, settings, memoryEveryMs });
     this.#desired = new DesiredNodeState(settings);

@@ -16,7 +16,7 @@ export interface Attachment {
 
 /** What an owner holds: one address of each family it asked for. */
 export interface Allocation {
-  /** Never used twice: a late release of an older one is told apart by it. */
+  /** Never used twice: it distinguishes a late release of an older one. */
   generation: number;
   owner: string;
   addresses: readonly Address[];
@@ -25,7 +25,7 @@ export interface Allocation {
   expiresAtMs: number | undefined;
 }
 
-export interface AllocationRecord {
+interface AllocationRecord {
   generation: number;
   owner: string;
   addresses: string[];
@@ -42,7 +42,7 @@ export type BookRecord =
   | { kind: 'give'; allocation: AllocationRecord }
   | { kind: 'claim'; generation: number }
   | { kind: 'free'; generation: number; restMs: number }
-  /** So much time has passed for everything that expires or rests. */
+  /** So much time has passed for everything that expires or cools down. */
   | { kind: 'age'; ms: number }
   /** The moment that times are counted from. */
   | ({ kind: 'anchor' } & Anchor)

@@ -1,5 +1,5 @@
 /**
- * Hands the announcements to the speaker, and reports what became of them. What is
+ * Passes the announcements to the speaker, and reports what became of them. What is
  * announced comes from plan/node/desired-announcements.
  */
 import type { Clock } from '../base/clock.ts';
@@ -30,7 +30,7 @@ export interface SpeakerDriver {
   close(how: 'restart' | 'drain', words?: string): Promise<void>;
 }
 
-export interface AnnouncerOptions {
+interface AnnouncerOptions {
   openSpeaker: (options: SpeakerOptions) => SpeakerDriver;
   listen: ListenTarget | false;
   /** Whether an earlier run was alive so recently that the routers still keep its routes. */

@@ -21,7 +21,7 @@ export async function askAgent(
   });
 }
 
-/** A CNI call, as the plugin on the host hands it over; what it would print, and its exit code. */
+/** A CNI call, as the plugin on the host makes it; what it would print, and its exit code. */
 export async function callCni(
   socketPath: string,
   { stdin, ...variables }: CniInput,

@@ -8,7 +8,7 @@
  *   addresses ◀─ agent              the blocks to give addresses from
  *
  * The socket opens before the blocks are known: DEL works from the journal, and
- * an ADD is told what the node waits for.
+ * an ADD is answered with what the node waits for.
  */
 import { mkdir } from 'node:fs/promises';
 import { AddressService } from './address-service.ts';

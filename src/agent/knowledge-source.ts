@@ -9,15 +9,15 @@ import { describeError } from '../base/errors.ts';
 import type { DurableFiles } from '../base/journal/durable-files.ts';
 import type { Log } from '../base/log.ts';
 import type { BlockRelease } from '../model/node-report.ts';
+import type { AgentCaches } from './agent-caches.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import type { AgentState } from './agent-status.ts';
-import type { ClusterCaches } from './cluster-caches.ts';
 import type { DrainMemory } from './drain.ts';
 import type { Knowledge, Memory } from './knowledge.ts';
 import { MemoryFile } from './memory-file.ts';
 
-export interface KnowledgeSourceOptions {
-  caches: ClusterCaches;
+interface KnowledgeSourceOptions {
+  caches: AgentCaches;
   files: DurableFiles;
   settings: AgentSettings;
   /** What was last known of other nodes is written so often; of this one at once. */
@@ -27,7 +27,7 @@ export interface KnowledgeSourceOptions {
 }
 
 /** What to act upon, and how the agent is. Without knowledge there is nothing to act upon. */
-export interface Situation {
+interface Situation {
   knowledge: Knowledge | undefined;
   state: AgentState;
 }

@@ -13,7 +13,7 @@ import type { DesiredMasquerade } from '../plan/node/desired-masquerade.ts';
 
 const lookEveryMs = 30_000;
 
-export type MasqueradeDriver = Pick<Kernel, 'setMasquerade' | 'masquerade'>;
+type MasqueradeDriver = Pick<Kernel, 'setMasquerade' | 'masquerade'>;
 
 export class MasqueradeReconciler {
   readonly #kernel: MasqueradeDriver;

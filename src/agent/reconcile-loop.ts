@@ -3,7 +3,7 @@ import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { Backoff, pause } from '../kube/backoff.ts';
 
-export interface ReconcileLoopOptions {
+interface ReconcileLoopOptions {
   reconcile: () => Promise<void>;
   /** Several changes within this time are one round. */
   coalesceMs: number;

@@ -25,7 +25,7 @@ export interface ReportContent {
   status: NodeReportStatus;
 }
 
-export interface ReportWriterOptions {
+interface ReportWriterOptions {
   client: KubeClient;
   log: Log;
   random: () => number;

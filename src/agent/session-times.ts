@@ -48,7 +48,7 @@ export class SessionTimes {
 const timeText = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 
 /** `AS path 64513, local-pref 100, communities 64513:7`: what differs between routes, in one line. */
-export function attributesText(from: PathAttributes): string {
+function attributesText(from: PathAttributes): string {
   const path = (from.asPath ?? []).flatMap(({ asns }) => asns).join(' ');
   const communities = [
     ...(from.communities ?? []).map(formatCommunity),

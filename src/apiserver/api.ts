@@ -2,10 +2,10 @@
 import type { Registry } from './registry.ts';
 import { collectionNameOf, type ResourceType } from './resource.ts';
 import type { Collection } from './store/collection.ts';
-import type { Store } from './store/store.ts';
+import type { ObjectStore } from './store/store.ts';
 
 export interface Api {
-  store: Store;
+  store: ObjectStore;
   registry: Registry;
   nowMs: () => number;
   random: () => number;
@@ -13,12 +13,12 @@ export interface Api {
 }
 
 /** A resource within a namespace, or in all of them. */
-export interface Place {
+export interface ResourceScope {
   type: ResourceType;
   namespace: string | undefined;
 }
 
-export interface Target extends Place {
+export interface ObjectTarget extends ResourceScope {
   name: string;
   subresource: string | undefined;
 }
@@ -27,6 +27,6 @@ export function collectionOf(api: Api, type: ResourceType): Collection {
   return api.store.collection(collectionNameOf(type));
 }
 
-export function keyIn({ namespace }: Place, name: string): string {
+export function keyIn({ namespace }: ResourceScope, name: string): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }

@@ -36,17 +36,17 @@ import { Cleaner } from './controllers/cleaner.ts';
 import { crdRules } from './custom/definition.ts';
 import { Registrar } from './custom/registrar.ts';
 import { identityIn, writeKubeconfig } from './folder.ts';
-import type { AnsweredRequest } from './http/exchange.ts';
+import type { AnsweredRequest } from './http/handler.ts';
 import { requestHandler } from './http/handler.ts';
 import { Registry } from './registry.ts';
-import { Store } from './store/store.ts';
+import { ObjectStore } from './store/store.ts';
 
 export interface ApiServerOptions {
   /** Made if it is not there. Holds everything: objects, token, certificates, kubeconfig. */
   dataDir: string;
-  /** Loopback unless told; whoever has the token may do everything. */
+  /** Loopback by default; whoever has the token may do everything. */
   host?: string | undefined;
-  /** Any free one unless told. */
+  /** Any free one by default. */
   port?: number | undefined;
   /** Where Services get their addresses; the first one serves. */
   serviceNetworks?: string[] | undefined;
@@ -57,7 +57,7 @@ export interface ApiServerOptions {
   compactAboveBytes?: number | undefined;
   /** Changes of a resource that can still be watched from, at least. */
   historyLimit?: number | undefined;
-  /** Told of every request once it is answered: for a log of who does what. */
+  /** Called for every request once it is answered: for a log of who does what. */
   onAnswer?: ((answered: AnsweredRequest) => void) | undefined;
 }
 
@@ -91,7 +91,7 @@ async function startLocked(
 ): Promise<ApiServer> {
   const { dataDir, host, log } = options;
   const identity = identityIn(dataDir, host);
-  const store = await Store.open({
+  const store = await ObjectStore.open({
     dir: join(dataDir, 'objects'),
     waitsForDisk: options.waitsForDisk,
     compactAboveBytes: options.compactAboveBytes,

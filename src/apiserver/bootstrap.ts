@@ -1,14 +1,14 @@
 /** What a cluster has before anybody comes: its namespaces, its Service network, its own Service. */
-import { type Api, collectionOf, keyIn, type Place } from './api.ts';
+import { type Api, collectionOf, keyIn, type ResourceScope } from './api.ts';
 import { firstOf, formatAddress, parseNetwork } from './builtin/address.ts';
 import { timestamp } from './object.ts';
 import { create } from './verbs/create.ts';
-import type { WriteOptions } from './verbs/decode.ts';
+import type { WriteQuery } from './verbs/decode.ts';
 
 const namespaces = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
 
 export async function bootstrap(api: Api, serviceNetworks: string[]): Promise<void> {
-  const options = (): WriteOptions => ({
+  const options = (): WriteQuery => ({
     dryRun: false,
     fieldManager: 'apiserver',
     fieldValidation: 'Ignore',
@@ -23,7 +23,7 @@ export async function bootstrap(api: Api, serviceNetworks: string[]): Promise<vo
   ) => {
     const type = api.registry.find(group, 'v1', plural);
     if (type === undefined) throw new Error(`no ${plural}`);
-    const place: Place = { type, namespace };
+    const place: ResourceScope = { type, namespace };
     const isThere = collectionOf(api, type).get(keyIn(place, body.metadata.name)) !== undefined;
     if (!isThere) create(api, place, body, options());
   };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { age, jsonPathReader } from './columns.ts';
-import type { KubeObject } from './object.ts';
+import type { ApiObject } from './object.ts';
 
 test('an age as kubectl shows it: unknown, of the future, or in figures', () => {
   const nowMs = Date.parse('2026-01-31T12:00:00Z');
@@ -25,7 +25,7 @@ describe('the paths of printer columns', () => {
         { type: 'Ready', status: 'True' },
       ],
     },
-  } as unknown as KubeObject;
+  } as unknown as ApiObject;
 
   test.each([
     ['.spec.list[0].name', ['a']],

@@ -1,6 +1,6 @@
 /** Ages and paths, as `kubectl get` shows them. */
 import { ageText } from '../base/age-text.ts';
-import type { KubeObject } from './object.ts';
+import type { ApiObject } from './object.ts';
 import type { Cells, Column } from './resource.ts';
 
 export function age(from: unknown, nowMs: number): string {
@@ -57,7 +57,7 @@ function cell(type: string, value: unknown, nowMs: number): unknown {
   }
 }
 
-type Reader = (object: KubeObject) => unknown[];
+type Reader = (object: ApiObject) => unknown[];
 type Step = (value: unknown) => unknown[];
 
 const piece =
@@ -90,7 +90,7 @@ function stepOf(match: RegExpExecArray): Step {
   const target = wanted.find((each) => each !== undefined);
   return (value) =>
     (Array.isArray(value) ? value : []).filter(
-      (each) => (String(read(each as KubeObject)[0]) === target) === (operator === '=='),
+      (each) => (String(read(each as ApiObject)[0]) === target) === (operator === '=='),
     );
 }
 

@@ -7,7 +7,7 @@ import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path';
 import { createAuthority, issueCertificate } from './certificate.ts';
 
-export interface ServerIdentity {
+interface ServerIdentity {
   token: string;
   ca: string;
   cert: string;

@@ -1,5 +1,5 @@
 /** What objects, labels and annotations may be called, and the complaints about the rest. */
-import { isFields, type ObjectMeta } from './object.ts';
+import { type ApiObjectMeta, isFields } from './object.ts';
 import { type Fault, faults } from './status.ts';
 
 const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
@@ -56,7 +56,7 @@ function keyFaults(key: string): string[] {
 /** All of an object together. */
 const maxAnnotationBytes = 256 * 1024;
 
-export function metaFaults(meta: ObjectMeta): Fault[] {
+export function metaFaults(meta: ApiObjectMeta): Fault[] {
   const found: Fault[] = [];
   for (const [key, value] of Object.entries(isFields(meta.labels) ? meta.labels : {})) {
     for (const why of keyFaults(key)) found.push(faults.invalid('metadata.labels', key, why));

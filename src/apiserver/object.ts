@@ -1,12 +1,12 @@
 /** A Kubernetes object as it is stored and sent: never changed once stored. */
-export interface KubeObject {
+export interface ApiObject {
   apiVersion: string;
   kind: string;
-  metadata: ObjectMeta;
+  metadata: ApiObjectMeta;
   [field: string]: unknown;
 }
 
-export interface ObjectMeta {
+export interface ApiObjectMeta {
   name: string;
   namespace?: string;
   generateName?: string;

@@ -1,5 +1,5 @@
 /** What the server knows about one resource in one version: a built-in kind or a custom one. */
-import type { KubeObject } from './object.ts';
+import type { ApiObject } from './object.ts';
 import type { Resolve, Schema } from './schema/schema.ts';
 import type { Fault, Named } from './status.ts';
 
@@ -12,7 +12,7 @@ export interface Column {
 }
 
 /** Cells of one object, in the order of the columns. */
-export type Cells = (object: KubeObject, nowMs: number) => unknown[];
+export type Cells = (object: ApiObject, nowMs: number) => unknown[];
 
 export interface ResourceType extends Named {
   version: string;
@@ -46,19 +46,19 @@ export interface ResourceType extends Named {
 /** What a kind does beyond its schema. All may change the object they are given. */
 export interface KindRules {
   /** Fills in what creation decides. */
-  prepareCreate?: (object: KubeObject) => void;
-  prepareUpdate?: (object: KubeObject, old: KubeObject) => void;
-  prepareStatus?: (object: KubeObject, old: KubeObject) => void;
+  prepareCreate?: (object: ApiObject) => void;
+  prepareUpdate?: (object: ApiObject, old: ApiObject) => void;
+  prepareStatus?: (object: ApiObject, old: ApiObject) => void;
   /** `old` is undefined at creation. */
-  validate?: (object: KubeObject, old: KubeObject | undefined) => Fault[];
+  validate?: (object: ApiObject, old: ApiObject | undefined) => Fault[];
   nameFaults?: (name: string, isPrefix: boolean) => string[];
   /** Why it may not be deleted. */
-  refuseDelete?: (object: KubeObject) => string | undefined;
+  refuseDelete?: (object: ApiObject) => string | undefined;
   /** How long a delete waits for whoever runs it. */
-  graceSeconds?: (object: KubeObject, asked: number | undefined) => number;
+  graceSeconds?: (object: ApiObject, asked: number | undefined) => number;
   /** Finalizers that a delete puts on before anything else. */
   deleteFinalizers?: string[];
-  warnings?: (object: KubeObject) => string[];
+  warnings?: (object: ApiObject) => string[];
 }
 
 export function apiVersionOf({ group, version }: { group: string; version: string }): string {

@@ -1,9 +1,9 @@
 /** Label and field selectors, as a query writes them. */
 import { meets, parseLabelQuery } from '../base/label-requirement.ts';
-import type { KubeObject } from './object.ts';
+import type { ApiObject } from './object.ts';
 import { badRequest } from './status.ts';
 
-export type Matches = (object: KubeObject) => boolean;
+export type Matches = (object: ApiObject) => boolean;
 
 export function parseLabelSelector(text: string): Matches | undefined {
   if (text.trim() === '') return undefined;
@@ -28,12 +28,12 @@ export function parseFieldSelector(text: string, fields: readonly string[]): Mat
       const names = known.map((each) => JSON.stringify(each)).join(', ');
       throw badRequest(`${JSON.stringify(path)} is not a known field selector: only ${names}`);
     }
-    return (object: KubeObject) => (fieldText(object, path) === wanted) === (operator !== '!=');
+    return (object: ApiObject) => (fieldText(object, path) === wanted) === (operator !== '!=');
   });
   return (object) => tests.every((holds) => holds(object));
 }
 
-function fieldText(object: KubeObject, path: string): string {
+function fieldText(object: ApiObject, path: string): string {
   let at: unknown = object;
   for (const name of path.split('.')) at = (at as Record<string, unknown> | undefined)?.[name];
   return at === undefined || at === null ? '' : String(at);

@@ -1,6 +1,6 @@
 /**
  * Refusals, in the words and numbers that clients of Kubernetes look for. A
- * Refusal is thrown where the request is judged and becomes the answer.
+ * ApiRefusal is thrown where the request is judged and becomes the answer.
  */
 export interface Cause {
   reason: string;
@@ -8,7 +8,7 @@ export interface Cause {
   field?: string;
 }
 
-export interface StatusDetails {
+interface StatusDetails {
   name?: string | undefined;
   group?: string | undefined;
   kind?: string | undefined;
@@ -28,7 +28,7 @@ export interface Status {
   code?: number;
 }
 
-export class Refusal extends Error {
+export class ApiRefusal extends Error {
   readonly status: Status;
 
   constructor(code: number, reason: string, message: string, details?: StatusDetails) {
@@ -68,16 +68,16 @@ const detailsOf = ({ group, plural }: Named, name?: string): StatusDetails => ({
   kind: plural,
 });
 
-export const badRequest = (message: string) => new Refusal(400, 'BadRequest', message);
+export const badRequest = (message: string) => new ApiRefusal(400, 'BadRequest', message);
 
 export const notFound = (what: Named, name: string) =>
-  new Refusal(404, 'NotFound', `${qualified(what)} "${name}" not found`, detailsOf(what, name));
+  new ApiRefusal(404, 'NotFound', `${qualified(what)} "${name}" not found`, detailsOf(what, name));
 
 export const noSuchPath = () =>
-  new Refusal(404, 'NotFound', 'the server could not find the requested resource', {});
+  new ApiRefusal(404, 'NotFound', 'the server could not find the requested resource', {});
 
 export const alreadyExists = (what: Named, name: string) =>
-  new Refusal(
+  new ApiRefusal(
     409,
     'AlreadyExists',
     `${qualified(what)} "${name}" already exists`,
@@ -85,7 +85,7 @@ export const alreadyExists = (what: Named, name: string) =>
   );
 
 export const conflict = (what: Named, name: string, why: string) =>
-  new Refusal(
+  new ApiRefusal(
     409,
     'Conflict',
     `Operation cannot be fulfilled on ${qualified(what)} "${name}": ${why}`,
@@ -100,7 +100,7 @@ export const modified = (what: Named, name: string) =>
   );
 
 export const forbidden = (what: Named, name: string, why: string) =>
-  new Refusal(
+  new ApiRefusal(
     403,
     'Forbidden',
     `${qualified(what)} "${name}" is forbidden: ${why}`,
@@ -108,19 +108,24 @@ export const forbidden = (what: Named, name: string, why: string) =>
   );
 
 export const methodNotAllowed = (message: string) =>
-  new Refusal(405, 'MethodNotAllowed', message, {});
+  new ApiRefusal(405, 'MethodNotAllowed', message, {});
 
-export const expired = (message: string) => new Refusal(410, 'Expired', message);
+export const expired = (message: string) => new ApiRefusal(410, 'Expired', message);
 
 export const invalid = (what: Named, name: string | undefined, faults: Fault[]) => {
   const words = [...new Set(faults.map(({ field, message }) => `${field}: ${message}`))];
   const said = words.length === 1 ? words[0] : `[${words.join(', ')}]`;
-  return new Refusal(422, 'Invalid', `${qualifiedKind(what)} "${name ?? ''}" is invalid: ${said}`, {
-    ...(name ? { name } : {}),
-    ...(what.group === '' ? {} : { group: what.group }),
-    kind: what.kind,
-    causes: faults.map(({ reason, message, field }) => ({ reason, message, field })),
-  });
+  return new ApiRefusal(
+    422,
+    'Invalid',
+    `${qualifiedKind(what)} "${name ?? ''}" is invalid: ${said}`,
+    {
+      ...(name ? { name } : {}),
+      ...(what.group === '' ? {} : { group: what.group }),
+      kind: what.kind,
+      causes: faults.map(({ reason, message, field }) => ({ reason, message, field })),
+    },
+  );
 };
 
 /** One thing wrong with one field. */

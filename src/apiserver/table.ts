@@ -1,5 +1,5 @@
 /** The two forms of an object beside itself: a row of a Table, and its metadata alone. */
-import type { KubeObject } from './object.ts';
+import type { ApiObject } from './object.ts';
 import type { ResourceType } from './resource.ts';
 
 /** How an answer is to look. */
@@ -12,7 +12,7 @@ export interface Form {
 
 export const plainForm: Form = { as: 'object', includeObject: 'Metadata', version: 'v1' };
 
-export function partialMetadata(object: KubeObject): object {
+export function partialMetadata(object: ApiObject): object {
   return {
     kind: 'PartialObjectMetadata',
     apiVersion: 'meta.k8s.io/v1',
@@ -22,13 +22,13 @@ export function partialMetadata(object: KubeObject): object {
 
 export function table(
   type: ResourceType,
-  objects: KubeObject[],
+  objects: ApiObject[],
   metadata: object,
   form: Form,
   nowMs: number,
   hasColumns = true,
 ): object {
-  const carried = (object: KubeObject) => {
+  const carried = (object: ApiObject) => {
     if (form.includeObject === 'None') return null;
     return form.includeObject === 'Object' ? object : partialMetadata(object);
   };

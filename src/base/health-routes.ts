@@ -2,9 +2,9 @@ import type { HttpAnswer, HttpRequest, HttpServer } from './http-server.ts';
 import { type Metrics, metricsContentType } from './metrics.ts';
 
 /** A named claim about the process: undefined if it holds, else a sentence why not. */
-export type HealthChecks = ReadonlyMap<string, () => string | undefined>;
+type HealthChecks = ReadonlyMap<string, () => string | undefined>;
 
-export interface HealthParts {
+interface HealthParts {
   metrics: Metrics;
   /** What only a restart would cure. Default: that we answer at all. */
   live?: HealthChecks;

@@ -36,7 +36,7 @@ export type HttpGuard = (request: Omit<HttpRequest, 'params'>) => HttpAnswer | u
 
 export type HttpHandler = (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer>;
 
-export type ListenAt = { host: string; port: number } | { socketPath: string };
+type ListenAt = { host: string; port: number } | { socketPath: string };
 
 /** Thrown by a handler to answer with a status and a sentence. */
 export class HttpRefusal extends Error {

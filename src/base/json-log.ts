@@ -5,7 +5,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
-export interface JsonLogOptions {
+interface JsonLogOptions {
   level?: LogLevel;
   /** Default stderr: stdout is for data. A path is appended to. */
   destination?: 'stdout' | 'stderr' | { path: string };

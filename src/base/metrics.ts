@@ -5,7 +5,7 @@
  * same one, so no room has to pass metric objects around, only the registry.
  * A name asked for as two different kinds is a bug and throws.
  */
-export type MetricLabels = Readonly<Record<string, string>>;
+type MetricLabels = Readonly<Record<string, string>>;
 
 export interface Counter {
   inc(labels?: MetricLabels, by?: number): void;

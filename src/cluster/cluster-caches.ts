@@ -9,6 +9,7 @@ import {
   type ClusterItems,
   type ClusterKind,
   clusterKinds,
+  type KindRow,
   keepItem,
 } from '../model/cluster-kinds.ts';
 import type { ItemLists } from '../model/cluster-state.ts';
@@ -33,20 +34,44 @@ export interface CacheScope<T> {
 export function clusterCache<K extends ClusterKind>(
   kind: K,
   base: CacheBase,
-  { handler, trim, ...scope }: CacheScope<ClusterItems[K]> = {},
+  scope: CacheScope<ClusterItems[K]> = {},
 ): ListWatch<ClusterItems[K] & Kept> {
-  return new ListWatch<ClusterItems[K] & Kept>({
+  return rowCache<ClusterItems[K] & Kept>(
+    clusterKinds[kind] as KindRow<ClusterItems[K] & Kept>,
+    base,
+    scope as CacheScope<ClusterItems[K] & Kept>,
+  );
+}
+
+/** The same for a kind that only one program knows. */
+export function rowCache<T extends Kept>(
+  row: KindRow<T>,
+  base: CacheBase,
+  { handler, trim, ...scope }: CacheScope<T>,
+): ListWatch<T> {
+  return new ListWatch<T>({
     ...base,
     ...scope,
-    resource: clusterKinds[kind].resource,
+    resource: row.resource,
     handler,
     // Half the bytes and a third of the time of JSON, for the largest objects of all.
-    decode: kind === 'nodes' ? decodeNode : undefined,
+    decode: row.resource === clusterKinds.nodes.resource ? decodeNode : undefined,
     keep: (raw) => {
-      const item = keepItem(kind, raw as KubeObject);
+      const item = keepItem(row, raw as KubeObject);
       return trim === undefined ? item : trim(item);
     },
   });
+}
+
+/** Kubelets update every Node every few seconds; what is kept of it is mostly the same. */
+export function onlyChanges<T extends Kept>(handler: CacheHandler<T>): CacheHandler<T> {
+  const text = (item: T) => JSON.stringify({ ...item, resourceVersion: '' });
+  return {
+    onPut: (next, prev) => {
+      if (prev === undefined || text(next) !== text(prev)) handler.onPut(next, prev);
+    },
+    onDelete: (last, how) => handler.onDelete(last, how),
+  };
 }
 
 /** Caches by kind; one of each that this process follows. */

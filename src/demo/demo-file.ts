@@ -1,28 +1,28 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readJsonFile, writeJsonFile } from './json-file.ts';
 
-/** What of the play itself is remembered; everything else lies in the API server. */
+/** What is remembered of the demo itself; everything else is in the API server. */
 export interface DemoMemory {
-  /** Pools and peers were put there once; who removes them does not want them back. */
+  /** Pools and peers were created once; whoever deletes them does not want them back. */
   isSeeded: boolean;
   routersDown: string[];
   secondAllocator: boolean;
 }
 
-const fresh: DemoMemory = { isSeeded: false, routersDown: [], secondAllocator: false };
+export const freshMemory: DemoMemory = {
+  isSeeded: false,
+  routersDown: [],
+  secondAllocator: false,
+};
 
 export async function readDemoMemory(dataDir: string): Promise<DemoMemory> {
-  try {
-    const text = await readFile(join(dataDir, 'demo.json'), 'utf8');
-    return { ...fresh, ...(JSON.parse(text) as Partial<DemoMemory>) };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return { ...fresh };
-  }
+  return { ...freshMemory, ...(await readJsonFile<Partial<DemoMemory>>(pathIn(dataDir))) };
 }
 
-export async function writeDemoMemory(dataDir: string, memory: DemoMemory): Promise<void> {
-  const path = join(dataDir, 'demo.json');
-  await writeFile(`${path}.next`, JSON.stringify(memory), { flush: true });
-  await rename(`${path}.next`, path);
+export function writeDemoMemory(dataDir: string, memory: DemoMemory): Promise<void> {
+  return writeJsonFile(pathIn(dataDir), memory);
+}
+
+function pathIn(dataDir: string): string {
+  return join(dataDir, 'demo.json');
 }

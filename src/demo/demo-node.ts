@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import type { AgentSettings, Pace } from '../agent/agent-settings.ts';
 import type { SpeakerDriver } from '../agent/announcer.ts';
 import { type AssembledAgent, assembleAgent } from '../agent/assemble-agent.ts';
-import type { FollowCache } from '../agent/followed-cache.ts';
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import { unsyncedFiles } from '../base/journal/durable-files.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
 import { Speaker } from '../bgp/speaker/speaker.ts';
+import type { FollowCache } from '../cluster/followed-cache.ts';
 import { FakeNamespace } from '../kernel/fake/fake-namespace.ts';
 import { FakeKernel } from '../kernel/fake-kernel.ts';
 import { derivedMac } from '../kernel/link.ts';
@@ -22,8 +22,9 @@ import type { KubeClient } from '../kube/client.ts';
 import { parseAddress } from '../net/address.ts';
 import type { Cabling } from './cabling.ts';
 import { type DemoPod, PodFile } from './pod-file.ts';
+import { demoMode } from './site-plan.ts';
 
-export interface DemoNodeOptions {
+interface DemoNodeOptions {
   name: string;
   /** At the site. */
   addresses: readonly string[];
@@ -62,7 +63,7 @@ export class DemoNode {
     this.#running = this.#agent
       .run(this.#stopping.signal, () => this.#exit)
       .catch((error) => {
-        log.error({ error: describeError(error) }, 'the agent failed');
+        log.error({ error: describeError(error) }, 'the agent of the simulated node failed');
       });
   }
 
@@ -130,7 +131,7 @@ export class DemoNode {
     return this.#pods.all();
   }
 
-  /** `drain`: for good, routes are taken back first. */
+  /** `drain`: for good, routes are withdrawn first. */
   async stop(exit: 'restart' | 'drain'): Promise<void> {
     this.#exit = exit;
     this.#stopping.abort();
@@ -164,7 +165,7 @@ function settingsOf(options: DemoNodeOptions): AgentSettings {
     nodeName: name,
     version,
     rules: { source: 'register', families: 'auto' },
-    byDemand: false,
+    byDemand: demoMode.byDemand,
     preAllocate: 8,
     routing: 'native',
     directRoutes: true,
@@ -183,7 +184,7 @@ function settingsOf(options: DemoNodeOptions): AgentSettings {
   };
 }
 
-/** The speaker, with its cables plugged in. */
+/** The speaker, with the site's addresses mapped to loopback sockets. */
 function cabledSpeaker(
   speaker: Speaker,
   { name, addresses, cabling }: DemoNodeOptions,

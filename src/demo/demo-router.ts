@@ -1,7 +1,7 @@
 /**
- * A router of the site: our collector, which hears what nodes announce over real
- * BGP. It can be killed (its sockets close without a word, its routes are gone)
- * and revived; the nodes' speakers find it again by themselves.
+ * A router of the site: our collector, to which the nodes announce over real BGP.
+ * It can be killed (its sockets close without a NOTIFICATION, its routes are gone)
+ * and started again; the nodes' speakers reconnect by themselves.
  */
 import type { Log } from '../base/log.ts';
 import { type CollectedPeer, Collector } from '../bgp/collector.ts';
@@ -9,7 +9,7 @@ import type { HeldRouteRow, RouterView } from '../console/router-view.ts';
 import type { Cabling, Socket } from './cabling.ts';
 import { calmHoldSeconds, type SitedRouter } from './site-plan.ts';
 
-export interface DemoRouterOptions {
+interface DemoRouterOptions {
   router: SitedRouter;
   /** A loopback address that is this router's alone. */
   host: string;

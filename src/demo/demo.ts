@@ -1,19 +1,19 @@
 /**
- * The room's essay. `demo` pretends to be a whole site around one API server:
+ * The room's essay. `demo` simulates a whole site around one API server:
  * the operator, an agent for every Node, routers, pods that come and go, and a
  * few faults on a switch. Every part but the kernel and the kubelet is the real
  * one; BGP is spoken over TCP on loopback. It needs no root.
  *
  *   site-plan       which nodes, racks, pools and routers there are at first
- *   site-seed       puts them there
+ *   site-seed       creates their objects
  *   cabling         site addresses ─▶ loopback sockets
  *   demo-node       the real agent on a kernel in memory
- *   demo-router     the collector, which can be killed and revived
+ *   demo-router     the collector, which can be stopped and started again
  *   pod-life        pods that come and go
  *   second-allocator   the fault that everything here is about
  *   shared-caches   one watch for all agents
  *
- * What is true lies in the API server: a node is simulated exactly as long as
+ * Nothing but the API server says what there is: a node is simulated exactly as long as
  * its Node exists, whoever created or deleted it. So `kubectl delete node` does
  * what one expects, and a restart finds everything as it was.
  */
@@ -23,33 +23,32 @@ import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
+import { clusterCache } from '../cluster/cluster-caches.ts';
 import type { RouterView } from '../console/router-view.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { ListWatch } from '../kube/list-watch.ts';
+import type { ListWatch } from '../kube/list-watch.ts';
+import { nodeObject } from '../lab/cluster/objects.ts';
 import { drainAnnotation } from '../model/keys.ts';
-import { modes } from '../model/modes.ts';
-import { type ClusterNode, readNode } from '../model/node.ts';
-import type { KubeObject } from '../model/object.ts';
+import type { ClusterNode } from '../model/node.ts';
 import { ipPools, nodes } from '../model/resources.ts';
 import { assembleOperator } from '../operator/assemble-operator.ts';
 import type { Operator } from '../operator/operator.ts';
 import { operatorSettings } from '../operator/operator-settings.ts';
 import { Cabling } from './cabling.ts';
-import { type DemoMemory, readDemoMemory, writeDemoMemory } from './demo-file.ts';
+import { type DemoMemory, freshMemory, readDemoMemory, writeDemoMemory } from './demo-file.ts';
 import { DemoNode } from './demo-node.ts';
 import { paceOf } from './demo-pace.ts';
 import { DemoRouter } from './demo-router.ts';
-import { simulatedNode } from './node-object.ts';
 import { PodLife } from './pod-life.ts';
 import { SecondAllocator } from './second-allocator.ts';
 import { SharedCaches } from './shared-caches.ts';
-import { blockOfSite, poolOfNode, type Site, siteNode } from './site-plan.ts';
+import { blockOfSite, demoMode, poolOfNode, type Site, siteNode } from './site-plan.ts';
 import { SiteSeed } from './site-seed.ts';
 
-export interface DemoOptions {
+interface DemoOptions {
   dataDir: string;
   client: KubeClient;
-  /** What is there at first. */
+  /** What is created at the first start. */
   site: Site;
   /** How many nodes there are at least; undefined: those of the site, later whatever there is. */
   nodes?: number | undefined;
@@ -57,24 +56,24 @@ export interface DemoOptions {
   random: () => number;
   log: Log;
   version: string;
-  /** Between two pods that move. */
+  /** Between two pods that come or go. */
   podEveryMs?: number;
-  /** Told in words what goes on at the start. */
+  /** Called with a line of progress at the start. */
   onProgress?: (words: string) => void;
 }
 
-/** A refusal that a person sees. */
-export class CannotDo extends Error {}
+/** Asked for a node or router that does not exist. */
+export class NoSuchMachine extends Error {}
 
-/** Agents that start at once. */
+/** Agents that start at the same time. */
 const startAtOnce = 16;
 
 /**
- * The shipped operator, as the only one there ever is: nobody waits to take over,
- * and a busy laptop should not cost the leadership. The folder is ours alone, so
- * whoever left the lease there was us.
+ * The shipped operator, as the only replica: nobody waits to take over, and a busy
+ * laptop should not cost the leadership. The data folder is locked, so a lease that
+ * is found there is an earlier run's, and the identity is the same.
  */
-const settings = operatorSettings(modes['ip-pool'], 'cadastre-up', {
+const settings = operatorSettings(demoMode, 'cadastre-up', {
   lease: {
     timings: { leaseDurationSeconds: 60, renewDeadlineSeconds: 45, retryPeriodSeconds: 5 },
   },
@@ -87,14 +86,14 @@ export class Demo {
   readonly #cabling = new Cabling();
   readonly #metrics = new Metrics();
   readonly #operator: Operator;
-  readonly #nodeCopy: ListWatch<ClusterNode>;
+  readonly #nodeCache: ListWatch<ClusterNode>;
   readonly #shared: SharedCaches;
   readonly #seeder: SiteSeed;
   readonly #routers: DemoRouter[];
   readonly #nodes = new Map<string, DemoNode>();
   readonly #listeners = new Set<() => void>();
-  #memory: DemoMemory = { isSeeded: false, routersDown: [], secondAllocator: false };
-  /** Before that no agent starts: those that are there would hear of each that comes. */
+  #memory = freshMemory;
+  /** Before that no agent starts: each would look at every node that is created. */
   #isSeeded = false;
   #allocating: AbortController | undefined;
   #running: Promise<unknown>[] = [];
@@ -104,7 +103,7 @@ export class Demo {
     this.#o = options;
     const { site } = options;
     const { client, clock, log } = options;
-    const onChange = () => this.#tell();
+    const onChange = () => this.#notify();
     this.#routers = site.routers.map(
       (router, index) =>
         new DemoRouter({
@@ -118,32 +117,27 @@ export class Demo {
     this.#operator = assembleOperator({ client, settings, log, metrics: this.#metrics });
     const signal = this.#stopping.signal;
     this.#shared = new SharedCaches({ client, clock, log, signal });
-    this.#nodeCopy = new ListWatch<ClusterNode>({
-      client,
-      clock,
-      log,
-      resource: nodes,
-      keep: (raw) => readNode(raw as KubeObject),
+    this.#nodeCache = clusterCache('nodes', options, {
       handler: { onPut: () => this.#settle(), onDelete: () => this.#settle() },
     });
     const { onProgress } = options;
-    this.#seeder = new SiteSeed({ client, clock, signal, nodeCopy: this.#nodeCopy, onProgress });
+    this.#seeder = new SiteSeed({ client, clock, signal, nodeCache: this.#nodeCache, onProgress });
   }
 
   /** Nodes that exist. */
   get nodeCount(): number {
-    return this.#nodeCopy.size;
+    return this.#nodeCache.size;
   }
 
   get metrics(): Metrics {
     return this.#metrics;
   }
 
-  /** Why it is not all there yet, if so. */
+  /** What is not ready yet, if anything. */
   notReady(): string | undefined {
-    if (!this.#operator.isSynced) return 'the operator does not know everything yet';
-    if (!this.#operator.isLeader) return 'the operator does not lead yet';
-    const wanted = this.#nodeCopy.size;
+    if (!this.#operator.isSynced) return 'the operator has not synced its caches yet';
+    if (!this.#operator.isLeader) return 'the operator has not got the lease yet';
+    const wanted = this.#nodeCache.size;
     const ready = [...this.#nodes.values()].filter((node) => node.isReady).length;
     if (wanted === 0 && !this.#memory.isSeeded) return 'there are no nodes yet';
     return ready >= wanted ? undefined : `${ready} of ${wanted} nodes are ready`;
@@ -167,23 +161,23 @@ export class Demo {
   async addNode(): Promise<string> {
     for (let index = 0; ; index++) {
       const node = siteNode(index);
-      if (this.#nodeCopy.get(node.name) !== undefined) continue;
+      if (this.#nodeCache.get(node.name) !== undefined) continue;
       await this.#seeder.ensure(ipPools, poolOfNode(index));
-      const made = await this.#seeder.ensure(nodes, simulatedNode(node));
+      const made = await this.#seeder.ensure(nodes, nodeObject(node));
       if (made === undefined) continue;
-      this.#nodeCopy.put(made);
+      this.#nodeCache.put(made);
       return node.name;
     }
   }
 
-  /** Its routes are taken back and its pods go; `undo` brings it back to service. */
+  /** Its routes are withdrawn and its pods removed; `undo` takes it back into service. */
   async drainNode(name: string, undo = false): Promise<void> {
     this.#existing(name);
     const body = { metadata: { annotations: { [drainAnnotation]: undo ? null : 'true' } } };
     await this.#o.client.patch(nodes, name, { type: 'merge', body });
   }
 
-  /** Taken out, as node1 was. */
+  /** Its Node is deleted, as node1's was. */
   async removeNode(name: string): Promise<void> {
     const { uid } = this.#existing(name);
     await this.#o.client.delete(nodes, name, { uid });
@@ -202,7 +196,7 @@ export class Demo {
   async setSecondAllocator(isOn: boolean): Promise<void> {
     await this.#remember({ secondAllocator: isOn });
     this.#switchAllocator(isOn);
-    if (!isOn) await this.#registerAnew();
+    if (!isOn) await this.#recreateNodes();
   }
 
   async stop(): Promise<void> {
@@ -215,7 +209,7 @@ export class Demo {
     await Promise.all(this.#running);
   }
 
-  /** Until everything is on its way; `notReady` tells when it is there. */
+  /** Returns once everything is started; `notReady` says what is not serving yet. */
   async start(): Promise<void> {
     const { dataDir, log, random, podEveryMs = 2_000 } = this.#o;
     const { signal } = this.#stopping;
@@ -229,8 +223,8 @@ export class Demo {
         log.error({ error: describeError(error) }, 'the operator failed');
       }),
     );
-    this.#nodeCopy.start(signal);
-    await this.#nodeCopy.synced;
+    this.#nodeCache.start(signal);
+    await this.#nodeCache.synced;
     await this.#seed();
     this.#settle();
     if (this.#memory.secondAllocator) this.#switchAllocator(true);
@@ -259,20 +253,23 @@ export class Demo {
       try {
         await this.#settleNow();
       } catch (error) {
-        this.#o.log.error({ error: describeError(error) }, 'a node could not be simulated');
+        this.#o.log.error(
+          { error: describeError(error) },
+          'the agent of a node could not be started or stopped',
+        );
       }
     });
   }
 
   async #settleNow(): Promise<void> {
     for (const [name, node] of this.#nodes) {
-      if (this.#nodeCopy.get(name) !== undefined) continue;
+      if (this.#nodeCache.get(name) !== undefined) continue;
       this.#nodes.delete(name);
       await node.stop('drain');
       this.#cabling.unplugNode(name);
       await rm(this.#stateDir(name), { recursive: true, force: true });
     }
-    const fresh = [...this.#nodeCopy.values()].filter(
+    const fresh = [...this.#nodeCache.values()].filter(
       ({ name, addresses }) => !this.#nodes.has(name) && addresses.length > 0,
     );
     for (let at = 0; at < fresh.length; at += startAtOnce) {
@@ -294,8 +291,8 @@ export class Demo {
       log,
       version,
       drainGraceMs: 1_000,
-      pace: paceOf(this.#nodeCopy.size, random),
-      sweepEveryMs: 10_000 * Math.max(1, this.#nodeCopy.size / 20),
+      pace: paceOf(this.#nodeCache.size, random),
+      sweepEveryMs: 10_000 * Math.max(1, this.#nodeCache.size / 20),
     });
     this.#nodes.set(name, node);
   }
@@ -304,13 +301,13 @@ export class Demo {
     return join(this.#o.dataDir, 'nodes', name);
   }
 
-  /** The only way to be rid of a wrong spec.podCIDRs: it can be set once and never changed. */
-  async #registerAnew(): Promise<void> {
+  /** The only way to clear a wrong spec.podCIDRs: the field can be set once and never changed. */
+  async #recreateNodes(): Promise<void> {
     const { client } = this.#o;
-    for (const { name, uid, podCidrs, labels, addresses } of [...this.#nodeCopy.values()]) {
+    for (const { name, uid, podCidrs, labels, addresses } of [...this.#nodeCache.values()]) {
       if (podCidrs.length === 0 || this.#stopping.signal.aborted) continue;
       await client.delete(nodes, name, { uid });
-      await this.#seeder.ensure(nodes, simulatedNode({ name, addresses, labels }));
+      await this.#seeder.ensure(nodes, nodeObject({ name, addresses, labels }));
     }
   }
 
@@ -321,7 +318,7 @@ export class Demo {
     const { client, log } = this.#o;
     const allocator = new SecondAllocator({
       client,
-      nodes: () => this.#nodeCopy.values(),
+      nodes: () => this.#nodeCache.values(),
       block: blockOfSite,
       log,
     });
@@ -334,29 +331,29 @@ export class Demo {
   async #remember(change: Partial<DemoMemory>): Promise<void> {
     this.#memory = { ...this.#memory, ...change };
     await writeDemoMemory(this.#o.dataDir, this.#memory);
-    this.#tell();
+    this.#notify();
   }
 
   #nodesThat(isSo: (node: ClusterNode) => boolean): DemoNode[] {
     return [...this.#nodes.values()].filter(({ name }) => {
-      const node = this.#nodeCopy.get(name);
+      const node = this.#nodeCache.get(name);
       return node !== undefined && isSo(node);
     });
   }
 
   #existing(name: string): ClusterNode {
-    const node = this.#nodeCopy.get(name);
-    if (node === undefined) throw new CannotDo(`there is no node called ${name}`);
+    const node = this.#nodeCache.get(name);
+    if (node === undefined) throw new NoSuchMachine(`there is no node called ${name}`);
     return node;
   }
 
   #router(name: string): DemoRouter {
     const router = this.#routers.find((one) => one.name === name);
-    if (router === undefined) throw new CannotDo(`there is no router called ${name}`);
+    if (router === undefined) throw new NoSuchMachine(`there is no router called ${name}`);
     return router;
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }

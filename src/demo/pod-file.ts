@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readJsonFile, writeJsonFile } from './json-file.ts';
 
 export interface DemoPod {
   name: string;
@@ -18,12 +18,7 @@ export class PodFile {
   }
 
   static async load(path: string): Promise<PodFile> {
-    try {
-      return new PodFile(path, JSON.parse(await readFile(path, 'utf8')) as DemoPod[]);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      return new PodFile(path, []);
-    }
+    return new PodFile(path, (await readJsonFile<DemoPod[]>(path)) ?? []);
   }
 
   get size(): number {
@@ -45,10 +40,7 @@ export class PodFile {
   }
 
   #write(): Promise<void> {
-    const next = this.#writing.then(async () => {
-      await writeFile(`${this.#path}.next`, JSON.stringify(this.all()));
-      await rename(`${this.#path}.next`, this.#path);
-    });
+    const next = this.#writing.then(() => writeJsonFile(this.#path, this.all()));
     this.#writing = next.catch(() => {});
     return next;
   }

@@ -1,13 +1,14 @@
 /**
- * Pods come and go, gently, so that the map lives. Each node has a number of
- * pods that it tends to, by its name; one pod somewhere moves every so often.
+ * Pods come and go, so that the console has something to show. Each node has a
+ * number of pods that it tends to, by its name; every so often one pod is added or
+ * removed somewhere.
  */
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { pause } from '../kube/backoff.ts';
 import type { DemoNode } from './demo-node.ts';
 
-export interface PodLifeOptions {
+interface PodLifeOptions {
   /** Nodes that take pods now. */
   nodes: () => DemoNode[];
   /** Nodes that are being emptied. */
@@ -38,7 +39,7 @@ export class PodLife {
         const isFilling = await this.#fill(signal);
         if (!isFilling) await this.#move();
       } catch (error) {
-        log.warn({ error: describeError(error) }, 'a pod could not be moved');
+        log.warn({ error: describeError(error) }, 'a pod could not be added or removed');
       }
       await pause(everyMs * (0.5 + this.#o.random()), signal);
     }

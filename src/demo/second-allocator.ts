@@ -2,7 +2,7 @@
  * The mistake that started it all, on a switch: a second allocator, like the one
  * in kube-controller-manager, that fills Node.spec.podCIDRs out of the same address space
  * without asking the register. It goes through the nodes in an order of its own,
- * so what it writes is a permutation of what is true.
+ * so what it writes is a permutation of the register.
  */
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
@@ -11,7 +11,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { ClusterNode } from '../model/node.ts';
 import { nodes } from '../model/resources.ts';
 
-export interface SecondAllocatorOptions {
+interface SecondAllocatorOptions {
   client: KubeClient;
   nodes: () => Iterable<ClusterNode>;
   /** The n-th block of the address space it believes to be its own. */
@@ -32,7 +32,10 @@ export class SecondAllocator {
       try {
         await this.#round(signal);
       } catch (error) {
-        this.#o.log.warn({ error: describeError(error) }, 'the second allocator was refused');
+        this.#o.log.warn(
+          { error: describeError(error) },
+          'the second allocator could not set spec.podCIDRs',
+        );
       }
       await pause(1_000, signal);
     }

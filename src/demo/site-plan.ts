@@ -1,34 +1,29 @@
 /**
- * The site that `cadastre up` pretends to be: racks with a subnet and a pool
+ * The site that `cadastre up` simulates: racks with a subnet and a pool
  * each, two routers, nodes. Everything follows from a node's number, so that a
  * site can grow without a plan that somebody keeps.
  *
  * The first four nodes bear the names and addresses of a cluster on which two
  * allocators once disagreed (docs/up.md tells the story).
  */
-import { apiVersion } from '../model/keys.ts';
-import type { LabelSelector } from '../model/label-selector.ts';
+import { peerObject, poolObject, type SimulatedNode } from '../lab/cluster/objects.ts';
+import { modes } from '../model/modes.ts';
 import type { KubeObject } from '../model/object.ts';
+
+/** Every rack has a pool: the mode of IPPools. */
+export const demoMode = modes['ip-pool'];
 
 const nodeAsn = 64513;
 const routerAsn = 64524;
 /**
- * A thousand sessions of one process that tell each other every 30 s that they live cost
- * a hundredth of a core. Loopback tells at once when the other end dies; with many nodes
- * silence may last longer.
+ * With the default of 90 s a thousand sessions of one process send a KEEPALIVE every 30 s,
+ * which costs a hundredth of a core. On loopback a dead peer shows at once, so with many
+ * nodes the hold time may be longer.
  */
 export const calmHoldSeconds = 240;
 const manyNodes = 50;
 /** A label of the kind that people already have on their nodes. */
 export const rackLabel = 'topology.kubernetes.io/rack';
-
-export interface SitedNode {
-  name: string;
-  rack: string;
-  /** One of each family that it has, IPv4 first. */
-  addresses: readonly string[];
-  labels: Record<string, string>;
-}
 
 export interface SitedRouter {
   name: string;
@@ -39,7 +34,7 @@ export interface SitedRouter {
 }
 
 export interface Site {
-  nodes: SitedNode[];
+  nodes: SimulatedNode[];
   routers: SitedRouter[];
   pools: KubeObject[];
   peers: KubeObject[];
@@ -57,14 +52,12 @@ export const routers: readonly SitedRouter[] = [
 ];
 
 /** Nodes are numbered from 0: three masters, then node1 and on. */
-export function siteNode(index: number): SitedNode {
+export function siteNode(index: number): SimulatedNode {
   const name = index < 3 ? `master${index + 1}` : `node${index - 2}`;
   const number = rackNumber(rackOf(index));
-  const rack = `rack-${number}`;
   // A quarter of a million nodes fit; the four known addresses keep their place.
   const address = firstAddresses[index] ?? `10.4.${number}.${40 + (Math.floor(index / 2) % 200)}`;
-  const labels = { 'kubernetes.io/hostname': name, [rackLabel]: rack };
-  return { name, rack, addresses: [address], labels };
+  return { name, addresses: [address], labels: { [rackLabel]: `rack-${number}` } };
 }
 
 /** The first rack fills first, with the four nodes of the story; then racks are filled by turns. */
@@ -83,23 +76,29 @@ function cidrOfBlock(index: number, length: number): string {
   return `10.${Math.floor(index / 256)}.${index % 256}.0/${length}`;
 }
 
-export function rackPool(rack: number): KubeObject {
+function rackPool(rack: number): KubeObject {
   const number = rackNumber(rack);
-  return pool(`rack-${number}`, {
-    cidrs: [cidrOfBlock(firstBlock + rack * blocksOfRack, 21)],
-    blockSize: { ipv4: 24 },
-    nodeSelector: { matchLabels: { [rackLabel]: `rack-${number}` } },
-    priority: 10,
-    cooldownSeconds: 60,
+  return poolObject({
+    name: `rack-${number}`,
+    spec: {
+      cidrs: [cidrOfBlock(firstBlock + rack * blocksOfRack, 21)],
+      blockSize: { ipv4: 24 },
+      nodeSelector: { matchLabels: { [rackLabel]: `rack-${number}` } },
+      priority: 10,
+      cooldownSeconds: 60,
+    },
   });
 }
 
 /** For nodes that find the pool of their rack full. */
-export const overflowPool = pool('overflow', {
-  cidrs: ['10.64.0.0/12'],
-  blockSize: { ipv4: 24 },
-  reserved: ['10.64.0.0/20', '10.72.0.0/16'],
-  cooldownSeconds: 60,
+const overflowPool = poolObject({
+  name: 'overflow',
+  spec: {
+    cidrs: ['10.64.0.0/12'],
+    blockSize: { ipv4: 24 },
+    reserved: ['10.64.0.0/20', '10.72.0.0/16'],
+    cooldownSeconds: 60,
+  },
 });
 
 export function planSite(nodeCount: number): Site {
@@ -110,7 +109,7 @@ export function planSite(nodeCount: number): Site {
     routers: [...routers],
     pools: [...Array.from({ length: racks }, (_, rack) => rackPool(rack)), overflowPool],
     peers: routers.map((router) =>
-      peerOf(router, nodeCount > manyNodes ? { holdSeconds: calmHoldSeconds } : {}),
+      peerObject(router, nodeAsn, nodeCount > manyNodes ? { holdSeconds: calmHoldSeconds } : {}),
     ),
   };
 }
@@ -118,28 +117,6 @@ export function planSite(nodeCount: number): Site {
 /** The pool that a further node needs, if its rack is new. */
 export function poolOfNode(index: number): KubeObject {
   return rackPool(rackOf(index));
-}
-
-export function peerOf(
-  { name, address, asn, nodeAsn }: SitedRouter,
-  more: { nodeSelector?: LabelSelector; holdSeconds?: number } = {},
-): KubeObject {
-  return {
-    apiVersion,
-    kind: 'BGPPeer',
-    metadata: { name },
-    spec: {
-      address,
-      asn,
-      localASN: nodeAsn,
-      connectRetrySeconds: 2,
-      ...more,
-    },
-  };
-}
-
-function pool(name: string, spec: Record<string, unknown>): KubeObject {
-  return { apiVersion, kind: 'IPPool', metadata: { name }, spec };
 }
 
 /** The site's pod address space, block by block, as a second allocator would count it. */

@@ -1,22 +1,23 @@
 /** Puts pools, peers and nodes into the API server: at first, and when more nodes are wanted. */
 import type { Clock } from '../base/clock.ts';
-import { ApiError } from '../kube/api-error.ts';
+import { plural } from '../base/count-text.ts';
 import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { createWhenKnown } from '../kube/create-when-known.ts';
 import type { ListWatch } from '../kube/list-watch.ts';
 import type { Resource } from '../kube/resource.ts';
+import { nodeObject } from '../lab/cluster/objects.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { KubeObject } from '../model/object.ts';
 import { bgpPeers, ipPools, nodes } from '../model/resources.ts';
-import { simulatedNode } from './node-object.ts';
 import { poolOfNode, type Site, siteNode } from './site-plan.ts';
 
-export interface SiteSeedOptions {
+interface SiteSeedOptions {
   client: KubeClient;
   clock: Clock;
   signal: AbortSignal;
   /** The Nodes that exist. */
-  nodeCopy: Pick<ListWatch<ClusterNode>, 'get' | 'size' | 'values'>;
+  nodeCache: Pick<ListWatch<ClusterNode>, 'get' | 'size' | 'values'>;
   onProgress: ((words: string) => void) | undefined;
 }
 
@@ -33,39 +34,25 @@ export class SiteSeed {
 
   async seed(plan: { site: Site; wanted: number | undefined; isFirst: boolean }): Promise<void> {
     const { site, wanted, isFirst } = plan;
-    const { nodeCopy, onProgress } = this.#o;
+    const { nodeCache, onProgress } = this.#o;
     if (isFirst) {
-      onProgress?.('registering pools and peers');
+      onProgress?.('creating the IPPools and BGPPeers');
       await this.#ensureAll(ipPools, site.pools);
       await this.#ensureAll(bgpPeers, site.peers);
     }
     const planned = isFirst ? site.nodes : [];
-    const more = (wanted ?? 0) - nodeCopy.size - planned.length;
+    const more = (wanted ?? 0) - nodeCache.size - planned.length;
     const further = this.#unusedNodes(more, new Set(planned.map(({ name }) => name)));
     const fresh = [...planned, ...further.map(siteNode)];
-    if (fresh.length > 0)
-      onProgress?.(`adding ${fresh.length} ${fresh.length === 1 ? 'node' : 'nodes'}`);
+    if (fresh.length > 0) onProgress?.(`adding ${plural(fresh.length, 'node')}`);
     await this.#ensureAll(ipPools, further.map(poolOfNode));
-    await this.#ensureAll(nodes, fresh.map(simulatedNode));
+    await this.#ensureAll(nodes, fresh.map(nodeObject));
     if (fresh.length > few) await this.#untilServed(fresh.length);
   }
 
   /** What was created, or undefined where it is there already. */
-  async ensure(resource: Resource, object: KubeObject): Promise<KubeObject | undefined> {
-    const { client, clock, signal } = this.#o;
-    const deadlineMs = clock.monotonicMs() + 30_000;
-    for (;;) {
-      try {
-        return await client.create<KubeObject>(resource, object);
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        if (error.isConflict || error.status === 409) return undefined;
-        // The operator is registering the custom resources at this moment.
-        const isYoung = error.isNotFound && clock.monotonicMs() < deadlineMs;
-        if (!isYoung || signal.aborted) throw error;
-        await pause(50);
-      }
-    }
+  ensure(resource: Resource, object: KubeObject): Promise<KubeObject | undefined> {
+    return createWhenKnown<KubeObject>(this.#o.client, resource, object, this.#o.signal);
   }
 
   /** Many at once: each write waits for the disk, and they can wait together. */
@@ -80,15 +67,15 @@ export class SiteSeed {
     await Promise.all(Array.from({ length: width }, work));
   }
 
-  /** A mass join is served first: agents that run already would look at each change of it. */
+  /** Blocks are assigned to all before the first agent starts: each agent looks at every change. */
   async #untilServed(count: number): Promise<void> {
-    const { clock, signal, nodeCopy, onProgress } = this.#o;
+    const { clock, signal, nodeCache, onProgress } = this.#o;
     const untilMs = clock.monotonicMs() + 1_000 * count;
     let said = -1;
     while (!signal.aborted && clock.monotonicMs() < untilMs) {
-      const waiting = [...nodeCopy.values()].filter((node) => !hasBlock(node)).length;
+      const waiting = [...nodeCache.values()].filter((node) => !hasBlock(node)).length;
       if (waiting === 0) return;
-      if (waiting !== said) onProgress?.(`${waiting} nodes wait for their blocks`);
+      if (waiting !== said) onProgress?.(`${plural(waiting, 'node')} without a block yet`);
       said = waiting;
       await pause(1_000, signal);
     }
@@ -99,7 +86,7 @@ export class SiteSeed {
     const found: number[] = [];
     for (let index = 0; found.length < count; index++) {
       const { name } = siteNode(index);
-      if (this.#o.nodeCopy.get(name) === undefined && !planned.has(name)) found.push(index);
+      if (this.#o.nodeCache.get(name) === undefined && !planned.has(name)) found.push(index);
     }
     return found;
   }

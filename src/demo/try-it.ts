@@ -1,22 +1,22 @@
-/** The play's switches, as the console offers them. */
+/** The switches of the demo, as the console offers them. */
 import { HttpRefusal } from '../base/http-server.ts';
 import type { TryIt } from '../console/try-it.ts';
-import { CannotDo, type Demo } from './demo.ts';
+import { type Demo, NoSuchMachine } from './demo.ts';
 
 export function tryItOf(demo: Demo): TryIt {
   const actions: Record<string, (body: Record<string, unknown>) => Promise<string>> = {
-    'add-node': async () => `${await demo.addNode()} joins`,
+    'add-node': async () => `${await demo.addNode()} is added`,
     'drain-node': async (body) => {
       await demo.drainNode(named(body, 'node'));
-      return `${body.node} is asked to leave: its routes are taken back, its pods go`;
+      return `${body.node} drains: its routes are withdrawn, its pods are removed`;
     },
     'undrain-node': async (body) => {
       await demo.drainNode(named(body, 'node'), true);
-      return `${body.node} is back in service`;
+      return `${body.node} is in service again`;
     },
     'remove-node': async (body) => {
       await demo.removeNode(named(body, 'node'));
-      return `${body.node} is taken out; its block rests before anybody else gets it`;
+      return `${body.node} is deleted; its block cools down before another node can get it`;
     },
     'kill-router': async (body) => {
       await demo.killRouter(named(body, 'router'));
@@ -24,14 +24,14 @@ export function tryItOf(demo: Demo): TryIt {
     },
     'revive-router': async (body) => {
       await demo.reviveRouter(named(body, 'router'));
-      return `${body.router} is back; the nodes will find it`;
+      return `${body.router} is up again; the nodes reconnect to it`;
     },
     'second-allocator': async (body) => {
       if (typeof body.on !== 'boolean') throw new HttpRefusal(400, '"on" must be true or false');
       await demo.setSecondAllocator(body.on);
       return body.on
         ? 'the second allocator writes its own blocks into spec.podCIDRs'
-        : 'the second allocator is off; the nodes registered anew, which is the only way to clear the field';
+        : 'the second allocator is off; the nodes were deleted and created again, the only way to clear spec.podCIDRs';
     },
   };
   return {
@@ -40,12 +40,12 @@ export function tryItOf(demo: Demo): TryIt {
       const perform = Object.hasOwn(actions, action) ? actions[action] : undefined;
       if (perform === undefined) {
         const known = Object.keys(actions).join(', ');
-        throw new HttpRefusal(404, `there is no "${action}" to try; there are ${known}`);
+        throw new HttpRefusal(404, `unknown action "${action}"; there are ${known}`);
       }
       try {
         return await perform(body);
       } catch (error) {
-        if (error instanceof CannotDo) throw new HttpRefusal(409, error.message);
+        if (error instanceof NoSuchMachine) throw new HttpRefusal(409, error.message);
         throw error;
       }
     },

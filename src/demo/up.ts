@@ -1,7 +1,7 @@
 /**
- * Everything in one process: API server, operator, agents, routers, console. The
- * order is that of need, and the way down is the way up backwards. The console
- * listens first of all that takes time, so that `/readyz` can say what is missing.
+ * Everything in one process: API server, operator, agents, routers, console. Each
+ * part starts after those it needs, and all stop in the opposite order. The console
+ * listens before anything that takes time, so that `/readyz` can say what is missing.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,10 +13,10 @@ import { type RunningConsole, startConsole } from '../console/console.ts';
 import { KubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/kubeconfig.ts';
 import { Demo } from './demo.ts';
-import type { Site } from './site-plan.ts';
+import { demoMode, type Site } from './site-plan.ts';
 import { tryItOf } from './try-it.ts';
 
-export interface StartUpOptions {
+interface StartUpOptions {
   dataDir: string;
   site: Site;
   nodes?: number | undefined;
@@ -67,7 +67,7 @@ export async function startUp(options: StartUpOptions): Promise<Up> {
       ...(options.podEveryMs === undefined ? {} : { podEveryMs: options.podEveryMs }),
     });
     let isStarted = false;
-    const notStarted = () => (isStarted ? demo.notReady() : 'the site is being set up');
+    const notStarted = () => (isStarted ? demo.notReady() : 'the site is being created');
     const running = await startConsole({
       client,
       listen: { host, port },
@@ -76,11 +76,11 @@ export async function startUp(options: StartUpOptions): Promise<Up> {
         title: 'cadastre up',
         version,
         cluster: 'embedded',
-        mode: 'ip-pool',
+        mode: demoMode.name,
         program: options.program,
         commandFlags: `--kubeconfig ${shellWord(api.kubeconfigPath)}`,
       },
-      stated: { mode: 'ip-pool' },
+      stated: { mode: demoMode.name },
       routers: { views: () => demo.routers(), onChange: (listener) => demo.onChange(listener) },
       tryIt: tryItOf(demo),
       notReady: notStarted,

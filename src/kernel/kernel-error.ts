@@ -1,7 +1,7 @@
 /** The kernel said no. Which of our codes that is depends on what it said. */
 import { CadastreError, type ErrorCode } from '../base/errors.ts';
 
-export type Errno = keyof typeof errnoNumbers;
+type Errno = keyof typeof errnoNumbers;
 
 /** Linux numbers, the same on every architecture Node supports. */
 const errnoNumbers = {

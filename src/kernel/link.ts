@@ -4,7 +4,7 @@ import { CadastreError } from '../base/errors.ts';
 import type { Address } from '../net/address.ts';
 
 /** Interfaces whose names start so are ours. Nothing else is ever changed or deleted. */
-export const linkPrefix = 'cad';
+const linkPrefix = 'cad';
 
 /** The kernel keeps 16 bytes for a name, one of them the end. */
 const maxNameLength = 15;

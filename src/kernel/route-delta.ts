@@ -1,7 +1,7 @@
 /** From what the kernel holds to what is wanted, in the fewest steps and without a gap. */
 import { isSameRoute, type KernelRoute, type RouteSpec, routeKey, settleRoute } from './route.ts';
 
-export interface RouteDelta {
+interface RouteDelta {
   add: RouteSpec[];
   /** Ours, and different: overwritten in place, so that no packet finds nothing. */
   replace: RouteSpec[];

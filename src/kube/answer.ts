@@ -1,5 +1,5 @@
 import { ApiError, outcomeOfStatus } from './api-error.ts';
-import type { Answer, BrokenExchange, Exchange } from './exchange.ts';
+import type { BrokenExchange, Exchange, ServerAnswer } from './exchange.ts';
 import { type Decode, decodeStatus, hasMagic, openEnvelope } from './protobuf/envelope.ts';
 
 /**
@@ -24,7 +24,7 @@ export function requestOf(call: Call): string {
   return `${verb} ${call.exchange.path.split('?', 1)[0]}`;
 }
 
-export function parseAnswer<T>(call: Call, answer: Answer): T {
+export function parseAnswer<T>(call: Call, answer: ServerAnswer): T {
   if (call.exchange.onData !== undefined) return undefined as T;
   if (hasMagic(answer.body)) return decodeAnswer<T>(call, answer);
   const text = answer.body.toString('utf8');
@@ -42,7 +42,7 @@ export function parseAnswer<T>(call: Call, answer: Answer): T {
   }
 }
 
-function decodeAnswer<T>(call: Call, answer: Answer): T {
+function decodeAnswer<T>(call: Call, answer: ServerAnswer): T {
   try {
     const { kind, fields } = openEnvelope(answer.body);
     if (kind === 'Status' || call.decode === undefined) return decodeStatus(fields) as T;
@@ -57,7 +57,7 @@ function decodeAnswer<T>(call: Call, answer: Answer): T {
   }
 }
 
-export function errorOfAnswer(call: Call, answer: Answer): ApiError {
+export function errorOfAnswer(call: Call, answer: ServerAnswer): ApiError {
   const text = answer.body.toString('utf8');
   let status: { reason?: unknown; message?: unknown; details?: { retryAfterSeconds?: unknown } };
   try {

@@ -5,9 +5,9 @@ import { CadastreError } from '../base/errors.ts';
  * `unknown`: it may have been done, so the caller looks before it acts again;
  * treating it as failed, or as done, is how others lost addresses.
  */
-export type WriteOutcome = 'refused' | 'unknown';
+type WriteOutcome = 'refused' | 'unknown';
 
-export interface ApiErrorFields {
+interface ApiErrorFields {
   /** `PUT /api/v1/nodes/a` */
   request: string;
   /** 0 when no HTTP answer came. */

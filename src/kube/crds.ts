@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts';
 import { ApiError } from './api-error.ts';
 import { pause } from './backoff.ts';
 import type { KubeClient } from './client.ts';
+import { getIfThere } from './get-if-there.ts';
 import type { Resource, StoredObject } from './resource.ts';
 
 export const crdResource: Resource = {
@@ -32,7 +33,7 @@ interface Crd extends StoredObject {
   };
 }
 
-export interface EnsureCrdsOptions {
+interface EnsureCrdsOptions {
   signal?: AbortSignal | undefined;
   /** How long to wait until the server serves them. */
   timeoutMs?: number | undefined;
@@ -77,7 +78,7 @@ async function ensureOne(
   for (;;) {
     signal?.throwIfAborted();
     try {
-      const live = await getIfThere(client, name, signal);
+      const live = await getIfThere<Crd>(client, crdResource, name, { signal });
       if (live === undefined) {
         await client.create(crdResource, wanted, { signal });
         log.info({ crd: name }, `registered ${name}`);
@@ -103,19 +104,6 @@ async function ensureOne(
       if (!isRace) throw error;
       await pause(20 + Math.random() * 80, signal);
     }
-  }
-}
-
-async function getIfThere(
-  client: KubeClient,
-  name: string,
-  signal: AbortSignal | undefined,
-): Promise<Crd | undefined> {
-  try {
-    return await client.get<Crd>(crdResource, name, { signal });
-  } catch (error) {
-    if (error instanceof ApiError && error.isNotFound) return undefined;
-    throw error;
   }
 }
 
@@ -180,7 +168,7 @@ async function waitUntilServed(
   let why = 'it was not looked at';
   while (performance.now() < deadlineMs) {
     signal?.throwIfAborted();
-    const live = await getIfThere(client, name, signal);
+    const live = await getIfThere<Crd>(client, crdResource, name, { signal });
     const conditions = live?.status?.conditions ?? [];
     const refused = conditions.find(
       ({ type, status }) => type === 'NamesAccepted' && status === 'False',

@@ -4,7 +4,7 @@ import { FileValue } from './file-value.ts';
 /** Text that is given, or read from a file again and again. */
 export type MaybeFile = string | FileValue;
 
-export interface Parts {
+interface Parts {
   token?: MaybeFile | undefined;
   /** A ready Authorization value; for basic authentication. */
   authorization?: string | undefined;

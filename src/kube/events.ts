@@ -2,8 +2,8 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { type Counter, Metrics } from '../base/metrics.ts';
-import { ApiError } from './api-error.ts';
 import type { KubeClient } from './client.ts';
+import { ifFound } from './get-if-there.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { Resource } from './resource.ts';
 
@@ -15,7 +15,7 @@ export const eventResource: Resource = {
   namespaced: true,
 };
 
-export interface EventSubject {
+interface EventSubject {
   apiVersion: string;
   kind: string;
   name: string;
@@ -23,7 +23,7 @@ export interface EventSubject {
   namespace?: string | undefined;
 }
 
-export interface EventNews {
+interface EventNews {
   object: EventSubject;
   type: 'Normal' | 'Warning';
   reason: string;
@@ -162,13 +162,9 @@ export class EventRecorder {
     const { client } = this.#options;
     const namespace = series.news.object.namespace ?? 'default';
     if (series.name !== undefined) {
-      try {
-        const body = { count, lastTimestamp: isoSeconds(series.lastMs) };
-        await client.patch(eventResource, series.name, { type: 'merge', body, namespace });
-        return;
-      } catch (error) {
-        if (!(error instanceof ApiError && error.isNotFound)) throw error;
-      }
+      const body = { count, lastTimestamp: isoSeconds(series.lastMs) };
+      const patch = { type: 'merge', body, namespace } as const;
+      if (await ifFound(client.patch(eventResource, series.name, patch))) return;
     }
     const name = this.#nameFor(series.news.object.name);
     await client.create(eventResource, this.#bodyOf(series, count, name, namespace), { namespace });

@@ -13,7 +13,7 @@ export interface Exchange {
   path: string;
   body?: string | Buffer | undefined;
   contentType?: string | undefined;
-  /** What the answer may be written in; JSON unless set. */
+  /** What the answer may be written in; JSON by default. */
   accept?: string | undefined;
   /** From hand-over to the last byte of the answer; 0 for none. */
   timeoutMs: number;
@@ -28,11 +28,11 @@ export interface Exchange {
   silenceMs?: number | undefined;
 }
 
-export interface Answer {
+export interface ServerAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   body: Buffer;
-  /** Who asked, to report to the source if the answer is a 401. */
+  /** Who asked, to tell the source if the answer is a 401. */
   credential: Credential;
 }
 
@@ -56,7 +56,7 @@ export class BrokenExchange extends Error {
 export class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #request: Exchange;
   readonly #credential: Credential;
-  readonly #resolve: (answer: Answer) => void;
+  readonly #resolve: (answer: ServerAnswer) => void;
   readonly #reject: (error: unknown) => void;
   readonly #forgetSignal: (() => void) | undefined;
   readonly #deadline: NodeJS.Timeout | undefined;
@@ -70,7 +70,7 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
   constructor(
     request: Exchange,
     credential: Credential,
-    resolve: (answer: Answer) => void,
+    resolve: (answer: ServerAnswer) => void,
     reject: (error: unknown) => void,
   ) {
     this.#request = request;
@@ -85,7 +85,7 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
     }
     if (request.silenceMs !== undefined) {
       this.#silence = setTimeout(
-        () => this.#break('timeout', `nothing was received for ${request.silenceMs} ms`),
+        () => this.#break('timeout', `nothing was heard for ${request.silenceMs} ms`),
         request.silenceMs,
       );
     }
@@ -99,7 +99,7 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // Given up while it waited for a connection: it must not be sent any more.
     if (this.#settled) {
-      controller.abort(new Error('aborted before it was sent'));
+      controller.abort(new Error('given up before it was sent'));
       return;
     }
     this.#controller = controller;

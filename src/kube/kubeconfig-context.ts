@@ -8,7 +8,7 @@ import {
   checkPem,
   dataField,
   describeEntry,
-  type Entry,
+  type KubeconfigEntry,
   type MergedConfig,
   pathField,
   readPart,
@@ -60,10 +60,10 @@ export function accessOf(
 }
 
 function referred(
-  context: Entry,
+  context: KubeconfigEntry,
   field: 'cluster' | 'user',
-  entries: ReadonlyMap<string, Entry>,
-): Entry | undefined {
+  entries: ReadonlyMap<string, KubeconfigEntry>,
+): KubeconfigEntry | undefined {
   const name = textField(context, field);
   if (name === undefined) return undefined;
   const entry = entries.get(name);
@@ -77,7 +77,7 @@ function referred(
   return entry;
 }
 
-function serverOf(cluster: Entry): string {
+function serverOf(cluster: KubeconfigEntry): string {
   const server = textField(cluster, 'server');
   if (server === undefined) throw refuseEntry(cluster, 'has no server');
   const proxy = textField(cluster, 'proxy-url');
@@ -99,7 +99,7 @@ function serverOf(cluster: Entry): string {
   return server.replace(/\/+$/, '');
 }
 
-function authorityOf(cluster: Entry): string | undefined {
+function authorityOf(cluster: KubeconfigEntry): string | undefined {
   const insecure = cluster.value['insecure-skip-tls-verify'] === true;
   const data = dataField(cluster, 'certificate-authority-data');
   const path = pathField(cluster, 'certificate-authority');

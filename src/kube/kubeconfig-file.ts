@@ -9,7 +9,7 @@ import { CadastreError, describeError } from '../base/errors.ts';
  * file, because its relative paths are relative to that, and because messages
  * name it.
  */
-export interface Entry {
+export interface KubeconfigEntry {
   readonly file: string;
   readonly kind: 'cluster' | 'user' | 'context';
   readonly name: string;
@@ -19,9 +19,9 @@ export interface Entry {
 export interface MergedConfig {
   readonly files: readonly string[];
   readonly currentContext: string | undefined;
-  readonly clusters: ReadonlyMap<string, Entry>;
-  readonly users: ReadonlyMap<string, Entry>;
-  readonly contexts: ReadonlyMap<string, Entry>;
+  readonly clusters: ReadonlyMap<string, KubeconfigEntry>;
+  readonly users: ReadonlyMap<string, KubeconfigEntry>;
+  readonly contexts: ReadonlyMap<string, KubeconfigEntry>;
 }
 
 export async function readKubeConfigs(
@@ -29,9 +29,9 @@ export async function readKubeConfigs(
   options: { skipMissing: boolean },
 ): Promise<MergedConfig> {
   const files: string[] = [];
-  const clusters = new Map<string, Entry>();
-  const users = new Map<string, Entry>();
-  const contexts = new Map<string, Entry>();
+  const clusters = new Map<string, KubeconfigEntry>();
+  const users = new Map<string, KubeconfigEntry>();
+  const contexts = new Map<string, KubeconfigEntry>();
   let currentContext: string | undefined;
   for (const path of paths) {
     const config = await readOne(path, options.skipMissing);
@@ -77,7 +77,12 @@ async function readOne(
   return config as Record<string, unknown>;
 }
 
-function collect(into: Map<string, Entry>, file: string, kind: Entry['kind'], list: unknown): void {
+function collect(
+  into: Map<string, KubeconfigEntry>,
+  file: string,
+  kind: KubeconfigEntry['kind'],
+  list: unknown,
+): void {
   if (list === undefined || list === null) return;
   if (!Array.isArray(list)) {
     throw new CadastreError(
@@ -99,12 +104,12 @@ function collect(into: Map<string, Entry>, file: string, kind: Entry['kind'], li
   }
 }
 
-export function describeEntry(entry: Entry): string {
+export function describeEntry(entry: KubeconfigEntry): string {
   return `${entry.kind} "${entry.name}" of ${entry.file}`;
 }
 
 /** A text field; anything else there is an error that names the place. */
-export function textField(entry: Entry, field: string): string | undefined {
+export function textField(entry: KubeconfigEntry, field: string): string | undefined {
   const value = entry.value[field];
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value === 'string') return value;
@@ -112,7 +117,7 @@ export function textField(entry: Entry, field: string): string | undefined {
 }
 
 /** An embedded `…-data` field, decoded. */
-export function dataField(entry: Entry, field: string): string | undefined {
+export function dataField(entry: KubeconfigEntry, field: string): string | undefined {
   const value = textField(entry, field);
   if (value === undefined) return undefined;
   const compact = value.replace(/\s+/g, '');
@@ -123,13 +128,13 @@ export function dataField(entry: Entry, field: string): string | undefined {
 }
 
 /** A path field, made absolute from the folder of the entry's own file. */
-export function pathField(entry: Entry, field: string): string | undefined {
+export function pathField(entry: KubeconfigEntry, field: string): string | undefined {
   const value = textField(entry, field);
   if (value === undefined) return undefined;
   return isAbsolute(value) ? value : resolve(dirname(entry.file), value);
 }
 
-export function refuseEntry(entry: Entry, what: string, remedy?: string): CadastreError {
+export function refuseEntry(entry: KubeconfigEntry, what: string, remedy?: string): CadastreError {
   return new CadastreError(
     'BAD_KUBECONFIG',
     `The ${describeEntry(entry)} ${what}.`,
@@ -137,7 +142,7 @@ export function refuseEntry(entry: Entry, what: string, remedy?: string): Cadast
   );
 }
 
-export function readPart<T>(entry: Entry, field: string, read: () => T): T {
+export function readPart<T>(entry: KubeconfigEntry, field: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -148,7 +153,7 @@ export function readPart<T>(entry: Entry, field: string, read: () => T): T {
   }
 }
 
-export function checkPem(entry: Entry, field: string, text: string): string {
+export function checkPem(entry: KubeconfigEntry, field: string, text: string): string {
   if (/-----BEGIN [A-Z0-9 ]+-----/.test(text)) return text;
   throw refuseEntry(entry, `has ${field} that holds no PEM block`);
 }

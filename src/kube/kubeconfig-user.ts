@@ -8,7 +8,7 @@ import {
   checkPem,
   dataField,
   describeEntry,
-  type Entry,
+  type KubeconfigEntry,
   pathField,
   readPart,
   refuseEntry,
@@ -19,7 +19,7 @@ type Cluster = Pick<KubeAccess, 'server' | 'tls'>;
 
 /** What a kubeconfig's user has to show: certificate, token, password or a plugin. */
 export function credentialsOf(
-  user: Entry,
+  user: KubeconfigEntry,
   cluster: Cluster,
   env: NodeJS.ProcessEnv,
   clock: Clock,
@@ -64,7 +64,7 @@ export function credentialsOf(
   });
 }
 
-function execPluginOf(user: Entry, cluster: Cluster, env: NodeJS.ProcessEnv): ExecPlugin {
+function execPluginOf(user: KubeconfigEntry, cluster: Cluster, env: NodeJS.ProcessEnv): ExecPlugin {
   const exec = user.value.exec as Record<string, unknown>;
   const { command, args, apiVersion } = exec;
   if (typeof command !== 'string' || command === '') {
@@ -109,7 +109,7 @@ function clusterInfoOf({ server, tls }: Cluster): object {
   };
 }
 
-export function impersonationOf(user: Entry): Record<string, string> | undefined {
+export function impersonationOf(user: KubeconfigEntry): Record<string, string> | undefined {
   const as = textField(user, 'as');
   const unsupported = ['as-uid', 'as-groups', 'as-user-extra'].find(
     (field) => user.value[field] !== undefined,

@@ -1,5 +1,6 @@
 import { ApiError } from './api-error.ts';
 import type { KubeClient } from './client.ts';
+import { ifFound, ifNew } from './get-if-there.ts';
 import type { Resource, StoredObject } from './resource.ts';
 
 /** The coordination.k8s.io/v1 Lease, and the four things done with it. */
@@ -38,12 +39,7 @@ export class LeaseObject {
   }
 
   async read(timeoutMs: number): Promise<Lease | undefined> {
-    try {
-      return await this.#client.get<Lease>(leaseResource, this.#name, this.#once(timeoutMs));
-    } catch (error) {
-      if (error instanceof ApiError && error.isNotFound) return undefined;
-      throw error;
-    }
+    return ifFound(this.#client.get<Lease>(leaseResource, this.#name, this.#once(timeoutMs)));
   }
 
   /** Undefined when somebody else was quicker. */
@@ -54,12 +50,7 @@ export class LeaseObject {
       metadata: { name: this.#name, namespace: this.#namespace },
       spec,
     };
-    try {
-      return await this.#client.create<Lease>(leaseResource, lease, this.#once(timeoutMs));
-    } catch (error) {
-      if (error instanceof ApiError && error.isAlreadyExists) return undefined;
-      throw error;
-    }
+    return ifNew(this.#client.create<Lease>(leaseResource, lease, this.#once(timeoutMs)));
   }
 
   /** Undefined when the record is not what we saw any more. */

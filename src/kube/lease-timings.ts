@@ -10,7 +10,7 @@ export interface LeaseTimings {
 }
 
 /**
- * Short, because no allocation's safety rests on the lease: a NodeBlock is
+ * Short, because no allocation's safety depends on the lease: a NodeBlock is
  * created once, whoever leads. It only keeps two operators from doing the same
  * work, so a quick take-over costs nothing but a few requests.
  */

@@ -10,14 +10,14 @@ export interface ListReader<Raw> {
 }
 
 /** Reads one page: the query it needs, and where its bytes go. */
-export type PageSource = (query: Record<string, string>, sink: PageSink) => Promise<void>;
+type PageSource = (query: Record<string, string>, sink: PageSink) => Promise<void>;
 
-export interface PageSink {
+interface PageSink {
   onStart(contentType: string): void;
   onData(piece: Buffer): void;
 }
 
-export interface ReadListOptions<Raw> {
+interface ReadListOptions<Raw> {
   limit?: number | undefined;
   resourceVersion?: string | undefined;
   /** For answers in protobuf. */

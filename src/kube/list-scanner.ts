@@ -1,5 +1,5 @@
 /**
- * Takes a list's bytes as they come and hands out its objects one by one.
+ * Takes a list's bytes as they come and yields its objects one by one.
  *
  * Parsing a page in one go holds its bytes, its text and its whole tree at
  * once: 10,000 Nodes in pages of 500 cost 40 to 70 MB more of resident memory

@@ -10,10 +10,10 @@ import { type CacheHandler, type Kept, ObjectCache } from './object-cache.ts';
 import { onAbort } from './on-abort.ts';
 import type { Decode } from './protobuf/envelope.ts';
 import {
-  type ObjectMeta,
   type Resource,
   resourceName,
   resourcePath,
+  type StoredMeta,
   type StoredObject,
 } from './resource.ts';
 import { isOlder } from './resource-version.ts';
@@ -299,7 +299,7 @@ export class ListWatch<T extends Kept> {
   async #hasGoneBack(signal: AbortSignal): Promise<boolean> {
     const { client, resource, namespace } = this.#options;
     const path = `${resourcePath(resource, { namespace })}?limit=1`;
-    const page = (await client.rawGet(path, { signal })) as { metadata?: ObjectMeta };
+    const page = (await client.rawGet(path, { signal })) as { metadata?: StoredMeta };
     this.#isDoubtful = false;
     return isOlder(page.metadata?.resourceVersion ?? '', this.#cache.completeTo);
   }

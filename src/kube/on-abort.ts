@@ -10,3 +10,8 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   signal.addEventListener('abort', callback, { once: true });
   return () => signal.removeEventListener('abort', callback);
 }
+
+export function whenAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => void onAbort(signal, resolve));
+}

@@ -3,7 +3,7 @@ import { type Counter, type Histogram, Metrics } from '../base/metrics.ts';
 import type { KubeAccess } from './access.ts';
 import { type Call, errorOfAnswer, errorOfBroken, parseAnswer, requestOf } from './answer.ts';
 import { Backoff, pause } from './backoff.ts';
-import { type Answer, BrokenExchange } from './exchange.ts';
+import { BrokenExchange, type ServerAnswer } from './exchange.ts';
 import { Transport } from './transport.ts';
 
 export interface RequestsOptions {
@@ -66,7 +66,7 @@ export class Requests {
     let renewed = false;
     for (;;) {
       const startedMs = performance.now();
-      let answer: Answer;
+      let answer: ServerAnswer;
       try {
         answer = await this.#transport.exchange(call.exchange);
       } catch (error) {

@@ -1,6 +1,6 @@
 /**
  * resourceVersions are compared as numbers. Kubernetes called them opaque for
- * years, yet every server that can be watched hands out etcd's revision, and
+ * years, yet every server that can be watched uses etcd's revision, and
  * since 1.35 (KEP-5504) the order is part of the API. Text, not Number: they
  * are 64 bit.
  *

@@ -11,7 +11,7 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
-export interface ObjectMeta {
+export interface StoredMeta {
   name: string;
   uid?: string;
   namespace?: string;
@@ -28,10 +28,10 @@ export interface ObjectMeta {
 export interface StoredObject {
   apiVersion?: string;
   kind?: string;
-  metadata: ObjectMeta;
+  metadata: StoredMeta;
 }
 
-export interface ResourceAddress {
+interface ResourceAddress {
   namespace?: string | undefined;
   name?: string | undefined;
   subresource?: string | undefined;
@@ -58,7 +58,7 @@ export function resourceName(resource: Resource): string {
 }
 
 /** `cadastre.dev/v1alpha1`, the value of an object's `apiVersion`. */
-export function apiVersion(resource: Resource): string {
+export function apiVersionOf(resource: Resource): string {
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
 }
 

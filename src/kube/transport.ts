@@ -1,10 +1,10 @@
 import type { Pool as PoolOptions } from 'undici';
-// Not the package's front door: behind it is all of fetch, ten megabytes of memory that nobody here uses.
+// Not the package's main entry, which loads all of fetch, ten megabytes of memory that nobody here uses.
 import Pool from 'undici/lib/dispatcher/pool.js';
 import type { Credential, KubeAccess } from './access.ts';
-import { type Answer, BrokenExchange, type Exchange, ExchangeHandler } from './exchange.ts';
+import { BrokenExchange, type Exchange, ExchangeHandler, type ServerAnswer } from './exchange.ts';
 
-export interface TransportOptions {
+interface TransportOptions {
   connections: number;
   userAgent: string;
 }
@@ -43,7 +43,7 @@ export class Transport {
     };
   }
 
-  exchange(request: Exchange): Promise<Answer> {
+  exchange(request: Exchange): Promise<ServerAnswer> {
     const credential = this.#access.credentials.current();
     return credential instanceof Promise
       ? credential.then((resolved) => this.#send(request, resolved))
@@ -62,7 +62,7 @@ export class Transport {
     await Promise.all([pools?.short.destroy(), pools?.long.destroy()]);
   }
 
-  #send(request: Exchange, credential: Credential): Promise<Answer> {
+  #send(request: Exchange, credential: Credential): Promise<ServerAnswer> {
     return new Promise((resolve, reject) => {
       if (this.#closed || request.signal?.aborted) {
         const why = this.#closed ? 'the client is closed' : 'the request was called off';

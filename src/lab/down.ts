@@ -2,7 +2,7 @@ import { rmdirSync } from 'node:fs';
 import { LabFolder } from './folder.ts';
 import { deleteNamespaces, endProcesses, hasNamespace } from './namespaces.ts';
 
-export interface Removed {
+interface Removed {
   readonly name: string;
   readonly namespaces: number;
   readonly processes: number;

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { CadastreError } from '../base/errors.ts';
 import type { Software } from './topology.ts';
 
-export interface Manifest {
+export interface LabManifest {
   readonly name: string;
   readonly createdAt: string;
   /** The text of the topology, so that later commands mean the same site. */
@@ -54,7 +54,7 @@ export class LabFolder {
   }
 
   /** The folder of a new lab. Making it is what keeps a second one of that name away. */
-  static create(root: string, manifest: Manifest): LabFolder {
+  static create(root: string, manifest: LabManifest): LabFolder {
     const folder = new LabFolder(root, manifest.name);
     mkdirSync(root, { recursive: true, mode: 0o755 });
     try {
@@ -81,7 +81,7 @@ export class LabFolder {
     return existsSync(this.path);
   }
 
-  read(): Manifest {
+  read(): LabManifest {
     let text: string;
     try {
       text = readFileSync(this.file('manifest.json'), 'utf8');
@@ -91,16 +91,16 @@ export class LabFolder {
         remedy: 'cadastre lab status lists those there are; cadastre lab up makes one.',
       });
     }
-    return JSON.parse(text) as Manifest;
+    return JSON.parse(text) as LabManifest;
   }
 
-  write(manifest: Manifest): void {
+  write(manifest: LabManifest): void {
     const next = this.file('manifest.next');
     writeFileSync(next, `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
     renameSync(next, this.file('manifest.json'));
   }
 
-  change(change: (manifest: Manifest) => Manifest): Manifest {
+  change(change: (manifest: LabManifest) => LabManifest): LabManifest {
     const manifest = change(this.read());
     this.write(manifest);
     return manifest;

@@ -11,7 +11,7 @@ import type { AddressStatusJson } from '../model/agent-api.ts';
 import type { Family } from '../net/family.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import { eventually } from './eventually.ts';
-import { LabFolder, type LabPod, type Manifest } from './folder.ts';
+import { LabFolder, type LabManifest, type LabPod } from './folder.ts';
 import { namespaceOf } from './layout.ts';
 import { enterNamespace, ipJson, runInside } from './namespaces.ts';
 import { LabProcesses } from './processes.ts';
@@ -20,7 +20,7 @@ import { type HeldRoute, planRouter } from './routers/router.ts';
 import { softwareOf } from './routers/softwares.ts';
 import type { LabNode, LabRouter, Topology } from './topology.ts';
 
-/** What the lab has of the world around it. */
+/** What the lab gets from the command line. */
 export interface LabWorld {
   /** Where labs live. */
   readonly root: string;
@@ -31,7 +31,7 @@ export interface LabWorld {
   say(line: string): void;
 }
 
-export type NodeStatus = AddressStatusJson & { agent: AgentStatusJson };
+type NodeStatus = AddressStatusJson & { agent: AgentStatusJson };
 
 export class Lab {
   readonly name: string;
@@ -64,7 +64,7 @@ export class Lab {
     );
   }
 
-  get manifest(): Manifest {
+  get manifest(): LabManifest {
     return this.folder.read();
   }
 
@@ -154,7 +154,7 @@ export class Lab {
     return parts.every((part) => this.processes.isRunning(`${name}-${part.name}`));
   }
 
-  /** What a router's own command says it holds: pods' blocks, not the site's subnets. */
+  /** What a router's own command shows: pods' blocks, not the site's subnets. */
   async tableOf(name: string): Promise<HeldRoute[]> {
     const software = softwareOf(this.manifest.software[name]);
     if (software === undefined) return [];
@@ -195,7 +195,7 @@ export class Lab {
   }
 
   startOperator(index: number): void {
-    const { ipam, clusterPool, cooldownSeconds } = this.topology;
+    const { mode, clusterPool, cooldownSeconds } = this.topology;
     const name = this.operatorName(index);
     const pool =
       clusterPool === undefined
@@ -211,12 +211,12 @@ export class Lab {
       `--kubeconfig=${this.kubeconfigPath}`,
       `--identity=${name}`,
       `--listen=127.0.0.1:${operatorPort(index)}`,
-      `--ipam=${ipam}`,
+      `--ipam=${mode.name}`,
       ...pool,
     ]);
   }
 
-  /** It knows everything that exists. Asked inside the control namespace, where `client()` has put us. */
+  /** Its caches are synced. Asked inside the control namespace, which `client()` has entered. */
   async whenOperatorReady(index: number): Promise<void> {
     const name = this.operatorName(index);
     await this.client();
@@ -243,7 +243,7 @@ export class Lab {
   startAgent(node: string): void {
     if (this.processes.isRunning(this.agentName(node))) return;
     const folder = this.folder.makeFolder('nodes', node);
-    const { ipam, routing } = this.topology;
+    const { mode, routing } = this.topology;
     this.processes.start(this.agentName(node), this.namespace(node), [
       ...this.world.cadastre,
       'agent',
@@ -251,7 +251,7 @@ export class Lab {
       `--node-name=${node}`,
       `--socket=${this.agentSocket(node)}`,
       `--state-dir=${join(folder, 'state')}`,
-      `--ipam=${ipam}`,
+      `--ipam=${mode.name}`,
       `--routing=${routing}`,
       ...(routing === 'native' ? ['--auto-direct-node-routes'] : []),
       '--drain-grace=1',

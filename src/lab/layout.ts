@@ -1,10 +1,10 @@
 /**
- * From a topology to what `ip` has to be told, pure. All switches are bridges in
- * one namespace, the fabric; everybody else hangs on it by a veth.
+ * From a topology to the commands of `ip`, pure. All switches are bridges in
+ * one namespace, the fabric; every other machine is connected to it by a veth.
  *
  *   node, outside   eth0 in its subnet, default route to the gateway
  *   node, control   mgmt0: how agents reach the API server
- *   router          one leg a subnet, and `core`, where routers meet
+ *   router          one interface per subnet, and `core`, between the routers
  *
  * Routers are known by their loopback addresses, and `core` is unnumbered: it
  * borrows the gateway's address. So a traceroute shows 10.4.83.1 whichever side
@@ -13,7 +13,7 @@
 import { families } from '../net/family.ts';
 import {
   type Addresses,
-  gatewayKeeper,
+  gatewayRouter,
   type LabNode,
   type LabRouter,
   type Subnet,
@@ -25,7 +25,7 @@ export const managementNetwork = '198.18.0.0/24';
 export const apiServerAddress = '198.18.0.1';
 const firstManagementHost = 10;
 
-export interface Machine {
+interface Machine {
   readonly name: string;
   readonly kind: 'fabric' | 'control' | 'outside' | 'router' | 'node';
   /** Lines for `ip -batch` inside the machine, once its links are there. */
@@ -34,14 +34,14 @@ export interface Machine {
   readonly settings: Readonly<Record<string, number>>;
 }
 
-export interface Layout {
+interface Layout {
   readonly machines: readonly Machine[];
-  /** Lines for `ip -batch` in the fabric: bridges, and a veth for everybody. */
+  /** Lines for `ip -batch` in the fabric: bridges, and a veth for each machine. */
   readonly fabricLines: readonly string[];
 }
 
 /** Of every namespace of a lab; the prefix alone tells whose it is. */
-export function namespacePrefix(lab: string): string {
+function namespacePrefix(lab: string): string {
   return `cadastre-${lab}-`;
 }
 
@@ -59,7 +59,7 @@ export function legName(subnet: string): string {
 }
 
 /** The address of VRRP (RFC 9568 §7.3): it moves with the gateway, so that nobody has to ask again. */
-export function gatewayMac(topology: Topology, subnet: string): string {
+function gatewayMac(topology: Topology, subnet: string): string {
   const index = topology.subnets.findIndex(({ name }) => name === subnet) + 1;
   return `00:00:5e:00:01:${index.toString(16).padStart(2, '0')}`;
 }
@@ -138,7 +138,7 @@ export function nodeRoutes(topology: Topology, node: LabNode): string[] {
 }
 
 /** Lines that make a router the gateway of a subnet; VRRP would do the same. */
-export function takeGateway(topology: Topology, subnet: Subnet): string[] {
+function takeGateway(topology: Topology, subnet: Subnet): string[] {
   const link = legName(subnet.name);
   const lines = families.flatMap((family) => {
     const gateway = subnet.gateways[family];
@@ -146,7 +146,7 @@ export function takeGateway(topology: Topology, subnet: Subnet): string[] {
     if (gateway === undefined || cidr === undefined) return [];
     return [`addr replace ${gateway}/${lengthOf(cidr)} dev ${link}${dad(gateway)}`];
   });
-  // The change of address is what makes the kernel tell the neighbours (arp_notify).
+  // The change of address is what makes the kernel announce it (arp_notify).
   return [...lines, `link set ${link} address ${gatewayMac(topology, subnet.name)}`];
 }
 
@@ -176,7 +176,7 @@ export function becomeGateway(topology: Topology, router: LabRouter, subnet: Sub
 export function routerLines(
   topology: Topology,
   router: LabRouter,
-  keeps = (subnet: string) => gatewayKeeper(topology, subnet)?.name === router.name,
+  keeps = (subnet: string) => gatewayRouter(topology, subnet)?.name === router.name,
 ): string[] {
   const lines = ['link set lo up', `addr replace ${router.address}/32 dev lo`];
   for (const [name, own] of router.legs) {
@@ -200,10 +200,10 @@ export function routerLines(
     if (other.name === router.name) continue;
     lines.push(`route replace ${other.address}/32 dev core`);
     if (router.software !== 'none') continue;
-    // Without a routing protocol somebody has to write the other subnets down.
+    // Without a routing protocol the other subnets are static routes.
     for (const name of other.legs.keys()) {
       if (router.legs.has(name)) continue;
-      if (gatewayKeeper(topology, name)?.name !== other.name) continue;
+      if (gatewayRouter(topology, name)?.name !== other.name) continue;
       const cidr = topology.subnets.find((one) => one.name === name)?.cidrs.ipv4;
       lines.push(`route replace ${cidr} via ${other.address} dev core onlink`);
     }

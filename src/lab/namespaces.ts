@@ -1,4 +1,4 @@
-/** Hands to namespaces: `ip` in batches, settings, and who lives where. */
+/** Network namespaces: `ip` in batches, settings, and the processes in each. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import {
   closeSync,
@@ -96,7 +96,7 @@ export function enterNamespace(name: string): () => void {
 }
 
 /** The processes inside, this one excepted. */
-export function processesIn(namespaces: readonly string[]): Map<string, number[]> {
+function processesIn(namespaces: readonly string[]): Map<string, number[]> {
   const byInode = new Map<string, string>();
   const found = new Map<string, number[]>();
   for (const name of namespaces) {
@@ -122,7 +122,7 @@ function isZombie(pid: number): boolean {
   return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z');
 }
 
-/** Everything that runs inside ends, at once: nothing of it is worth a goodbye. */
+/** Kills everything that runs inside. */
 export async function endProcesses(namespaces: readonly string[]): Promise<number> {
   const start = performance.now();
   const ended = new Set<number>();

@@ -1,7 +1,7 @@
 /** Pods of a lab: a namespace each, wired by the node's agent, as the CNI plugin asks it to. */
 import { callCni } from '../agent/ask-agent.ts';
 import { CadastreError } from '../base/errors.ts';
-import { ApiError } from '../kube/api-error.ts';
+import { ifFound } from '../kube/get-if-there.ts';
 import { pods as podResource } from '../model/resources.ts';
 import { podObject } from './cluster/objects.ts';
 import type { LabPod } from './folder.ts';
@@ -64,7 +64,7 @@ export async function deletePod(lab: Lab, name: string): Promise<void> {
   await deleteNamespaces([pod.namespace]);
   forget(lab, name);
   const client = await lab.client();
-  await ignoreMissing(client.delete(podResource, name, { namespace: 'default' }));
+  await ifFound(client.delete(podResource, name, { namespace: 'default' }));
 }
 
 function forget(lab: Lab, name: string): void {
@@ -98,7 +98,7 @@ async function callAgent(
   throw new CadastreError('LAB_FAILED', `${command} of pod ${name} on ${node}: ${why}`);
 }
 
-/** So that the cluster knows the pod too: whom a fault hurts is told by pods. */
+/** So that the cluster has the Pod too: findings name the pods they hurt. */
 async function register(lab: Lab, { name, node, addresses }: LabPod): Promise<void> {
   const client = await lab.client();
   const at = { namespace: 'default' };
@@ -115,20 +115,4 @@ async function register(lab: Lab, { name, node, addresses }: LabPod): Promise<vo
       },
     },
   });
-}
-
-export async function ignoreExisting(work: Promise<unknown>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    if (!(error instanceof ApiError && error.isAlreadyExists)) throw error;
-  }
-}
-
-export async function ignoreMissing(work: Promise<unknown>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    if (!(error instanceof ApiError && error.isNotFound)) throw error;
-  }
 }

@@ -25,7 +25,7 @@ export class LabProcesses {
     return `${this.#folder.makeFolder('logs')}/${name}.log`;
   }
 
-  /** Returns as soon as the process exists; what it is good for shows later. */
+  /** Returns as soon as the process exists, before it serves. */
   start(
     name: string,
     namespace: string,
@@ -97,7 +97,7 @@ export class LabProcesses {
   }
 }
 
-/** Field 22 of /proc/PID/stat; undefined for one that is gone or only waits to be buried. */
+/** Field 22 of /proc/PID/stat; undefined for one that is gone or a zombie. */
 function startTicksOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readTopology } from './read-topology.ts';
 import { loadTopology, shippedTopologies } from './topologies.ts';
-import { gatewayKeeper } from './topology.ts';
+import { gatewayRouter } from './topology.ts';
 
 const shipped = join(import.meta.dirname, '../../topologies');
 const incident = readFileSync(join(shipped, 'incident.yaml'), 'utf8');
@@ -36,7 +36,7 @@ test('the incident is as it was: who holds what by which record', () => {
   ]);
   expect(topology.peers.map(({ asn }) => asn)).toEqual([64513, 64513]);
   expect(topology.clusterPool).toEqual({ cidr: '10.5.112.0/21', maskSize: 24 });
-  expect(gatewayKeeper(topology, 'rack-94')?.name).toBe('r238');
+  expect(gatewayRouter(topology, 'rack-94')?.name).toBe('r238');
 });
 
 const refused = (text: string) => {
@@ -56,7 +56,7 @@ test.each([
   [
     'ipam: cluster-pool',
     'ipam: clusterpool',
-    'ipam is clusterpool; it can be cluster-pool, cluster-pool-v2, ip-pool',
+    'ipam is clusterpool; it can be ip-pool, cluster-pool, cluster-pool-v2',
   ],
   ['ipam: cluster-pool', 'ipam: ip-pool', 'ipam ip-pool needs pools'],
   [

@@ -4,6 +4,7 @@ import { readPool } from '../model/ip-pool.ts';
 import { apiVersion } from '../model/keys.ts';
 import type { LabelSelector } from '../model/label-selector.ts';
 import { selectorProblems } from '../model/label-selector.ts';
+import { defaultMode, modes, ourModes } from '../model/modes.ts';
 import { parseAddress } from '../net/address.ts';
 import { parsePrefix, prefixProblem } from '../net/prefix.ts';
 import { routings } from '../plan/node/desired-routes.ts';
@@ -19,16 +20,16 @@ import {
 } from './topology.ts';
 import { topologyProblems } from './topology-problems.ts';
 
-export type TopologyResult =
+type TopologyResult =
   | { readonly kind: 'topology'; readonly topology: Topology }
   | { readonly kind: 'refused'; readonly problems: readonly ConfigProblem[] };
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] };
 
-const ipams = ['cluster-pool', 'cluster-pool-v2', 'ip-pool'] as const;
+const allocatingModes = ourModes.filter(({ allocates }) => allocates).map(({ name }) => name);
 const maxAsn = 0xffffffff;
 
-/** Reads one site. Every problem is told with its line and key; with one there is no site. */
+/** Reads one site. Every problem is reported with its line and key; with one there is no site. */
 export function readTopology(name: string, text: string): TopologyResult {
   const { document, reader } = openYaml(text);
   if (reader.problems.length > 0) return { kind: 'refused', problems: reader.problems };
@@ -42,7 +43,7 @@ export function readTopology(name: string, text: string): TopologyResult {
   const topology: Draft<Topology> = {
     name,
     about: '',
-    ipam: 'ip-pool',
+    mode: defaultMode,
     clusterPool: undefined,
     cooldownSeconds: undefined,
     routing: 'native',
@@ -111,7 +112,7 @@ export function readTopology(name: string, text: string): TopologyResult {
       topology.about = reader.text(node, key) ?? '';
     },
     ipam: (node, key) => {
-      topology.ipam = word(node, key, ipams) ?? 'ip-pool';
+      topology.mode = modes[word(node, key, allocatingModes) ?? defaultMode.name];
     },
     routing: (node, key) => {
       topology.routing = word(node, key, routings) ?? 'native';

@@ -21,7 +21,7 @@ export interface LabStatus {
   readonly pods: ReadonlyArray<LabPod & { readonly answersOutside: boolean }>;
 }
 
-export interface LabNodeStatus {
+interface LabNodeStatus {
   readonly name: string;
   readonly address: string;
   readonly reason: string;
@@ -30,7 +30,7 @@ export interface LabNodeStatus {
   readonly sessions: readonly ReportedSession[];
 }
 
-export interface LabRouterStatus {
+interface LabRouterStatus {
   readonly name: string;
   readonly address: string;
   readonly asn: number | undefined;

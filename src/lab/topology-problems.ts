@@ -1,11 +1,11 @@
-/** What the parts of a topology say about each other: pure, and told by key. */
+/** Problems between the parts of a topology, each with its key: pure. */
 import { parseAddress } from '../net/address.ts';
 import { type Family, families } from '../net/family.ts';
 import { type Prefix, parsePrefix } from '../net/prefix.ts';
 import { managementNetwork } from './layout.ts';
 import type { Addresses, Topology } from './topology.ts';
 
-export interface TopologyProblem {
+interface TopologyProblem {
   readonly key: string;
   readonly sentence: string;
 }
@@ -57,8 +57,8 @@ export function topologyProblems(topology: Topology): TopologyProblem[] {
       if (gateways[family] === undefined) say(key, `${key} needs a gateway for ${prefix}`);
     }
     liesIn(key, name, gateways);
-    const keepers = topology.routers.filter(({ legs }) => legs.has(name));
-    if (keepers.length === 0) say(key, `no router stands in ${name}, so nobody is its gateway`);
+    const connected = topology.routers.filter(({ legs }) => legs.has(name));
+    if (connected.length === 0) say(key, `no router is connected to ${name}, so it has no gateway`);
   }
   const machines = new Set<string>(reservedNames);
   const isNewMachine = (key: string, name: string) => {
@@ -71,7 +71,7 @@ export function topologyProblems(topology: Topology): TopologyProblem[] {
     if (address === '') say(key, `${key} needs an IPv4 address, its loopback`);
     else takes(key, address);
     if (asn === undefined && software !== 'none') say(key, `${key} needs an asn`);
-    if (legs.size === 0) say(key, `${key} stands in no subnet`);
+    if (legs.size === 0) say(key, `${key} is connected to no subnet`);
     for (const [subnet, addresses] of legs) {
       liesIn(key, subnet, addresses);
       for (const one of Object.values(addresses)) takes(key, one);
@@ -108,17 +108,16 @@ export function topologyProblems(topology: Topology): TopologyProblem[] {
       const names = topology.routers.map(({ name }) => name).join(', ');
       say(key, `there is no router "${router}"; there are: ${names}`);
     } else if (known.software === 'none') {
-      say(key, `${router} has software none: it speaks with nobody`);
+      say(key, `${router} has software none: it speaks no BGP`);
     }
     if (asn === 0) say(key, `${key} needs an asn, that of the nodes`);
   }
-  const isClusterPool = topology.ipam !== 'ip-pool';
-  if (isClusterPool && topology.clusterPool === undefined) {
-    say('ipam', `ipam ${topology.ipam} needs clusterPool`);
-  }
-  if (!isClusterPool && topology.pools.length === 0) say('ipam', 'ipam ip-pool needs pools');
-  if (!isClusterPool && topology.clusterPool !== undefined) {
-    say('clusterPool', 'clusterPool means nothing with ipam ip-pool');
+  const { mode, pools, clusterPool } = topology;
+  const isByFlags = mode.pools === 'flags';
+  if (isByFlags && clusterPool === undefined) say('ipam', `ipam ${mode.name} needs clusterPool`);
+  if (!isByFlags && pools.length === 0) say('ipam', `ipam ${mode.name} needs pools`);
+  if (!isByFlags && clusterPool !== undefined) {
+    say('clusterPool', `clusterPool is not used with ipam ${mode.name}`);
   }
   return found;
 }

@@ -1,7 +1,7 @@
 /**
- * The room's essay. `lab` pretends to be a whole site: racks, gateways, routers
- * and an outside host, each a network namespace of this machine, with the real
- * operator and agents in it.
+ * The room's essay. `lab` builds a whole site: racks, gateways, routers and an
+ * outside host, each a network namespace of this machine, with the real operator
+ * and agents in it.
  *
  *   topology (YAML) ─▶ layout (pure) ─▶ namespaces, links, addresses
  *                          │
@@ -20,6 +20,7 @@
  * over a management network (mgmt0) that has nothing to do with the story.
  */
 import type { LabelSelector } from '../model/label-selector.ts';
+import type { Mode } from '../model/modes.ts';
 import type { Family } from '../net/family.ts';
 import type { Routing } from '../plan/node/desired-routes.ts';
 
@@ -38,12 +39,12 @@ export interface Subnet {
 
 export interface LabRouter {
   readonly name: string;
-  /** The loopback address: what its neighbours call it, and its router id. */
+  /** The loopback address: its peering address and router id. */
   readonly address: string;
   readonly asn: number | undefined;
   /** Absent: whatever the machine has. */
   readonly software: Software | undefined;
-  /** Its own address in every subnet it stands in. */
+  /** Its own address in every subnet it is connected to. */
   readonly legs: ReadonlyMap<string, Addresses>;
 }
 
@@ -76,7 +77,7 @@ export interface LabPool {
 export interface Topology {
   readonly name: string;
   readonly about: string;
-  readonly ipam: 'cluster-pool' | 'cluster-pool-v2' | 'ip-pool';
+  readonly mode: Mode;
   readonly clusterPool: { readonly cidr: string; readonly maskSize: number } | undefined;
   readonly cooldownSeconds: number | undefined;
   readonly routing: Routing;
@@ -88,12 +89,12 @@ export interface Topology {
   readonly peers: readonly LabPeer[];
 }
 
-/** The router that holds a subnet's gateway address while all is well. */
-export function gatewayKeeper(topology: Topology, subnet: string): LabRouter | undefined {
+/** The router that has a subnet's gateway address until another takes it over. */
+export function gatewayRouter(topology: Topology, subnet: string): LabRouter | undefined {
   return topology.routers.find(({ legs }) => legs.has(subnet));
 }
 
-/** Without peers no router hears of a pod, and nobody outside can reach one. */
+/** Without peers no router has a route to a pod, and nobody outside can reach one. */
 export function isReachableFromOutside(topology: Topology): boolean {
   return topology.peers.length > 0;
 }

@@ -3,10 +3,9 @@
 import { chmodSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CadastreError } from '../base/errors.ts';
-import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { crdResource } from '../kube/crds.ts';
-import type { Resource } from '../kube/resource.ts';
+import { createWhenKnown } from '../kube/create-when-known.ts';
 import { bgpPeers, ciliumNodes, ipPools, nodes } from '../model/resources.ts';
 import {
   type ApiServerPlan,
@@ -18,7 +17,7 @@ import {
   ciliumNodeCrd,
   ciliumNodeObject,
   nodeObject,
-  peerObject,
+  peerObjects,
   poolObject,
 } from './cluster/objects.ts';
 import { eventually } from './eventually.ts';
@@ -32,7 +31,7 @@ import { chooseSoftware } from './routers/softwares.ts';
 import type { LoadedTopology } from './topologies.ts';
 import { isReachableFromOutside, type Software } from './topology.ts';
 
-export interface UpOptions {
+interface UpOptions {
   readonly name: string;
   /** For the routers whose topology says nothing. */
   readonly routers: Software | undefined;
@@ -41,7 +40,7 @@ export interface UpOptions {
   readonly apiServer: 'real' | 'embedded' | undefined;
 }
 
-export interface UpTimes {
+interface UpTimes {
   /** From the start to an API server that serves. */
   readonly apiServerSeconds: number;
   /** From there to all pods answering. */
@@ -59,13 +58,13 @@ export async function bringUp(
   const say = (words: string) => world.say(`${sinceMs(start).toFixed(1).padStart(5)} s  ${words}`);
   const { chosen, missing } = chooseSoftware(topology, options.routers);
   if (missing.length > 0) {
-    world.say(`${missing.join(' and ')} not installed: our own collector stands in as the router`);
+    world.say(`${missing.join(' and ')} not installed: our own collector is the router`);
   }
   const assets = chooseApiServer(world, options.apiServer);
   const { machines, fabricLines } = layOut(name, topology);
   const namespaces = machines.map((machine) => namespaceOf(name, machine.name));
   new LabFolder(world.root, name).refuseIfThere();
-  refuseStrangers(namespaces);
+  refuseForeignNamespaces(namespaces);
   const folder = LabFolder.create(world.root, {
     name,
     createdAt: new Date().toISOString(),
@@ -105,11 +104,8 @@ export async function bringUp(
   await createNodes(lab, client);
   for (let index = 1; index <= options.operators; index++) lab.startOperator(index);
   for (const node of topology.nodes) lab.startAgent(node.name);
-  await whenRegistered(client, topology.pools.length > 0 ? ipPools : bgpPeers);
   for (const pool of topology.pools) await createWhenKnown(client, ipPools, poolObject(pool));
-  for (const peer of topology.peers) {
-    await createWhenKnown(client, bgpPeers, peerObject(topology, peer));
-  }
+  for (const peer of peerObjects(topology)) await createWhenKnown(client, bgpPeers, peer);
   await Promise.all(topology.nodes.map((node) => whenAgentReady(lab, node.name)));
   say(`${options.operators} operators, ${topology.nodes.length} agents ready`);
 
@@ -130,12 +126,16 @@ export async function bringUp(
 }
 
 /** A namespace of our name that is not ours must not be taken for ours later. */
-function refuseStrangers(namespaces: readonly string[]): void {
+function refuseForeignNamespaces(namespaces: readonly string[]): void {
   const strange = namespaces.filter(hasNamespace);
   if (strange.length === 0) return;
-  throw new CadastreError('LAB_EXISTS', `${strange.join(', ')}: there already, and no lab's`, {
-    remedy: 'Choose another --name, or remove them: ip netns del NAME.',
-  });
+  throw new CadastreError(
+    'LAB_EXISTS',
+    `${strange.join(', ')}: exists already, and was not made by a lab`,
+    {
+      remedy: 'Choose another --name, or remove them: ip netns del NAME.',
+    },
+  );
 }
 
 function planApiServer(lab: Lab, assets: string | undefined): ApiServerPlan {
@@ -201,30 +201,6 @@ async function createNodes(lab: Lab, client: KubeClient): Promise<void> {
     }
   }
   for (const node of lab.topology.nodes) await client.create(nodes, nodeObject(node));
-}
-
-/** The API server takes a moment to serve a resource that was just registered. */
-async function createWhenKnown(
-  client: KubeClient,
-  resource: Resource,
-  object: object,
-): Promise<void> {
-  await eventually(`${resource.plural} can be created`, async () => {
-    try {
-      await client.create(resource, object);
-    } catch (error) {
-      // An answer that was lost on the way: the object is there all the same.
-      if (!(error instanceof ApiError && error.isAlreadyExists)) throw error;
-    }
-    return true;
-  });
-}
-
-async function whenRegistered(client: KubeClient, resource: Resource): Promise<void> {
-  await eventually(`the operator registers ${resource.plural}`, async () => {
-    await client.list(resource);
-    return true;
-  });
 }
 
 export async function whenAgentReady(lab: Lab, node: string): Promise<void> {

@@ -75,6 +75,8 @@ export interface KeptConfigMap extends Identity {
   namespace: string;
   cilium?: CiliumSettings;
   bgp?: BgpConfig;
+  /** Why it is no configuration of BGP: `line: key: what is wrong`. */
+  bgpProblems?: readonly string[];
 }
 
 export interface KeptDaemonSet extends Identity {
@@ -106,10 +108,12 @@ export interface KindRow<T> {
 }
 
 const fine = <T>(item: T): Read<T> => ({ item, problems: [] });
-const row = <T>(resource: KindRow<T>['resource'], read: (object: KubeObject) => T): KindRow<T> => ({
-  resource,
-  read: (object) => fine(read(object)),
-});
+export function row<T>(
+  resource: KindRow<T>['resource'],
+  read: (object: KubeObject) => T,
+): KindRow<T> {
+  return { resource, read: (object) => fine(read(object)) };
+}
 
 export const clusterKinds: { readonly [K in ClusterKind]: KindRow<ClusterItems[K]> } = {
   nodes: row(resources.nodes, readNode),
@@ -191,10 +195,10 @@ export const clusterKindNames = Object.keys(clusterKinds) as ClusterKind[];
 export const bgpConfigName = 'bgp-config';
 
 /** The item, or an error that names what is wrong: for caches, which log it and go on. */
-export function keepItem<K extends ClusterKind>(kind: K, object: KubeObject): ClusterItems[K] {
-  const { item, problems } = clusterKinds[kind].read(object);
+export function keepItem<T>({ resource, read }: KindRow<T>, object: KubeObject): T {
+  const { item, problems } = read(object);
   if (item !== undefined) return item;
-  throw new Error(`${clusterKinds[kind].resource.kind}: ${problems.join('; ')}`);
+  throw new Error(`${resource.kind}: ${problems.join('; ')}`);
 }
 
 /** Which of the kinds an object is; Calico has an IPPool too, in another group. */
@@ -219,7 +223,11 @@ function readConfigMap(object: KubeObject): KeptConfigMap {
   const kept = namespacedOf(object);
   if (kept.name === ciliumConfigName) return { ...kept, cilium: readCiliumConfig(object) };
   const read = loadConfigMapObject(object as { data?: Record<string, string> });
-  return read.kind === 'config' ? { ...kept, bgp: read.config } : kept;
+  if (read.kind === 'config') return { ...kept, bgp: read.config };
+  const bgpProblems = read.problems.map(({ line, key, sentence }) =>
+    [`${line}`, key, sentence].filter((part) => part !== '').join(': '),
+  );
+  return { ...kept, bgpProblems };
 }
 
 function serviceNetworks(object: KubeObject): NamedNetwork[] {

@@ -6,16 +6,16 @@ import { Surroundings } from '../cluster/surroundings.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { EventRecorder } from '../kube/events.ts';
 import { Register } from '../plan/blocks/register.ts';
+import { makeBlockCaches } from './block-caches.ts';
 import { BlockHistoryWriter } from './block-history-writer.ts';
 import { BlockWorker } from './block-worker.ts';
 import { BlockWriter } from './block-writer.ts';
 import { CacheEvents } from './cache-events.ts';
 import { ChangeRouter } from './change-router.ts';
 import { CiliumPresence } from './cilium-presence.ts';
-import { makeCopies } from './copies.ts';
 import { driftEvidence, onEveryChange } from './drift-evidence.ts';
 import { DriftWatch } from './drift-watch.ts';
-import { ForeignLand } from './foreign-land.ts';
+import { ExcludedNetworks } from './excluded-networks.ts';
 import { HistoryBacklog } from './history-backlog.ts';
 import { LoadBalancer } from './load-balancer.ts';
 import { NodeReporter } from './node-reporter.ts';
@@ -29,7 +29,7 @@ import { TakeOver } from './take-over.ts';
 import { Terms } from './terms.ts';
 import { type OperatorQueues, type Worker, WorkQueue } from './work-queue.ts';
 
-export interface OperatorOptions {
+interface OperatorOptions {
   client: KubeClient;
   settings: OperatorSettings;
   log: Log;
@@ -49,13 +49,13 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const terms = new Terms({ ...common, ...settings.lease });
   const register = new Register(settings.sources);
   const cacheEvents = new CacheEvents();
-  const caches = makeCopies(common, cacheEvents);
+  const caches = makeBlockCaches(common, cacheEvents);
   const cilium = new CiliumPresence({ client, settings, log });
   const surroundings = new Surroundings({ client, log, bgpConfigMap: settings.configMap });
-  const excluded = new ForeignLand({
+  const excluded = new ExcludedNetworks({
     surroundings,
     register,
-    told: settings.serviceNetworks,
+    stated: settings.serviceNetworks,
     clusterPool: settings.clusterPool,
   });
 
@@ -127,7 +127,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
   });
   cacheEvents.add(router.handlers);
   cacheEvents.add(backlog.handlers);
-  cacheEvents.add(onEveryChange(new CacheEvents(), () => drift.changed()));
+  cacheEvents.add(onEveryChange(() => drift.changed()));
   return new Operator({
     client,
     settings,

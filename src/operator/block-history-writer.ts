@@ -21,7 +21,7 @@ import type { Terms } from './terms.ts';
  * behind. Writes are fenced by resourceVersion: of two leaders one is refused, reads
  * again, and usually finds nothing left to add.
  */
-export interface BlockHistoryWriterOptions {
+interface BlockHistoryWriterOptions {
   client: KubeClient;
   backlog: HistoryBacklog;
   terms: Terms;

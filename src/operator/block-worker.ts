@@ -19,7 +19,7 @@ interface Store {
   put(raw: unknown): void;
 }
 
-export interface BlockWorkerOptions {
+interface BlockWorkerOptions {
   client: KubeClient;
   register: Register;
   writer: BlockWriter;

@@ -1,7 +1,7 @@
 import type { Log } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { getIfThere } from '../kube/get-if-there.ts';
+import { getIfThere, ifFound } from '../kube/get-if-there.ts';
 import { type Block, blockName, readBlock, writeBlock, writeGuard } from '../model/node-block.ts';
 import type { KubeObject } from '../model/object.ts';
 import { nodeBlocks } from '../model/resources.ts';
@@ -15,11 +15,11 @@ import { createOrFind } from './create-or-find.ts';
  * Every later change is fenced by uid and resourceVersion: what was decided on an
  * old version is refused by the API server, and decided again on the new one.
  */
-export type CreateOutcome =
+type CreateOutcome =
   /** `isNew`: made by this very call; otherwise the node may be using it already. */
   { kind: 'ours'; block: Block; isNew: boolean } | { kind: 'held'; block: Block };
 
-export interface BlockStore {
+interface BlockStore {
   put(raw: unknown): void;
   remove(key: string, uid: string): void;
 }
@@ -82,11 +82,7 @@ export class BlockWriter {
   async free(block: Block): Promise<void> {
     this.#o.assertLeading();
     const { name, uid, resourceVersion } = block;
-    try {
-      await this.#o.client.delete(nodeBlocks, name, { uid, resourceVersion });
-    } catch (error) {
-      if (!(error instanceof ApiError && error.isNotFound)) throw error;
-    }
+    await ifFound(this.#o.client.delete(nodeBlocks, name, { uid, resourceVersion }));
     this.#o.store.remove(name, uid);
   }
 

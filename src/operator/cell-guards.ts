@@ -21,7 +21,7 @@ import type { BlockWriter } from './block-writer.ts';
  * Not to be "optimised" away: looking for a rival in step 1 instead of taking its
  * name. It may be made right after the look by a leader that dies before its step 4.
  */
-export interface CellEntry {
+interface CellEntry {
   /** Overlapping blocks that were listed but not there. */
   rivals: Prefix[];
 }

@@ -2,8 +2,8 @@ import type { Pool, ReadPool } from '../model/ip-pool.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
 import type { Register } from '../plan/blocks/register.ts';
-import type { CopyHandlers } from './copies.ts';
-import type { ForeignLand } from './foreign-land.ts';
+import type { BlockCacheHandlers } from './block-caches.ts';
+import type { ExcludedNetworks } from './excluded-networks.ts';
 import type { LoadBalancer } from './load-balancer.ts';
 import type { NodeReporter } from './node-reporter.ts';
 import type { Projector } from './projector.ts';
@@ -14,12 +14,12 @@ import type { OperatorQueues } from './work-queue.ts';
  * first, and then puts the keys of whatever it may concern into the queues. Too
  * many keys cost a glance each; a missing one would cost an outage.
  */
-export interface ChangeRouterOptions {
+interface ChangeRouterOptions {
   register: Register;
   queues: OperatorQueues;
   reporter: NodeReporter;
   projector: Projector;
-  excluded: ForeignLand;
+  excluded: ExcludedNetworks;
   loadBalancer: LoadBalancer;
 }
 
@@ -28,7 +28,7 @@ const poolStatusEveryMs = 1_000;
 const manyEventsMs = 50;
 
 export class ChangeRouter {
-  readonly handlers: CopyHandlers;
+  readonly handlers: BlockCacheHandlers;
   readonly #o: ChangeRouterOptions;
   #retryUnserved: NodeJS.Timeout | undefined;
   #retryAll: NodeJS.Timeout | undefined;
@@ -69,7 +69,7 @@ export class ChangeRouter {
     clearTimeout(this.#retryAll);
   }
 
-  #makeHandlers(): CopyHandlers {
+  #makeHandlers(): BlockCacheHandlers {
     const { register } = this.#o;
     return {
       pools: {

@@ -1,12 +1,12 @@
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { ApiError } from '../kube/api-error.ts';
 import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { ifFound } from '../kube/get-if-there.ts';
 import { ciliumNodes } from '../model/resources.ts';
 import type { OperatorSettings } from './operator-settings.ts';
 
-export interface CiliumPresenceOptions {
+interface CiliumPresenceOptions {
   client: KubeClient;
   settings: Pick<OperatorSettings, 'switches' | 'sources' | 'intervals'>;
   log: Log;
@@ -84,13 +84,8 @@ export class CiliumPresence {
 
 export async function hasCiliumNodes(client: KubeClient): Promise<boolean> {
   const { plural, group, version } = ciliumNodes;
-  try {
-    const served = (await client.rawGet(`/apis/${group}/${version}`)) as {
-      resources?: { name: string }[];
-    };
-    return served.resources?.some(({ name }) => name === plural) ?? false;
-  } catch (error) {
-    if (error instanceof ApiError && error.isNotFound) return false;
-    throw error;
-  }
+  const served = (await ifFound(client.rawGet(`/apis/${group}/${version}`))) as
+    | { resources?: { name: string }[] }
+    | undefined;
+  return served?.resources?.some(({ name }) => name === plural) ?? false;
 }

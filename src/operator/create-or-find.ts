@@ -16,9 +16,9 @@ import type { KubeObject } from '../model/object.ts';
  *                  name is safe however often; so we do, and never take another
  *                  one instead while the first may exist.
  */
-export type CreateOrFound<T> = { kind: 'made'; raw: KubeObject } | { kind: 'found'; found: T };
+type CreateOrFound<T> = { kind: 'made'; raw: KubeObject } | { kind: 'found'; found: T };
 
-export interface CreateOrFind<T> {
+interface CreateOrFind<T> {
   client: Pick<KubeClient, 'create'>;
   resource: Resource;
   body: KubeObject;

@@ -27,7 +27,7 @@ import type { NodeReporter } from './node-reporter.ts';
  * when two passes in a row have found it: between a block and its announcement
  * there is always a moment in which they differ.
  */
-export interface DriftWatchOptions {
+interface DriftWatchOptions {
   client: KubeClient;
   clock: Clock;
   log: Log;

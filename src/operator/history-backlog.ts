@@ -6,14 +6,14 @@ import { type BlockFacts, bringUpToDate, shortenVolume } from '../plan/blocks/bl
 import type { Register } from '../plan/blocks/register.ts';
 import { poolCandidates } from '../plan/pools/pool-candidates.ts';
 import { whyPool } from '../plan/pools/why-pool.ts';
-import type { CopyHandlers } from './copies.ts';
+import type { BlockCacheHandlers } from './block-caches.ts';
 
 /**
  * Which volumes of block history are behind, and what each should say. What a
  * volume should say is found by comparison (plan/blocks/block-history), so a volume
  * that was marked and not written, by whatever accident, needs no journal.
  */
-export interface HistoryBacklogOptions {
+interface HistoryBacklogOptions {
   register: Register;
   clock: Clock;
 }
@@ -24,7 +24,7 @@ const candidatesForMs = 5_000;
 const mostRemembered = 20_000;
 
 export class HistoryBacklog {
-  readonly handlers: Pick<CopyHandlers, 'blocks' | 'reports'>;
+  readonly handlers: Pick<BlockCacheHandlers, 'blocks' | 'reports'>;
   readonly #o: HistoryBacklogOptions;
   /** Since when a volume is behind; marked first, written first: a Map keeps the order. */
   readonly #marked = new Map<string, number>();

@@ -20,10 +20,10 @@ import { WorkQueue } from './work-queue.ts';
  * blocks.
  *
  * The same law holds: creating the ServiceAddress, named after the address, is the
- * allocation. What Services show in their status is a copy of that; what shows
+ * allocation. What Services show in their status follows from that; what shows
  * there already is adopted before anything new is given.
  */
-export interface LoadBalancerOptions {
+interface LoadBalancerOptions {
   client: KubeClient;
   clock: Clock;
   log: Log;
@@ -118,7 +118,8 @@ export class LoadBalancer {
     await Promise.all([this.#serviceQueue.stop(), this.#poolQueue.stop()]);
   }
 
-  #listen({ onService, onAddress, onPool, onConfig }: ServiceCaches): void {
+  #listen(caches: ServiceCaches): void {
+    const { onService, onAddress, onPool } = caches;
     onService.add({
       onPut: (next) => this.#serviceQueue.add(serviceKey(next)),
       onDelete: (last) => this.#serviceQueue.add(serviceKey(last)),
@@ -138,10 +139,7 @@ export class LoadBalancer {
       },
       onDelete: () => this.addressSpaceChanged(),
     });
-    onConfig.add({
-      onPut: () => this.addressSpaceChanged(),
-      onDelete: () => this.addressSpaceChanged(),
-    });
+    caches.onConfig = () => this.addressSpaceChanged();
   }
 
   #addressChanged(one: ServiceAddress): void {

@@ -18,7 +18,7 @@ import { dated } from '../plan/pools/pool-status.ts';
  * Event, a metric and a log line, all with the same reason. A node that has what
  * it should, and never lacked it, costs no write.
  */
-export interface NodeReporterOptions {
+interface NodeReporterOptions {
   client: KubeClient;
   events: EventRecorder;
   nodeStore: { put(raw: unknown): void };

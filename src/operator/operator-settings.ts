@@ -24,7 +24,7 @@ export interface OperatorSettings {
   readonly intervals: OperatorIntervals;
 }
 
-export interface OperatorLease {
+interface OperatorLease {
   readonly namespace: string;
   readonly name: string;
   /** Unique per process. */
@@ -32,7 +32,7 @@ export interface OperatorLease {
   readonly timings: LeaseTimings;
 }
 
-export interface OperatorIntervals {
+interface OperatorIntervals {
   /** Between two passes of the continuous comparison; 0 makes none. */
   readonly driftMs: number;
   /** Between two looks at Service networks and the settings of other components. */

@@ -3,15 +3,16 @@ import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { ensureCrds } from '../kube/crds.ts';
+import { whenAborted } from '../kube/on-abort.ts';
 import { revisionAnnotation } from '../model/crd.ts';
 import { crds } from '../model/crds.ts';
 import type { Register } from '../plan/blocks/register.ts';
+import type { BlockCaches } from './block-caches.ts';
 import type { BlockHistoryWriter } from './block-history-writer.ts';
 import type { ChangeRouter } from './change-router.ts';
 import type { CiliumPresence } from './cilium-presence.ts';
-import type { Copies } from './copies.ts';
 import type { DriftWatch } from './drift-watch.ts';
-import type { ForeignLand } from './foreign-land.ts';
+import type { ExcludedNetworks } from './excluded-networks.ts';
 import type { LoadBalancer } from './load-balancer.ts';
 import type { OperatorSettings } from './operator-settings.ts';
 import type { ServiceCaches } from './service-caches.ts';
@@ -31,7 +32,7 @@ export type { OperatorSettings } from './operator-settings.ts';
  *   operator (here)     start, run, stop
  *   terms               who leads, and what a leader may do yet
  *   take-over           what a new leader does first: list afresh, adopt, then assign
- *   copies              caches of the objects that blocks are decided by
+ *   block-caches        the objects that blocks are decided by
  *   change-router       a change ─▶ the register ─▶ the keys it concerns
  *   work-queue          keys ─▶ a worker, while this replica leads
  *   node-, block-, pool-worker   ask `plan`, write, ask again until nothing is left
@@ -39,7 +40,7 @@ export type { OperatorSettings } from './operator-settings.ts';
  *   load-balancer, service-*     addresses of Services, beside all that, in every mode
  *   block-history-writer, drift-watch   what comes after everything else
  *
- * What it promises, and what each promise rests on:
+ * What it promises, and what each promise depends on:
  *  - No block is given twice: creating the NodeBlock is the allocation, and the
  *    API server refuses a second one of that name. Not the lease, not a cache.
  *  - Nothing is cut before all that exists is known: a new leader lists the
@@ -48,17 +49,17 @@ export type { OperatorSettings } from './operator-settings.ts';
  *    judged by monotonic time at every single write.
  *  - Standbys keep their caches warm, so that a take-over costs one list.
  */
-export interface OperatorParts {
+interface OperatorParts {
   client: KubeClient;
   settings: OperatorSettings;
   clock: Clock;
   log: Log;
   register: Register;
-  caches: Copies;
+  caches: BlockCaches;
   serviceCaches: ServiceCaches;
   terms: Terms;
   cilium: CiliumPresence;
-  excluded: ForeignLand;
+  excluded: ExcludedNetworks;
   events: { stop(): Promise<void> };
   queues: OperatorQueues;
   takeOver: TakeOver;
@@ -81,7 +82,7 @@ export class Operator {
     parts.terms.onEnd = (why) => this.#stepDown(why);
   }
 
-  /** Everything that exists is known. */
+  /** All caches have listed what exists. */
   get isSynced(): boolean {
     return this.#isSynced;
   }
@@ -176,7 +177,7 @@ export class Operator {
         cilium.untilUsed(caches.ciliumNodes, signal, () => router.everything()),
       ]);
     }
-    await aborted(signal);
+    await whenAborted(signal);
     clearInterval(refresh);
   }
 
@@ -230,11 +231,4 @@ export class Operator {
     await terms.release();
     await events.stop();
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) =>
-    signal.addEventListener('abort', () => resolve(), { once: true }),
-  );
 }

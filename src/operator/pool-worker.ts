@@ -14,7 +14,7 @@ import type { Worker } from './work-queue.ts';
  * they differ and not more often than once a second a pool; and the finalizer,
  * without which a pool could vanish under its blocks.
  */
-export interface PoolWorkerOptions {
+interface PoolWorkerOptions {
   client: KubeClient;
   register: Register;
   /** How each IPPool object was read; absent when there is no such object. */

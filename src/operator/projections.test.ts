@@ -1,4 +1,4 @@
-/** Copies of the register where others read: each switched by itself, and never fought over. */
+/** The register where others read: each switched by itself, and never fought over. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually, OperatorBench } from '../../test/operator/operator-bench.ts';
 import { annotationKeys } from '../../test/world/objects.ts';

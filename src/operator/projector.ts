@@ -25,7 +25,7 @@ import type { NodeReporter } from './node-reporter.ts';
  * that somebody else keeps overwriting, is reported and tried again ever more
  * slowly; it is never fought over in a hot loop, and never touches the register.
  */
-export interface ProjectorOptions {
+interface ProjectorOptions {
   client: KubeClient;
   register: Register;
   writer: BlockWriter;
@@ -42,10 +42,7 @@ export interface ProjectorOptions {
   metrics: Metrics;
 }
 
-export type Projected =
-  | { kind: 'done' }
-  | { kind: 'decide again' }
-  | { kind: 'later'; afterMs: number };
+type Projected = { kind: 'done' } | { kind: 'decide again' } | { kind: 'later'; afterMs: number };
 
 /**
  * The same words written so often within the window are a contest: somebody undoes

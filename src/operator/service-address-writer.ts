@@ -1,7 +1,6 @@
 import type { Log } from '../base/log.ts';
-import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { getIfThere } from '../kube/get-if-there.ts';
+import { getIfThere, ifFound } from '../kube/get-if-there.ts';
 import { serviceAddresses } from '../model/resources.ts';
 import { type ClusterService, serviceKey } from '../model/service.ts';
 import {
@@ -18,7 +17,7 @@ import { createOrFind } from './create-or-find.ts';
  * The only writer of ServiceAddresses, with the care of the one of blocks: creating one is the allocation; an unknown outcome is asked for again by
  * the same name, for the same Service; a release is fenced by uid and version.
  */
-export interface ServiceAddressWriterOptions {
+interface ServiceAddressWriterOptions {
   client: KubeClient;
   store: { put(raw: unknown): void; remove(key: string, uid: string): void };
   log: Log;
@@ -50,11 +49,7 @@ export class ServiceAddressWriter {
 
   async free({ name, uid, resourceVersion }: ServiceAddress): Promise<void> {
     this.#o.assertLeading();
-    try {
-      await this.#o.client.delete(serviceAddresses, name, { uid, resourceVersion });
-    } catch (error) {
-      if (!(error instanceof ApiError && error.isNotFound)) throw error;
-    }
+    await ifFound(this.#o.client.delete(serviceAddresses, name, { uid, resourceVersion }));
     this.#o.store.remove(name, uid);
   }
 

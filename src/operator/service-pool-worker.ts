@@ -11,7 +11,7 @@ import type { ServiceCaches } from './service-caches.ts';
 import type { Worker } from './work-queue.ts';
 
 /** What people see of pools of Service addresses; written when it differs. */
-export interface ServicePoolWorkerOptions {
+interface ServicePoolWorkerOptions {
   client: KubeClient;
   clock: Clock;
   log: Log;

@@ -30,7 +30,7 @@ import type { Worker } from './work-queue.ts';
  * so is the address that it has instead: a cache that is a moment behind must not
  * take a living Service's last address.
  */
-export interface ServiceWorkerOptions {
+interface ServiceWorkerOptions {
   client: KubeClient;
   events: EventRecorder;
   writer: ServiceAddressWriter;

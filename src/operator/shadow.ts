@@ -4,17 +4,17 @@ import type { Log } from '../base/log.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
 import { cachedItems } from '../cluster/cluster-caches.ts';
 import { Surroundings } from '../cluster/surroundings.ts';
-import { ApiError } from '../kube/api-error.ts';
 import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { ifFound } from '../kube/get-if-there.ts';
 import type { CacheHandler, Kept } from '../kube/object-cache.ts';
 import { type ClusterState, clusterState } from '../model/cluster-state.ts';
 import { apiVersion, group, version } from '../model/keys.ts';
 import type { Finding } from '../plan/blocks/finding.ts';
 import { type Intention, intendedActions, planIntentions } from '../plan/blocks/intentions.ts';
 import { registerOf } from '../plan/blocks/register-of.ts';
+import { type BlockCacheHandlers, type BlockCaches, makeBlockCaches } from './block-caches.ts';
 import { hasCiliumNodes } from './cilium-presence.ts';
-import { type Copies, type CopyHandlers, makeCopies } from './copies.ts';
 import { type OperatorSettings, statedByOperator } from './operator-settings.ts';
 
 /**
@@ -24,9 +24,9 @@ import { type OperatorSettings, statedByOperator } from './operator-settings.ts'
  * may run beside a real operator, or beside whoever allocates today.
  *
  * It thinks anew after a change, but not more often than every few seconds, from
- * nothing: a register made afresh out of the copies.
+ * nothing: a register made afresh out of the caches.
  */
-export interface ShadowOptions {
+interface ShadowOptions {
   client: KubeClient;
   settings: OperatorSettings;
   log: Log;
@@ -53,7 +53,7 @@ export class Shadow {
   report: ShadowReport | undefined;
   readonly #o: ShadowOptions;
   readonly #clock: Clock;
-  readonly #copies: Copies;
+  readonly #caches: BlockCaches;
   readonly #surroundings: Surroundings;
   readonly #gauge: Gauge;
   readonly #said = new Set<string>();
@@ -69,14 +69,14 @@ export class Shadow {
       'Shadow mode: writes that an operator would make now, by action.',
     );
     const base = { ...options, clock: this.#clock };
-    this.#copies = makeCopies(base, this.#handlers());
+    this.#caches = makeBlockCaches(base, this.#handlers());
     this.#surroundings = new Surroundings(options);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { log, settings } = this.#o;
     log.info({ mode: settings.mode.name }, 'shadow mode: nothing will be written');
-    this.#copies.nodes.start(signal);
+    this.#caches.nodes.start(signal);
     let lookedMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       try {
@@ -84,10 +84,10 @@ export class Shadow {
         if (nowMs - lookedMs > lookAroundEveryMs) {
           await this.#lookAround(signal);
           lookedMs = nowMs;
-          // What rests is free after a time, without any change.
+          // What cools down is free after a time, without any change.
           this.#isChanged = true;
         }
-        await this.#copies.nodes.synced;
+        await this.#caches.nodes.synced;
         if (this.#isChanged) this.#think();
       } catch (error) {
         if (signal.aborted) return;
@@ -100,12 +100,12 @@ export class Shadow {
   /** What is not registered is empty, until it is. */
   async #lookAround(signal: AbortSignal): Promise<void> {
     const { client, settings } = this.#o;
-    const { pools, blocks, reports, ciliumNodes } = this.#copies;
+    const { pools, blocks, reports, ciliumNodes } = this.#caches;
     await this.#surroundings.look();
     if (!this.#hasOurs && (await this.#isServed(`/apis/${group}/${version}`))) {
       this.#hasOurs = true;
       const ours = settings.mode.pools === 'objects' ? [pools, blocks, reports] : [blocks, reports];
-      for (const copy of ours) copy.start(signal);
+      for (const cache of ours) cache.start(signal);
       await Promise.all(ours.map((copy) => copy.synced));
     }
     const isWanted = settings.switches.ciliumNode || settings.sources.includes('ciliumnode');
@@ -117,13 +117,7 @@ export class Shadow {
   }
 
   async #isServed(path: string): Promise<boolean> {
-    try {
-      await this.#o.client.rawGet(path);
-      return true;
-    } catch (error) {
-      if (error instanceof ApiError && error.isNotFound) return false;
-      throw error;
-    }
+    return (await ifFound(this.#o.client.rawGet(path))) !== undefined;
   }
 
   #think(): void {
@@ -178,11 +172,11 @@ export class Shadow {
   }
 
   #state(): ClusterState {
-    const items = { ...this.#surroundings.items, ...cachedItems(this.#copies) };
+    const items = { ...this.#surroundings.items, ...cachedItems(this.#caches) };
     return clusterState(items, statedByOperator(this.#o.settings));
   }
 
-  #handlers(): CopyHandlers {
+  #handlers(): BlockCacheHandlers {
     const handler = <T extends Kept>(): CacheHandler<T> => ({
       onPut: (next, prev) => {
         // The kubelet's heartbeats change the version alone.

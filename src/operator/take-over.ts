@@ -12,7 +12,7 @@ import type { OperatorQueues } from './work-queue.ts';
  * exists is known: it lists the blocks afresh, adopts what nodes hold already, and
  * only then assigns.
  */
-export interface TakeOverOptions {
+interface TakeOverOptions {
   register: Register;
   rules: Rules;
   blockCache: { relist(): Promise<void> };

@@ -12,7 +12,7 @@ export interface Worker {
 /** Undefined when there is nothing left to do. */
 export type Outcome = { retryAfterMs?: number } | undefined;
 
-export interface WorkQueueOptions {
+interface WorkQueueOptions {
   name: string;
   concurrency: number;
   worker: Worker;

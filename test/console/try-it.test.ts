@@ -53,7 +53,7 @@ test('no route follows it: draining node1 takes its own route, and nobody elseâ€
   await press('Drain node1');
   await page
     .getByRole('status')
-    .getByText(/node1 is asked to leave/)
+    .getByText(/node1 drains/)
     .waitFor(poll);
   await view('Truth');
   for (const router of ['tor1', 'tor2']) {
@@ -78,7 +78,7 @@ test('back in service, and a node joins, while the page is open', async () => {
   await page.getByLabel('Node', { exact: true }).selectOption('node1');
   await press('Bring node1 back');
   await press('Add a node');
-  await page.getByRole('status').getByText('node2 joins').waitFor(poll);
+  await page.getByRole('status').getByText('node2 is added').waitFor(poll);
   await view('Routes');
   await expect.poll(() => page.locator('.cell-good').count(), poll).toBe(10);
 });

@@ -51,7 +51,7 @@ peers:
     expect.arrayContaining([
       '4: subnets.rack: 10.4.95.1 is not in rack (10.4.94.0/24)',
       '5: subnets.other: 10.4.94.128/25 overlaps 10.4.94.0/24 of rack',
-      '5: subnets.other: no router stands in other, so nobody is its gateway',
+      '5: subnets.other: no router is connected to other, so it has no gateway',
       '10: nodes.n1: 10.4.83.11 is not in rack (10.4.94.0/24)',
       '6: outside: there is no subnet "nowhere"; there are: rack, other',
       '12: peers[0]: there is no router "r2"; there are: r1',
@@ -139,7 +139,7 @@ test('a story that does not go as expected says so and exits with 1', async () =
   ]);
   expect(code).toBe(1);
   expect(stdout).toContain('FAILED  every router holds exactly the register');
-  expect(stdout).toContain('r239 holds 10.5.119.0/24 via 0.0.0.0, which is not so');
+  expect(stdout).toContain('r239 holds 10.5.119.0/24 via 0.0.0.0, which differs from the register');
   expect(stdout).toMatch(/incident-now on frr: 2 of \d+ expectations failed/);
   await mustLab(['down', faulty]);
   expect(tracesOf(faulty)).toEqual([]);

@@ -51,7 +51,7 @@ export class Site {
   readonly agents = {} as Record<HostName, ClusterAgent>;
   readonly pods = {} as Record<HostName, Pod>;
   readonly #parts: PartProcess[] = [];
-  #door: Server | undefined;
+  #proxy: Server | undefined;
 
   private constructor(cluster: Cluster, router: Namespace, nodes: Record<HostName, Namespace>) {
     this.cluster = cluster;
@@ -87,7 +87,7 @@ export class Site {
   async moveIn(): Promise<void> {
     const path = join(this.cluster.dir, 'api.sock');
     const port = Number(new URL(this.cluster.api.url).port);
-    this.#door = createServer((near) => {
+    this.#proxy = createServer((near) => {
       const far = connect(port, '127.0.0.1');
       near
         .on('error', () => far.destroy())
@@ -151,7 +151,7 @@ export class Site {
       dir: this.cluster.dir,
       kubeconfigPath: this.cluster.api.kubeconfigPath,
       flags: ['--ipam=cluster-pool', `--netns=${netns}`, ...flags],
-      ...(this.#door === undefined ? {} : { inside: netns }),
+      ...(this.#proxy === undefined ? {} : { inside: netns }),
     });
   }
 
@@ -171,7 +171,7 @@ export class Site {
   async end(): Promise<void> {
     await Promise.all(hostNames.map((name) => this.agents[name]?.stop()));
     await Promise.all(this.#parts.map((part) => part.kill9()));
-    this.#door?.close();
+    this.#proxy?.close();
     const pods = Object.values(this.pods).map(({ namespace }) => namespace);
     for (const one of [...pods, ...Object.values(this.nodes), this.router]) {
       await deleteNamespace(one);

@@ -7,7 +7,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { collectionOf, keyIn, type Target } from '../../src/apiserver/api.ts';
+import { collectionOf, keyIn, type ObjectTarget } from '../../src/apiserver/api.ts';
 import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.ts';
 import { isEstablished } from '../../src/apiserver/custom/definition.ts';
 import { route } from '../../src/apiserver/http/route.ts';
@@ -206,7 +206,7 @@ export class TestApi {
     return collectionOf(this.#server.api, target.type).get(keyIn(target, target.name));
   }
 
-  #target(path: string): Target {
+  #target(path: string): ObjectTarget {
     const found = route(this.#server.api.registry, path);
     if (found?.name === undefined) throw new Error(`no object can be at ${path}`);
     return { ...found, name: found.name };

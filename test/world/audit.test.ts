@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { freeCells, rangeOf, touch, touchingPairs } from './address-range.ts';
 import { judge, type Truth } from './audit.ts';
-import { freeCells, landOf, touch, touchingPairs } from './land.ts';
 import type { BlockObject, NodeObject, PoolObject } from './objects.ts';
 
 /** A judge that finds nothing is only worth something if it would have found it. */
@@ -137,13 +137,13 @@ describe('the auditor', () => {
   });
 });
 
-describe('the land surveyor', () => {
+describe('the range checks', () => {
   test('knows both families and every kind of overlap', () => {
-    expect(touch(landOf('10.0.0.0/23'), landOf('10.0.1.0/24'))).toBe(true);
-    expect(touch(landOf('10.0.0.0/24'), landOf('10.0.1.0/24'))).toBe(false);
-    expect(touch(landOf('fd00::/48'), landOf('fd00:0:0:1::/64'))).toBe(true);
+    expect(touch(rangeOf('10.0.0.0/23'), rangeOf('10.0.1.0/24'))).toBe(true);
+    expect(touch(rangeOf('10.0.0.0/24'), rangeOf('10.0.1.0/24'))).toBe(false);
+    expect(touch(rangeOf('fd00::/48'), rangeOf('fd00:0:0:1::/64'))).toBe(true);
     const pieces = ['10.0.0.0/16', '10.0.3.0/24', '10.0.4.0/24', 'fd00::/64', '10.1.0.0/16'];
-    const pairs = touchingPairs(pieces.map((cidr) => ({ cidr, land: landOf(cidr) })));
+    const pairs = touchingPairs(pieces.map((cidr) => ({ cidr, range: rangeOf(cidr) })));
     expect(pairs.map(([a, b]) => `${a.cidr} ${b.cidr}`)).toEqual([
       '10.0.0.0/16 10.0.3.0/24',
       '10.0.0.0/16 10.0.4.0/24',
@@ -151,7 +151,7 @@ describe('the land surveyor', () => {
   });
 
   test('counts free cells past what is odd-sized or outside', () => {
-    const taken = ['10.0.0.0/27', '10.0.0.32/27', '10.0.2.0/23', '10.9.0.0/24'].map(landOf);
-    expect(freeCells(landOf('10.0.0.0/21'), 24, taken)).toBe(8 - 1 - 2);
+    const taken = ['10.0.0.0/27', '10.0.0.32/27', '10.0.2.0/23', '10.9.0.0/24'].map(rangeOf);
+    expect(freeCells(rangeOf('10.0.0.0/21'), 24, taken)).toBe(8 - 1 - 2);
   });
 });

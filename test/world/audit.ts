@@ -1,5 +1,5 @@
+import { type AddressRange, freeCells, lies, rangeOf, touchingPairs } from './address-range.ts';
 import type { Cluster } from './cluster.ts';
-import { freeCells, type Land, landOf, lies, touchingPairs } from './land.ts';
 import {
   annotationKeys,
   type BlockObject,
@@ -25,7 +25,7 @@ export interface Expectations {
   unserved?: ReadonlySet<string>;
   /** Pools whose blocks a node may keep although they do not select it now: it was relabelled. */
   mayKeepFrom?: (node: string) => ReadonlySet<string>;
-  /** Land that nodes hold without being registered: nobody may be given it. */
+  /** Address space that nodes hold without being registered: nobody may be given it. */
   alsoTaken?: readonly string[];
   /** Are the Node annotations a projection that is on? Default true. */
   annotations?: boolean;
@@ -82,7 +82,7 @@ export function judge(truth: Truth, expectations: Expectations = {}): Verdict {
     annotations: 0,
     pools: truth.pools.length,
   };
-  const surveyed = truth.blocks.map((block) => ({ block, land: landOf(block.spec.cidr) }));
+  const surveyed = truth.blocks.map((block) => ({ block, range: rangeOf(block.spec.cidr) }));
   for (const { block } of surveyed) {
     if (block.spec.phase === 'Active') counted.active += 1;
     if (block.spec.phase === 'Cooling') counted.cooling += 1;
@@ -115,7 +115,7 @@ function judgeNames({ blocks }: Truth): string[] {
   });
 }
 
-function judgeOverlaps(surveyed: Array<{ block: BlockObject; land: Land }>): string[] {
+function judgeOverlaps(surveyed: Array<{ block: BlockObject; range: AddressRange }>): string[] {
   return touchingPairs(surveyed).flatMap(([{ block: a }, { block: b }]) => {
     if (guards(a, b) || guards(b, a)) return [];
     return [`${describe(a)} overlaps ${describe(b)}`];
@@ -162,7 +162,7 @@ function judgeNode(
   const [due, offered] = [familiesOf(wanted), familiesOf(source)];
   let annotations = 0;
   for (const family of ['ipv4', 'ipv6'] as const) {
-    const held = own.filter(({ spec }) => landOf(spec.cidr).family === family);
+    const held = own.filter(({ spec }) => rangeOf(spec.cidr).family === family);
     // A node that was in several pools is owed what its pool now and the pool of its block
     // both have; of the other family it has what it had got, or not yet lost, by then.
     const least = due.has(family) && offered.has(family) ? 1 : 0;
@@ -194,7 +194,7 @@ function judgeNode(
 }
 
 function familiesOf({ spec }: PoolObject): Set<string> {
-  return new Set(spec.cidrs.map((cidr) => landOf(cidr).family));
+  return new Set(spec.cidrs.map((cidr) => rangeOf(cidr).family));
 }
 
 /** Highest priority, then the selector with most requirements, then the name. */
@@ -246,20 +246,20 @@ function judgePool(
   }
   const own = blocks.filter((block) => block.spec.pool === name && block.spec.phase !== 'Guard');
   for (const block of own) {
-    const land = landOf(block.spec.cidr);
-    if (!spec.cidrs.some((cidr) => lies(land, landOf(cidr)))) {
+    const range = rangeOf(block.spec.cidr);
+    if (!spec.cidrs.some((cidr) => lies(range, rangeOf(cidr)))) {
       complaints.push(`${describe(block)} lies outside pool ${name}`);
     }
   }
   const taken = [
-    ...blocks.map((block) => landOf(block.spec.cidr)),
-    ...[...(spec.reserved ?? []), ...alsoTaken].map((cidr) => landOf(cidr)),
+    ...blocks.map((block) => rangeOf(block.spec.cidr)),
+    ...[...(spec.reserved ?? []), ...alsoTaken].map((cidr) => rangeOf(cidr)),
   ];
   const totals: Record<string, Usage> = {};
   for (const cidr of spec.cidrs) {
-    const range = landOf(cidr);
+    const range = rangeOf(cidr);
     const size = spec.blockSize[range.family] ?? range.length;
-    const inside = own.filter((block) => lies(landOf(block.spec.cidr), range));
+    const inside = own.filter((block) => lies(rangeOf(block.spec.cidr), range));
     const cooling = inside.filter((block) => block.spec.phase === 'Cooling').length;
     const counted: Usage = {
       capacity: 2 ** (size - range.length),

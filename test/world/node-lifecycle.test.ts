@@ -53,7 +53,7 @@ test('a deleted node gets its block back when it returns in time, both families'
   const v4 = before[0]!.split(' ')[0]!.replace(/[./]/g, '-');
   expect((await block(v4)).spec.coolingSince).toBeDefined();
   expect(operator.logged(({ reason }) => reason === 'Cooling')).toHaveLength(2);
-  // Land that rests is not free: a newcomer gets something else.
+  // A block that cools down is not free: a newcomer gets something else.
   await cluster.createNode('d');
   await eventually(async () => expect(await blocksOf('d')).toHaveLength(2));
   expect((await blocksOf('d')).some((text) => before.includes(text))).toBe(false);

@@ -1,5 +1,5 @@
 /**
- * Copies of the register where others read. Each can be switched, none is ever
+ * The register where others read. Each can be switched, none is ever
  * read as truth, and nobody who insists on another value is fought: said once,
  * then left alone for ever longer.
  */

@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 import type { ApiServer } from '../parts/apiserver.ts';
+import { type AddressRange, rangeOf, touch } from './address-range.ts';
 import { pause } from './eventually.ts';
-import { type Land, landOf, touch } from './land.ts';
 import { annotationKeys, type BlockObject, type NodeObject, paths } from './objects.ts';
 
 /**
@@ -227,7 +227,7 @@ class HistoryJudge {
   readonly #uids = new Map<string, Set<string>>();
   readonly #blocks = new Map<string, SeenBlock>();
   readonly #heldBy = new Map<string, Set<SeenBlock>>();
-  readonly #land = { ipv4: new LandBook(), ipv6: new LandBook() };
+  readonly #ranges = { ipv4: new RangeIndex(), ipv6: new RangeIndex() };
 
   constructor(cooldownSeconds: (pool: string) => number) {
     this.#cooldownSeconds = cooldownSeconds;
@@ -284,15 +284,15 @@ class HistoryJudge {
     const { counted } = this.testimony;
     counted.blocksMade += 1;
     if (this.#blocks.has(block.name)) complain(`${block.cidr} was made twice`);
-    const land = landOf(block.cidr);
-    for (const other of this.#land[land.family].touching(land)) {
+    const range = rangeOf(block.cidr);
+    for (const other of this.#ranges[range.family].touching(range)) {
       const guarded = [...other.guards, ...block.guards];
       if (guarded.includes(block.cidr) || guarded.includes(other.cidr)) continue;
       complain(`${block.cidr} of ${block.holder} overlaps ${other.cidr} of ${other.holder}`);
     }
     if (this.#nodes.get(block.holder)?.uid !== block.holderUid) counted.late += 1;
     const siblings = [...(this.#heldBy.get(block.holder) ?? [])].filter(
-      (other) => other.phase === 'Active' && landOf(other.cidr).family === land.family,
+      (other) => other.phase === 'Active' && rangeOf(other.cidr).family === range.family,
     );
     if (siblings.length > 0) counted.surplus += 1;
     this.#put(block);
@@ -341,30 +341,30 @@ class HistoryJudge {
   #put(block: SeenBlock): void {
     this.#blocks.set(block.name, block);
     this.#heldBy.set(block.holder, (this.#heldBy.get(block.holder) ?? new Set()).add(block));
-    this.#land[landOf(block.cidr).family].add(block);
+    this.#ranges[rangeOf(block.cidr).family].add(block);
   }
 
   #drop(block: SeenBlock): void {
     this.#blocks.delete(block.name);
     this.#heldBy.get(block.holder)?.delete(block);
-    this.#land[landOf(block.cidr).family].remove(block);
+    this.#ranges[rangeOf(block.cidr).family].remove(block);
   }
 }
 
-/** Who holds land of one family at a moment, sorted, so that neighbours are found quickly. */
-class LandBook {
-  readonly #pages: Array<{ land: Land; block: SeenBlock }> = [];
+/** Who holds range of one family at a moment, sorted, so that neighbours are found quickly. */
+class RangeIndex {
+  readonly #pages: Array<{ range: AddressRange; block: SeenBlock }> = [];
 
   add(block: SeenBlock): void {
-    const land = landOf(block.cidr);
-    this.#pages.splice(this.#at(land.first), 0, { land, block });
+    const range = rangeOf(block.cidr);
+    this.#pages.splice(this.#at(range.first), 0, { range, block });
   }
 
   remove(block: SeenBlock): void {
-    const { first } = landOf(block.cidr);
+    const { first } = rangeOf(block.cidr);
     for (let at = this.#at(first); at < this.#pages.length; at++) {
       const page = this.#pages[at]!;
-      if (page.land.first !== first) return;
+      if (page.range.first !== first) return;
       if (page.block === block) {
         this.#pages.splice(at, 1);
         return;
@@ -372,27 +372,27 @@ class LandBook {
     }
   }
 
-  touching(land: Land): SeenBlock[] {
+  touching(range: AddressRange): SeenBlock[] {
     const found: SeenBlock[] = [];
-    // Larger land that began before: in a sound history only its direct neighbours reach so far.
-    for (let at = this.#at(land.first) - 1; at >= 0 && at > this.#at(land.first) - 4; at--) {
+    // Larger range that began before: in a sound history only its direct neighbours reach so far.
+    for (let at = this.#at(range.first) - 1; at >= 0 && at > this.#at(range.first) - 4; at--) {
       const page = this.#pages[at]!;
-      if (touch(page.land, land)) found.push(page.block);
+      if (touch(page.range, range)) found.push(page.block);
     }
-    for (let at = this.#at(land.first); at < this.#pages.length; at++) {
+    for (let at = this.#at(range.first); at < this.#pages.length; at++) {
       const page = this.#pages[at]!;
-      if (page.land.first > land.last) break;
-      if (touch(page.land, land)) found.push(page.block);
+      if (page.range.first > range.last) break;
+      if (touch(page.range, range)) found.push(page.block);
     }
     return found;
   }
 
-  /** The first page whose land begins at or after the address. */
+  /** The first page whose range begins at or after the address. */
   #at(first: bigint): number {
     let [low, high] = [0, this.#pages.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.#pages[middle]!.land.first < first) low = middle + 1;
+      if (this.#pages[middle]!.range.first < first) low = middle + 1;
       else high = middle;
     }
     return low;

@@ -8,7 +8,7 @@ export type CniVersion = (typeof supportedVersions)[number];
 export const newestVersion: CniVersion = '1.1.0';
 
 const commands = ['ADD', 'DEL', 'CHECK', 'GC', 'STATUS', 'VERSION'] as const;
-export type CniCommand = (typeof commands)[number];
+type CniCommand = (typeof commands)[number];
 
 /** What came with one call: the variables without their `CNI_`, and standard input. */
 export interface CniInput {
@@ -38,12 +38,12 @@ export interface CniConfig {
   validAttachments: CniAttachment[];
 }
 
-export interface CniAttachment {
+interface CniAttachment {
   containerID: string;
   ifname: string;
 }
 
-export interface PrevResult {
+interface PrevResult {
   ips?: Array<{ address?: string }>;
   interfaces?: Array<{ name?: string; sandbox?: string }>;
 }

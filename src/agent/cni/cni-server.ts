@@ -57,7 +57,7 @@ export interface CniAnswer {
   code?: CniCode;
 }
 
-export interface CniServerOptions {
+interface CniServerOptions {
   book: AddressBook;
   driver: PodDriver;
   /** The MTU of pods whose configuration names none. */

@@ -10,7 +10,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { AddressBook } from '../address-book.ts';
 import { wiringFailed } from './cni-error.ts';
 
-export interface RemovedPod {
+interface RemovedPod {
   owner: string;
   hostIfName: string;
 }

@@ -23,7 +23,7 @@ export type RepairDriver = Pick<
 >;
 
 /** What the kernel held a moment ago. */
-export interface HostEnds {
+interface HostEnds {
   links: readonly Link[];
   /** To pods. */
   routes: readonly KernelRoute[];
@@ -31,7 +31,7 @@ export interface HostEnds {
   addresses: ReadonlyMap<string, readonly LinkAddress[]>;
 }
 
-export interface PodRepairerOptions {
+interface PodRepairerOptions {
   book: AddressBook;
   driver: RepairDriver;
   turns: OwnerTurns;

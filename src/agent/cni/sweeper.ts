@@ -17,7 +17,7 @@ import type { Strays } from './strays.ts';
 
 export type SweepDriver = Pick<Kernel, 'links' | 'link' | 'routes' | 'addresses' | 'hasNamespace'>;
 
-export interface SweeperOptions {
+interface SweeperOptions {
   book: AddressBook;
   driver: SweepDriver;
   turns: OwnerTurns;

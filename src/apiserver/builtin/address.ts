@@ -11,7 +11,7 @@ export interface Network {
 export const widthOf = (family: 4 | 6) => (family === 4 ? 32 : 128);
 
 /** Undefined when it is no address. */
-export function parseAddress(text: string): { family: 4 | 6; value: bigint } | undefined {
+export function parseIp(text: string): { family: 4 | 6; value: bigint } | undefined {
   const family = isIP(text);
   if (family === 4) {
     return { family, value: text.split('.').reduce((sum, part) => (sum << 8n) | BigInt(part), 0n) };
@@ -36,7 +36,7 @@ function embedded(text: string): string {
 
 export function parseNetwork(text: string): Network | undefined {
   const [address = '', length = '', ...more] = text.split('/');
-  const parsed = parseAddress(address);
+  const parsed = parseIp(address);
   if (parsed === undefined || more.length > 0 || !/^(0|[1-9]\d{0,2})$/.test(length))
     return undefined;
   if (Number(length) > widthOf(parsed.family)) return undefined;

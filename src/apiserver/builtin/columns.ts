@@ -1,9 +1,9 @@
 /** What `kubectl get` shows of the built-in kinds. */
 import { age, nameColumn } from '../columns.ts';
-import { type Fields, isFields, type KubeObject } from '../object.ts';
+import { type ApiObject, type Fields, isFields } from '../object.ts';
 import type { Cells, Column } from '../resource.ts';
 
-type Read = (object: KubeObject, nowMs: number) => unknown;
+type Read = (object: ApiObject, nowMs: number) => unknown;
 
 const at = (object: unknown, ...path: string[]): unknown =>
   path.reduce<unknown>((value, name) => (isFields(value) ? value[name] : undefined), object);
@@ -22,7 +22,7 @@ const count =
     Object.keys(at(object, ...path) ?? {}).length;
 const ageOf: Read = ({ metadata }, nowMs) => age(metadata.creationTimestamp, nowMs);
 
-const condition = (object: KubeObject, type: string) =>
+const condition = (object: ApiObject, type: string) =>
   list(object, 'status', 'conditions').find((each) => each.type === type)?.status;
 
 const nodeStatus: Read = (object) => {
@@ -45,10 +45,10 @@ const nodeAddress =
   (object) =>
     list(object, 'status', 'addresses').find((each) => each.type === type)?.address ?? '<none>';
 
-const containers = (object: KubeObject) => list(object, 'spec', 'containers').length;
-const readyContainers = (object: KubeObject) =>
+const containers = (object: ApiObject) => list(object, 'spec', 'containers').length;
+const readyContainers = (object: ApiObject) =>
   list(object, 'status', 'containerStatuses').filter((each) => each.ready === true).length;
-const restarts = (object: KubeObject) =>
+const restarts = (object: ApiObject) =>
   list(object, 'status', 'containerStatuses').reduce(
     (sum, each) => sum + Number(each.restartCount ?? 0),
     0,
@@ -297,7 +297,7 @@ export function builtinColumns(kind: string): { columns: Column[]; cells: Cells 
     type: type ?? 'string',
     priority: priority ?? 0,
   }));
-  // Events are told by when, not by name.
+  // Events are listed by time, not by name.
   const isNamed = kind !== 'Event';
   return {
     columns: isNamed ? [nameColumn, ...others] : [...others, { ...nameColumn, priority: 1 }],

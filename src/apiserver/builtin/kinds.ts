@@ -221,7 +221,7 @@ interface WithKinds extends Schema {
 }
 
 /** The name of a built-in kind's definition. */
-export function definitionOf(group: string, kind: string): string {
+function definitionOf(group: string, kind: string): string {
   for (const [name, schema] of Object.entries(builtinDefinitions)) {
     const kinds = (schema as WithKinds)['x-kubernetes-group-version-kind'] ?? [];
     if (kinds.some((each) => each.group === group && each.kind === kind)) return name;

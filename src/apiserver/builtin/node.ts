@@ -4,7 +4,7 @@
  * glasses, and wins where the two disagree.
  */
 import { isIPv4 } from 'node:net';
-import { type Fields, isEqual, type KubeObject } from '../object.ts';
+import { type ApiObject, type Fields, isEqual } from '../object.ts';
 import type { KindRules } from '../resource.ts';
 import { isCidr } from '../schema/formats.ts';
 import { type Fault, faults } from '../status.ts';
@@ -31,11 +31,11 @@ export const nodeRules: KindRules = {
   },
 };
 
-function podCidrsOf(node: KubeObject): string[] {
+function podCidrsOf(node: ApiObject): string[] {
   return ((node.spec as Fields | undefined)?.podCIDRs ?? []) as string[];
 }
 
-function settlePodCidrs(node: KubeObject): void {
+function settlePodCidrs(node: ApiObject): void {
   const spec = (node.spec ?? {}) as { podCIDR?: string; podCIDRs?: string[] };
   const first = spec.podCIDR ?? '';
   if (first !== '' && spec.podCIDRs?.[0] !== first) spec.podCIDRs = [first];

@@ -1,5 +1,5 @@
 /** Pods, as far as an API server alone goes: defaults, what may change, and waiting for the node. */
-import { copyOf, type Fields, isEqual, type KubeObject } from '../object.ts';
+import { type ApiObject, copyOf, type Fields, isEqual } from '../object.ts';
 import type { KindRules } from '../resource.ts';
 import { type Fault, faults } from '../status.ts';
 
@@ -24,7 +24,7 @@ export const podRules: KindRules = {
   },
 };
 
-function specOf(pod: KubeObject): Fields {
+function specOf(pod: ApiObject): Fields {
   pod.spec ??= {};
   return pod.spec as Fields;
 }
@@ -48,7 +48,7 @@ function qosClass(spec: Fields): string {
   return isFirm ? 'Guaranteed' : 'Burstable';
 }
 
-function isOver(pod: KubeObject): boolean {
+function isOver(pod: ApiObject): boolean {
   const phase = (pod.status as Fields | undefined)?.phase;
   return phase === 'Succeeded' || phase === 'Failed';
 }
@@ -81,7 +81,7 @@ export function podSpecFaults(spec: Fields, path: string): Fault[] {
 }
 
 /** A pod that runs keeps its spec, but for a few fields. */
-function changeFaults(pod: KubeObject, old: KubeObject): Fault[] {
+function changeFaults(pod: ApiObject, old: ApiObject): Fault[] {
   const [now, before] = [copyOf(specOf(pod)), copyOf(specOf(old))];
   for (const spec of [now, before]) {
     delete spec.activeDeadlineSeconds;

@@ -1,6 +1,6 @@
 /** What the built-in kinds do beyond their schemas, kind by kind. */
 import { labelFaults, pathSegmentFaults } from '../names.ts';
-import { type Fields, isEqual, type KubeObject } from '../object.ts';
+import { type ApiObject, type Fields, isEqual } from '../object.ts';
 import type { KindRules } from '../resource.ts';
 import { type Fault, faults } from '../status.ts';
 import type { Collection } from '../store/collection.ts';
@@ -9,7 +9,7 @@ import { nodeRules } from './node.ts';
 import { fillPodSpec, podRules, podSpecFaults } from './pod.ts';
 import { serviceRules } from './service.ts';
 
-export interface RulesContext {
+interface RulesContext {
   services: () => Collection;
   serviceNetworks: () => string[];
   crdRules: KindRules;
@@ -58,12 +58,12 @@ const namespaceRules: KindRules = {
       : undefined,
 };
 
-function labelByName(namespace: KubeObject): void {
+function labelByName(namespace: ApiObject): void {
   const { name, labels } = namespace.metadata;
   namespace.metadata.labels = { ...labels, 'kubernetes.io/metadata.name': name };
 }
 
-function fillSecret(secret: KubeObject): void {
+function fillSecret(secret: ApiObject): void {
   secret.type ??= 'Opaque';
   const plain = (secret.stringData ?? {}) as Record<string, string>;
   if (Object.keys(plain).length > 0) {
@@ -85,7 +85,7 @@ function sizeFaults(field: string, plain: unknown, base64: unknown): Fault[] {
   return bytes > maxDataBytes ? [faults.tooLong(field, maxDataBytes)] : [];
 }
 
-function leaseFaults(lease: KubeObject): Fault[] {
+function leaseFaults(lease: ApiObject): Fault[] {
   const spec = (lease.spec ?? {}) as Fields;
   const found: Fault[] = [];
   if (spec.leaseDurationSeconds !== undefined && Number(spec.leaseDurationSeconds) <= 0) {
@@ -109,8 +109,8 @@ function leaseFaults(lease: KubeObject): Fault[] {
   return found;
 }
 
-/** An event lies beside what it is about; what has no namespace is told of in `default`. */
-function eventFaults(event: KubeObject): Fault[] {
+/** An event lies beside what it is about; of what has no namespace it is in `default`. */
+function eventFaults(event: ApiObject): Fault[] {
   const about = ((event.involvedObject as Fields | undefined)?.namespace ?? '') as string;
   const { namespace = '' } = event.metadata;
   const isRight =
@@ -120,7 +120,7 @@ function eventFaults(event: KubeObject): Fault[] {
     : [faults.invalid('involvedObject.namespace', about, 'does not match event.namespace')];
 }
 
-function roleRefFaults(binding: KubeObject, old: KubeObject | undefined): Fault[] {
+function roleRefFaults(binding: ApiObject, old: ApiObject | undefined): Fault[] {
   if (old === undefined || isEqual(binding.roleRef, old.roleRef)) return [];
   return [faults.invalid('roleRef', binding.roleRef, 'cannot change roleRef')];
 }
@@ -151,7 +151,7 @@ const serviceCidrRules: KindRules = {
 
 /** DaemonSets and Deployments: kept and shown, run by nobody. */
 function workloadRules(of: 'daemonset' | 'deployment'): KindRules {
-  const fill = (object: KubeObject) => {
+  const fill = (object: ApiObject) => {
     const spec = (object.spec ?? {}) as Fields;
     const template = (spec.template ?? {}) as Fields;
     fillPodSpec((template.spec ?? {}) as Fields);

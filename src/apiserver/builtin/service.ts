@@ -1,5 +1,5 @@
 /** Services: their addresses come out of the Service networks, their node ports out of a range. */
-import { type Fields, isEqual, type KubeObject } from '../object.ts';
+import { type ApiObject, type Fields, isEqual } from '../object.ts';
 import type { KindRules } from '../resource.ts';
 import { type Fault, faults } from '../status.ts';
 import type { Collection } from '../store/collection.ts';
@@ -8,7 +8,7 @@ import {
   firstOf,
   formatAddress,
   type Network,
-  parseAddress,
+  parseIp,
   parseNetwork,
   widthOf,
 } from './address.ts';
@@ -25,7 +25,7 @@ export function serviceRules(services: () => Collection, networks: () => string[
   };
   const addresses = () => taken((spec) => (spec.clusterIPs ?? []) as string[]);
 
-  const fill = (service: KubeObject, old?: KubeObject) => {
+  const fill = (service: ApiObject, old?: ApiObject) => {
     service.spec ??= {};
     const spec = service.spec as Fields;
     const before = (old?.spec ?? {}) as Fields;
@@ -164,7 +164,7 @@ function nodePortFaults(spec: Fields, before: Fields, taken: () => Set<unknown>)
   });
 }
 
-function hasIngress({ status }: KubeObject): boolean {
+function hasIngress({ status }: ApiObject): boolean {
   const { ingress } = ((status as Fields | undefined)?.loadBalancer ?? {}) as {
     ingress?: object[];
   };
@@ -174,7 +174,7 @@ function hasIngress({ status }: KubeObject): boolean {
 const hasNodePorts = (type: unknown) => type === 'LoadBalancer' || type === 'NodePort';
 
 /** A Service that becomes another kind of Service gives back what only the old kind has. */
-function dropWhatTheTypeLeaves(service: KubeObject, old: KubeObject): void {
+function dropWhatTheTypeLeaves(service: ApiObject, old: ApiObject): void {
   const [spec, before] = [service.spec as Fields, (old.spec ?? {}) as Fields];
   const drop = (...fields: string[]) => {
     for (const field of fields) if (isEqual(spec[field], before[field])) delete spec[field];
@@ -209,7 +209,7 @@ function wantedFamilies(spec: Fields, networks: string[]): string[] {
 
 function addressFaults(text: string, networks: string[], taken: Set<unknown>): Fault[] {
   const field = 'spec.clusterIPs';
-  const parsed = parseAddress(text);
+  const parsed = parseIp(text);
   const refused = (why: string) => [
     faults.invalid(field, [text], `failed to allocate IP ${text}: ${why}`),
   ];

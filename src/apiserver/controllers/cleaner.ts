@@ -12,7 +12,7 @@ import type { Log } from '../../base/log.ts';
 import { type Api, collectionOf } from '../api.ts';
 import { cleanup } from '../custom/definition.ts';
 import type { Registrar } from '../custom/registrar.ts';
-import { copyOf, type Fields, type KubeObject, type OwnerReference } from '../object.ts';
+import { type ApiObject, copyOf, type Fields, type OwnerReference } from '../object.ts';
 import { collectionNameOf, type ResourceType } from '../resource.ts';
 import type { Change, Collection, Entry } from '../store/collection.ts';
 import { foreground, orphan, removeEntry } from '../verbs/delete.ts';
@@ -103,7 +103,7 @@ export class Cleaner {
   }
 
   /** It names owners, and none of them lives. */
-  #isAbandoned({ metadata }: KubeObject): boolean {
+  #isAbandoned({ metadata }: ApiObject): boolean {
     const owners = metadata.ownerReferences ?? [];
     return owners.length > 0 && owners.every((owner) => this.#isGone(owner));
   }
@@ -253,7 +253,7 @@ export class Cleaner {
   }
 
   /** Stores it, or lets it go if nothing holds it any more. */
-  #settle(collection: Collection, entry: Entry, object: KubeObject): void {
+  #settle(collection: Collection, entry: Entry, object: ApiObject): void {
     const { finalizers, deletionGracePeriodSeconds } = object.metadata;
     const isHeld = finalizers?.length || deletionGracePeriodSeconds || isHeldBySpec(object);
     if (isHeld) this.#api.store.put(collection, entry.key, object);
@@ -270,7 +270,7 @@ export class Cleaner {
     removeEntry(this.#api, { type, namespace }, entry, { propagationPolicy: 'Background' });
   }
 
-  #typeOf(object: KubeObject): ResourceType | undefined {
+  #typeOf(object: ApiObject): ResourceType | undefined {
     return this.#api.registry.findKind(object.apiVersion, object.kind);
   }
 

@@ -1,7 +1,7 @@
 /** Who depends on whom, by uid: kept in step with every change. */
 import type { Change, Collection, Entry } from '../store/collection.ts';
 
-export interface Dependent {
+interface Dependent {
   collection: Collection;
   key: string;
 }

@@ -6,7 +6,7 @@ import {
   formatAddress,
   formatNetwork,
   type Network,
-  parseAddress,
+  parseIp,
   parseNetwork,
   widthOf,
 } from '../builtin/address.ts';
@@ -44,7 +44,7 @@ class Cidr {
 
 /** No zones, and no IPv4 dressed up as IPv6. */
 function strictAddress(text: string) {
-  const parsed = parseAddress(text);
+  const parsed = parseIp(text);
   const isMapped = parsed?.family === 6 && parsed.value >> 32n === 0xffffn;
   return isMapped ? undefined : parsed;
 }

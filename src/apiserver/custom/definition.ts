@@ -1,14 +1,14 @@
 /** CustomResourceDefinitions: what they may say, and the resources they make. */
 import { metadataSchema, resolveBuiltin } from '../builtin/kinds.ts';
 import { type CustomColumn, customColumns } from '../columns.ts';
-import type { Fields, KubeObject } from '../object.ts';
+import type { ApiObject, Fields } from '../object.ts';
 import type { KindRules, ResourceType } from '../resource.ts';
 import type { Schema } from '../schema/schema.ts';
 import { type Fault, faults } from '../status.ts';
 import { hasRules, ruleFaults } from './rules.ts';
 import { structuralFaults } from './structural.ts';
 
-export interface CrdSpec {
+interface CrdSpec {
   group: string;
   scope: 'Cluster' | 'Namespaced';
   names: {
@@ -44,10 +44,10 @@ export interface CrdStatus {
 
 export const cleanup = 'customresourcecleanup.apiextensions.k8s.io';
 
-export const specOf = (crd: KubeObject) => crd.spec as unknown as CrdSpec;
-export const statusOf = (crd: KubeObject) => crd.status as unknown as CrdStatus | undefined;
+export const specOf = (crd: ApiObject) => crd.spec as unknown as CrdSpec;
+export const statusOf = (crd: ApiObject) => crd.status as unknown as CrdStatus | undefined;
 
-export function isEstablished(crd: KubeObject): boolean {
+export function isEstablished(crd: ApiObject): boolean {
   return (statusOf(crd)?.conditions ?? []).some(
     ({ type, status }) => type === 'Established' && status === 'True',
   );
@@ -78,7 +78,7 @@ export const crdRules: KindRules = {
   deleteFinalizers: [cleanup],
 };
 
-function fillNames(crd: KubeObject): void {
+function fillNames(crd: ApiObject): void {
   const spec = specOf(crd);
   if (spec?.names === undefined) return;
   spec.names.singular ??= spec.names.kind?.toLowerCase();
@@ -86,7 +86,7 @@ function fillNames(crd: KubeObject): void {
   spec.conversion ??= { strategy: 'None' };
 }
 
-function crdFaults(crd: KubeObject, old: KubeObject | undefined): Fault[] {
+function crdFaults(crd: ApiObject, old: ApiObject | undefined): Fault[] {
   const { group, names, versions = [], scope } = specOf(crd);
   const found: Fault[] = [];
   if (crd.metadata.name !== `${names.plural}.${group}`) {
@@ -146,7 +146,7 @@ function crdFaults(crd: KubeObject, old: KubeObject | undefined): Fault[] {
 }
 
 /** The resources a definition makes: one for each version that is served. */
-export function customTypes(crd: KubeObject): ResourceType[] {
+export function customTypes(crd: ApiObject): ResourceType[] {
   const { group, names, versions, scope } = specOf(crd);
   const storage = versions.find((version) => version.storage)?.name ?? '';
   return versions

@@ -1,16 +1,16 @@
 /** Follows CustomResourceDefinitions: accepts their names, serves them, cleans up after them. */
-import { type Fields, isEqual, type KubeObject, timestamp } from '../object.ts';
+import { type ApiObject, type Fields, isEqual, timestamp } from '../object.ts';
 import type { Registry } from '../registry.ts';
 import { collectionNameOf } from '../resource.ts';
-import type { Store } from '../store/store.ts';
+import type { ObjectStore } from '../store/store.ts';
 import { type CrdStatus, customTypes, isEstablished, specOf, statusOf } from './definition.ts';
 
 export class Registrar {
-  readonly #store: Store;
+  readonly #store: ObjectStore;
   readonly #registry: Registry;
   readonly #nowMs: () => number;
 
-  constructor(store: Store, registry: Registry, nowMs: () => number) {
+  constructor(store: ObjectStore, registry: Registry, nowMs: () => number) {
     this.#store = store;
     this.#registry = registry;
     this.#nowMs = nowMs;
@@ -29,7 +29,7 @@ export class Registrar {
   }
 
   /** After a definition was created or changed. */
-  follow(crd: KubeObject): void {
+  follow(crd: ApiObject): void {
     if (isEstablished(crd) && isEqual(statusOf(crd)?.acceptedNames, specOf(crd).names)) {
       this.#serve(crd);
     } else {
@@ -37,17 +37,17 @@ export class Registrar {
     }
   }
 
-  forget(crd: KubeObject): void {
+  forget(crd: ApiObject): void {
     const { group, names } = specOf(crd);
     this.#registry.replace(group, names.plural, []);
   }
 
-  #serve(crd: KubeObject): void {
+  #serve(crd: ApiObject): void {
     const { group, names } = specOf(crd);
     this.#registry.replace(group, names.plural, customTypes(crd));
   }
 
-  #establish(crd: KubeObject): void {
+  #establish(crd: ApiObject): void {
     const { group, names } = specOf(crd);
     const now = timestamp(this.#nowMs());
     const rival = this.#registry
@@ -103,7 +103,7 @@ export class Registrar {
   }
 
   /** The collection of a definition's objects. */
-  collectionOf(crd: KubeObject) {
+  collectionOf(crd: ApiObject) {
     const { group, names } = specOf(crd);
     return this.#store.collection(collectionNameOf({ group, plural: names.plural }));
   }

@@ -1,5 +1,5 @@
 /** CEL rules: refused at registration if they cannot work, judged at every write. */
-import { isEqual, isFields, type KubeObject } from '../object.ts';
+import { type ApiObject, isEqual, isFields } from '../object.ts';
 import { fieldSchema, type Resolve, type Rule, type Schema } from '../schema/schema.ts';
 import { listKey } from '../schema/validate.ts';
 import { type Fault, faults } from '../status.ts';
@@ -53,14 +53,14 @@ export function ruleFaults(schema: Schema, path: string): Fault[] {
 export function judgeByRules(
   schema: Schema,
   resolve: Resolve,
-  object: KubeObject,
-  old: KubeObject | undefined,
+  object: ApiObject,
+  old: ApiObject | undefined,
 ): Fault[] {
   return judge(schema, resolve, visible(object), old === undefined ? undefined : visible(old), '');
 }
 
 /** Of its metadata a rule sees only the names. */
-function visible(object: KubeObject): unknown {
+function visible(object: ApiObject): unknown {
   const { name, generateName } = object.metadata;
   return { ...object, metadata: generateName === undefined ? { name } : { name, generateName } };
 }

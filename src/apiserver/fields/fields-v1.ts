@@ -1,13 +1,13 @@
-/** Sets of places to and from FieldsV1, the nested form that managedFields carry. */
+/** Sets of paths to and from FieldsV1, the nested form that managedFields carry. */
 import { type Fields, isFields } from '../object.ts';
-import { type Place, placeOf, stepsOf, within } from './leaves.ts';
+import { type FieldPath, pathOf, stepsOfPath, within } from './leaves.ts';
 
-export function toFieldsV1(places: Iterable<Place>): Fields {
+export function toFieldsV1(paths: Iterable<FieldPath>): Fields {
   const root: Fields = {};
   const members = new Set<Fields>();
-  for (const place of [...places].sort()) {
+  for (const path of [...paths].sort()) {
     let at = root;
-    for (const step of stepsOf(place)) {
+    for (const step of stepsOfPath(path)) {
       at[step] ??= {};
       at = at[step] as Fields;
     }
@@ -17,28 +17,28 @@ export function toFieldsV1(places: Iterable<Place>): Fields {
   return root;
 }
 
-/** A place with others inside says with a dot that it is meant itself too. */
+/** A path with others inside says with a dot that it is meant itself too. */
 function markMembers(at: Fields, members: Set<Fields>): void {
   const inner = Object.values(at) as Fields[];
   for (const each of inner) markMembers(each, members);
   if (inner.length > 0 && members.has(at)) at['.'] = {};
 }
 
-export function fromFieldsV1(fields: unknown): Set<Place> {
-  const places = new Set<Place>();
-  const read = (at: unknown, place: Place) => {
+export function fromFieldsV1(fields: unknown): Set<FieldPath> {
+  const paths = new Set<FieldPath>();
+  const read = (at: unknown, path: FieldPath) => {
     if (!isFields(at)) return;
     const steps = Object.keys(at);
-    if (place !== '' && (steps.length === 0 || steps.includes('.'))) places.add(place);
-    for (const step of steps) if (step !== '.') read(at[step], within(place, step));
+    if (path !== '' && (steps.length === 0 || steps.includes('.'))) paths.add(path);
+    for (const step of steps) if (step !== '.') read(at[step], within(path, step));
   };
   read(fields, '');
-  return places;
+  return paths;
 }
 
 /** As people read it: `.spec.ports[port=80].name`. */
-export function describePlace(place: Place): string {
-  return stepsOf(place)
+export function describePath(path: FieldPath): string {
+  return stepsOfPath(path)
     .map((step) => {
       const rest = step.slice(2);
       if (step.startsWith('f:')) return `.${rest}`;
@@ -67,11 +67,11 @@ const unowned = [
     'selfLink',
     'managedFields',
   ].map((name) => ['f:metadata', `f:${name}`]),
-].map(placeOf);
+].map(pathOf);
 
 /** Nobody owns what makes the object this object. */
-export function isOwnable(place: Place): boolean {
+export function isOwnable(path: FieldPath): boolean {
   return !unowned.some(
-    (each) => place === each || (each !== 'f:metadata' && place.startsWith(`${each}\0`)),
+    (each) => path === each || (each !== 'f:metadata' && path.startsWith(`${each}\0`)),
   );
 }

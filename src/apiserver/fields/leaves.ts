@@ -1,23 +1,23 @@
 /**
- * An object as the set of its fields: the places that somebody can own. A
- * place is a list of steps as FieldsV1 writes them (`f:name`, `k:{...}`,
+ * An object as the set of its fields: the paths that somebody can own. A
+ * path is a list of steps as FieldsV1 writes them (`f:name`, `k:{...}`,
  * `v:...`), joined to one text; with it goes what stands there.
  */
 import { isFields } from '../object.ts';
 import { fieldSchema, type Resolve, type Schema } from '../schema/schema.ts';
 import { listKey } from '../schema/validate.ts';
 
-export type Place = string;
-export type Leaves = Map<Place, unknown>;
+export type FieldPath = string;
+export type Leaves = Map<FieldPath, unknown>;
 
 const separator = '\0';
 
-export const stepsOf = (place: Place): string[] => place.split(separator);
-export const placeOf = (steps: string[]): Place => steps.join(separator);
-export const within = (place: Place, step: string): Place =>
-  place === '' ? step : `${place}${separator}${step}`;
-export const isInside = (place: Place, outer: Place): boolean =>
-  place.startsWith(`${outer}${separator}`);
+export const stepsOfPath = (path: FieldPath): string[] => path.split(separator);
+export const pathOf = (steps: string[]): FieldPath => steps.join(separator);
+export const within = (path: FieldPath, step: string): FieldPath =>
+  path === '' ? step : `${path}${separator}${step}`;
+export const isInside = (path: FieldPath, outer: FieldPath): boolean =>
+  path.startsWith(`${outer}${separator}`);
 
 /** What stands at an item of a keyed list beside its fields: that it is there. */
 const present = Symbol('present');
@@ -32,35 +32,35 @@ function gather(
   value: unknown,
   schema: Schema | undefined,
   resolve: Resolve,
-  place: Place,
+  path: FieldPath,
   leaves: Leaves,
 ): void {
   const here = resolve(schema);
-  if (Array.isArray(value)) gatherList(value, here, resolve, place, leaves);
+  if (Array.isArray(value)) gatherList(value, here, resolve, path, leaves);
   else if (isFields(value) && here['x-kubernetes-map-type'] !== 'atomic') {
     const entries = Object.entries(value).filter(([, each]) => each !== undefined);
-    if (entries.length === 0 && place !== '') leaves.set(place, value);
+    if (entries.length === 0 && path !== '') leaves.set(path, value);
     for (const [name, each] of entries) {
-      gather(each, fieldSchema(here, name), resolve, within(place, `f:${name}`), leaves);
+      gather(each, fieldSchema(here, name), resolve, within(path, `f:${name}`), leaves);
     }
-  } else leaves.set(place, value);
+  } else leaves.set(path, value);
 }
 
 function gatherList(
   value: unknown[],
   here: Schema,
   resolve: Resolve,
-  place: Place,
+  path: FieldPath,
   leaves: Leaves,
 ): void {
   const type = here['x-kubernetes-list-type'] ?? 'atomic';
   if (type === 'atomic' || value.length === 0) {
-    leaves.set(place, value);
+    leaves.set(path, value);
     return;
   }
   for (const item of value) {
     const step = stepFor(item, here, resolve);
-    const at = within(place, step);
+    const at = within(path, step);
     leaves.set(at, present);
     if (type === 'map') gather(item, here.items, resolve, at, leaves);
   }

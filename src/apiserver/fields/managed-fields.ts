@@ -1,8 +1,8 @@
 /** Who owns which field after a plain write: whoever changed it last. */
-import { isEqual, type KubeObject, type ManagedFields } from '../object.ts';
+import { type ApiObject, isEqual, type ManagedFields } from '../object.ts';
 import { apiVersionOf, type ResourceType } from '../resource.ts';
 import { fromFieldsV1, isOwnable, toFieldsV1 } from './fields-v1.ts';
-import { type Leaves, leavesOf, type Place } from './leaves.ts';
+import { type FieldPath, type Leaves, leavesOf } from './leaves.ts';
 
 export interface Actor {
   fieldManager: string;
@@ -10,30 +10,30 @@ export interface Actor {
   now: string;
 }
 
-export interface Owner {
+export interface FieldOwner {
   entry: ManagedFields;
-  places: Set<Place>;
+  paths: Set<FieldPath>;
 }
 
-export function ownersOf(object: KubeObject): Owner[] {
+export function ownersOf(object: ApiObject): FieldOwner[] {
   return (object.metadata.managedFields ?? []).map((entry) => ({
     entry,
-    places: fromFieldsV1(entry.fieldsV1),
+    paths: fromFieldsV1(entry.fieldsV1),
   }));
 }
 
-export function ownableLeaves(type: ResourceType, object: KubeObject | undefined): Leaves {
+export function ownableLeaves(type: ResourceType, object: ApiObject | undefined): Leaves {
   if (object === undefined) return new Map();
   const { managedFields: _, ...metadata } = object.metadata;
   const leaves = leavesOf({ ...object, metadata }, type.schema, type.resolve);
-  for (const place of [...leaves.keys()]) if (!isOwnable(place)) leaves.delete(place);
+  for (const path of [...leaves.keys()]) if (!isOwnable(path)) leaves.delete(path);
   return leaves;
 }
 
-export function changedPlaces(before: Leaves, after: Leaves): Set<Place> {
-  const changed = new Set<Place>();
-  for (const [place, value] of after) {
-    if (!before.has(place) || !isEqual(before.get(place), value)) changed.add(place);
+export function changedPaths(before: Leaves, after: Leaves): Set<FieldPath> {
+  const changed = new Set<FieldPath>();
+  for (const [path, value] of after) {
+    if (!before.has(path) || !isEqual(before.get(path), value)) changed.add(path);
   }
   return changed;
 }
@@ -41,34 +41,34 @@ export function changedPlaces(before: Leaves, after: Leaves): Set<Place> {
 /** Writes `object.metadata.managedFields`. */
 export function recordUpdate(
   type: ResourceType,
-  old: KubeObject | undefined,
-  object: KubeObject,
+  old: ApiObject | undefined,
+  object: ApiObject,
   actor: Actor,
 ): void {
   const before = ownableLeaves(type, old);
   const after = ownableLeaves(type, object);
-  const changed = changedPlaces(before, after);
+  const changed = changedPaths(before, after);
   const owners = ownersOf(object);
-  const isActor = ({ entry }: Owner) =>
+  const isActor = ({ entry }: FieldOwner) =>
     entry.operation === 'Update' &&
     entry.manager === actor.fieldManager &&
     (entry.subresource ?? '') === (actor.subresource ?? '');
   let mine = owners.find(isActor);
   if (mine === undefined && changed.size > 0) {
-    mine = { entry: newEntry(type, 'Update', actor), places: new Set() };
+    mine = { entry: newEntry(type, 'Update', actor), paths: new Set() };
     owners.push(mine);
   }
   for (const owner of owners) {
-    const sizeBefore = owner.places.size;
+    const sizeBefore = owner.paths.size;
     let isChanged = false;
-    for (const place of [...owner.places]) {
-      const isTaken = owner !== mine && changed.has(place);
-      const isGone = before.has(place) && !after.has(place);
-      if (isTaken || isGone) owner.places.delete(place);
+    for (const path of [...owner.paths]) {
+      const isTaken = owner !== mine && changed.has(path);
+      const isGone = before.has(path) && !after.has(path);
+      if (isTaken || isGone) owner.paths.delete(path);
     }
-    isChanged ||= owner.places.size !== sizeBefore;
+    isChanged ||= owner.paths.size !== sizeBefore;
     if (owner === mine) {
-      for (const place of changed) owner.places.add(place);
+      for (const path of changed) owner.paths.add(path);
       isChanged ||= changed.size > 0;
     }
     if (isChanged) owner.entry = { ...owner.entry, time: actor.now };
@@ -91,20 +91,20 @@ export function newEntry(
   };
 }
 
-export function entriesOf(owners: Owner[]): ManagedFields[] {
+export function entriesOf(owners: FieldOwner[]): ManagedFields[] {
   return owners
-    .filter(({ places }) => places.size > 0)
-    .map(({ entry, places }) => {
+    .filter(({ paths }) => paths.size > 0)
+    .map(({ entry, paths }) => {
       const { fieldsV1: _, subresource, ...rest } = entry;
       return {
         ...rest,
-        fieldsV1: toFieldsV1(places),
+        fieldsV1: toFieldsV1(paths),
         ...(subresource === undefined ? {} : { subresource }),
       };
     });
 }
 
-function setOwners(object: KubeObject, owners: Owner[]): void {
+function setOwners(object: ApiObject, owners: FieldOwner[]): void {
   const entries = entriesOf(owners);
   if (entries.length === 0) delete object.metadata.managedFields;
   else object.metadata.managedFields = entries;

@@ -1,7 +1,7 @@
 /** Server-side apply's two changes to an object: what is applied comes in, what is given up goes. */
 import { copyOf, type Fields, isEqual, isFields, put } from '../object.ts';
 import { fieldSchema, type Resolve, type Schema } from '../schema/schema.ts';
-import { type Place, stepFor, stepsOf } from './leaves.ts';
+import { type FieldPath, stepFor, stepsOfPath } from './leaves.ts';
 
 export function mergeApplied(
   live: unknown,
@@ -41,9 +41,9 @@ function mergeLists(
   return [...merged, ...copyOf([...wanted.values()])];
 }
 
-/** Takes one place out; holders that are left empty by it go too. */
-export function removePlace(root: Fields, place: Place, schema: Schema, resolve: Resolve): void {
-  removeSteps(root, stepsOf(place), schema, resolve);
+/** Takes one path out; holders that are left empty by it go too. */
+export function removePath(root: Fields, path: FieldPath, schema: Schema, resolve: Resolve): void {
+  removeSteps(root, stepsOfPath(path), schema, resolve);
 }
 
 function removeSteps(

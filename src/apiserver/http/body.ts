@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'yaml';
 import { describeError } from '../../base/errors.ts';
-import { badRequest, Refusal } from '../status.ts';
+import { ApiRefusal, badRequest } from '../status.ts';
 import { unsupportedMedia } from '../verbs/patch.ts';
 import { readProtobuf } from './protobuf.ts';
 
@@ -41,7 +41,7 @@ export async function readBody(incoming: IncomingMessage, media: string): Promis
   }
 }
 
-function unreadable(text: string, error: unknown): Refusal {
+function unreadable(text: string, error: unknown): ApiRefusal {
   return badRequest(
     `the object provided is unrecognized: couldn't get version/kind; json parse error: ${describeError(error)} (${text.slice(0, 40)})`,
   );
@@ -56,7 +56,7 @@ function readBytes(incoming: IncomingMessage): Promise<Buffer> {
       if (size <= maxBytes) chunks.push(chunk);
       else {
         reject(
-          new Refusal(
+          new ApiRefusal(
             413,
             'RequestEntityTooLarge',
             `Request entity too large: limit is ${maxBytes}`,

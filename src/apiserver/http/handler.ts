@@ -2,8 +2,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describeError } from '../../base/errors.ts';
+import type { Log } from '../../base/log.ts';
+import type { Api } from '../api.ts';
 import type { Registry } from '../registry.ts';
-import { noSuchPath, Refusal } from '../status.ts';
+import { ApiRefusal, noSuchPath } from '../status.ts';
 import { mediaTypeOf, readBody } from './body.ts';
 import {
   aggregated,
@@ -13,12 +15,34 @@ import {
   apiVersions,
   reviews,
 } from './discovery.ts';
-import { type Exchange, type HandlerOptions, notedName, sendJson } from './exchange.ts';
+import { type HttpCall, notedName, sendJson, sendText } from './http-call.ts';
 import { negotiate } from './negotiate.ts';
 import { openApi, openApiPaths, swagger, swaggerProtobuf } from './openapi.ts';
 import { serveResource } from './resources.ts';
 import { review } from './review.ts';
 import { route } from './route.ts';
+
+export interface HandlerOptions {
+  api: Api;
+  token: string;
+  log: Log;
+  /** host:port, for clients that ask. */
+  address: () => string;
+  isReady: () => boolean;
+  /** Watches under way, so that a stop can end them. */
+  watches: Set<() => void>;
+  onAnswer: ((answered: AnsweredRequest) => void) | undefined;
+}
+
+/** A request and what became of it, once it is answered; a watch when it ends. */
+export interface AnsweredRequest {
+  method: string;
+  path: string;
+  userAgent: string;
+  code: number;
+  /** Of the object that was written: a create does not have it in its path. */
+  name: string | undefined;
+}
 
 /** As a cluster of the version our schemas are from would say. */
 const version = {
@@ -33,11 +57,16 @@ const version = {
   platform: `${process.platform}/${process.arch}`,
 };
 
+const rootPaths = [
+  ...['/api', '/apis', '/healthz', '/livez'],
+  ...['/openapi/v2', '/openapi/v3', '/readyz', '/version'],
+];
+
 export function requestHandler(options: HandlerOptions) {
   const { onAnswer } = options;
   return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     if (onAnswer !== undefined) {
-      // In the same turn as the answer is sent: whoever has it finds it told.
+      // In the same turn as the answer is sent: whoever has it finds it reported.
       outgoing.on('prefinish', () => {
         const { method = '', url = '', headers } = incoming;
         const path = url.split('?')[0] as string;
@@ -51,7 +80,7 @@ export function requestHandler(options: HandlerOptions) {
         outgoing.destroy();
         return;
       }
-      const refusal = error instanceof Refusal ? error : failure(options, incoming, error);
+      const refusal = error instanceof ApiRefusal ? error : failure(options, incoming, error);
       const isUnread = !incoming.complete && incoming.method !== 'GET';
       if (isUnread) outgoing.setHeader('connection', 'close');
       sendJson(outgoing, refusal.code, refusal.status);
@@ -59,10 +88,10 @@ export function requestHandler(options: HandlerOptions) {
   };
 }
 
-function failure({ log }: HandlerOptions, incoming: IncomingMessage, error: unknown): Refusal {
+function failure({ log }: HandlerOptions, incoming: IncomingMessage, error: unknown): ApiRefusal {
   const message = describeError(error);
   log.error({ method: incoming.method, path: incoming.url, error: message }, 'answer failed');
-  return new Refusal(500, 'InternalError', `Internal error occurred: ${message}`);
+  return new ApiRefusal(500, 'InternalError', `Internal error occurred: ${message}`);
 }
 
 async function serve(
@@ -73,27 +102,22 @@ async function serve(
   const { api } = options;
   const [path = '/', search = ''] = (incoming.url ?? '/').split('?', 2);
   const method = incoming.method ?? 'GET';
-  const exchange: Exchange = {
-    incoming,
-    outgoing,
-    method,
-    path,
-    query: new URLSearchParams(search),
-  };
+  const query = new URLSearchParams(search);
+  const call: HttpCall = { incoming, outgoing, method, path, query };
   const isGet = method === 'GET' || method === 'HEAD';
   if (isGet && /^\/(healthz|livez|readyz)(\/|$)/.test(path)) {
     const isReady = options.isReady();
     const [, which] = path.split('/');
     const verbose = isReady ? `[+]ping ok\n${which} check passed\n` : `${which} check failed\n`;
     const brief = isReady ? 'ok' : 'not ready';
-    return sendText(outgoing, isReady ? 200 : 500, exchange.query.has('verbose') ? verbose : brief);
+    return sendText(outgoing, isReady ? 200 : 500, query.has('verbose') ? verbose : brief);
   }
   if (isGet && path === '/version') return sendJson(outgoing, 200, version);
   if (!isKnown(incoming, options.token)) {
-    throw new Refusal(401, 'Unauthorized', 'Unauthorized');
+    throw new ApiRefusal(401, 'Unauthorized', 'Unauthorized');
   }
   const found = route(api.registry, path);
-  if (found !== undefined) return serveResource(options, exchange, found);
+  if (found !== undefined) return serveResource(options, call, found);
   const reviewed = reviews.find(
     ({ group, plural }) => method === 'POST' && path === `/apis/${group}/v1/${plural}`,
   );
@@ -104,8 +128,8 @@ async function serve(
     return sendJson(outgoing, 201, review(reviewed, body));
   }
   if (!isGet) throw noSuchPath();
-  if (path === '/openapi/v2') return sendSwagger(exchange, api.registry);
-  const document = discover(options, exchange);
+  if (path === '/openapi/v2') return sendSwagger(call, api.registry);
+  const document = discover(options, call);
   if (document === undefined) {
     if (path.startsWith('/api')) return sendText(outgoing, 404, '404 page not found\n');
     throw noSuchPath();
@@ -115,7 +139,7 @@ async function serve(
 }
 
 /** Asked for by kubectl for a file that holds a List, and then in protobuf alone. */
-function sendSwagger({ incoming, outgoing }: Exchange, registry: Registry): void {
+function sendSwagger({ incoming, outgoing }: HttpCall, registry: Registry): void {
   const accept = incoming.headers.accept ?? '';
   if (accept.includes('protobuf')) {
     const contentType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
@@ -126,7 +150,7 @@ function sendSwagger({ incoming, outgoing }: Exchange, registry: Registry): void
 
 function discover(
   { api, address }: HandlerOptions,
-  { path, incoming }: Exchange,
+  { path, incoming }: HttpCall,
 ): { body: object; contentType?: string } | undefined {
   const parts = path.split('/').filter((part) => part !== '');
   const [root, group, ...rest] = parts;
@@ -149,18 +173,7 @@ function discover(
         : root === 'apis' && parts.length === 3
           ? apiResources(registry, group as string, rest[0] as string)
           : parts.length === 0
-            ? {
-                paths: [
-                  '/api',
-                  '/apis',
-                  '/healthz',
-                  '/livez',
-                  '/openapi/v2',
-                  '/openapi/v3',
-                  '/readyz',
-                  '/version',
-                ],
-              }
+            ? { paths: rootPaths }
             : undefined;
   return body === undefined ? undefined : { body };
 }
@@ -169,9 +182,4 @@ function isKnown(incoming: IncomingMessage, token: string): boolean {
   const given = /^bearer\s+(\S+)$/i.exec(incoming.headers.authorization ?? '')?.[1] ?? '';
   const [left, right] = [Buffer.from(given), Buffer.from(token)];
   return left.length === right.length && timingSafeEqual(left, right);
-}
-
-function sendText(outgoing: ServerResponse, code: number, text: string): void {
-  outgoing.writeHead(code, { 'content-type': 'text/plain; charset=utf-8' });
-  outgoing.end(text);
 }

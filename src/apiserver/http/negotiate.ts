@@ -1,8 +1,8 @@
 /** Which form of an answer the client would like best. */
-import { Refusal } from '../status.ts';
+import { ApiRefusal } from '../status.ts';
 import type { Form } from '../table.ts';
 
-export interface Wanted {
+interface Wanted {
   form: Form;
   /** The discovery document in one piece. */
   isAggregated: boolean;
@@ -34,7 +34,7 @@ export function negotiate(accept: string | undefined, includeObject: string): Wa
     if (as.startsWith('PartialObjectMetadata'))
       return { ...json, form: { ...plain, as: 'metadata' } };
   }
-  throw new Refusal(
+  throw new ApiRefusal(
     406,
     'NotAcceptable',
     'only the following media types are accepted: application/json',

@@ -6,10 +6,10 @@ import { type Fields, isFields } from '../object.ts';
 import type { ResourceType } from '../resource.ts';
 import { parseFieldSelector, parseLabelSelector } from '../selectors.ts';
 import { badRequest, type Fault, faults, invalid } from '../status.ts';
-import type { FieldValidation, WriteOptions } from '../verbs/decode.ts';
-import type { DeleteOptions } from '../verbs/delete.ts';
-import type { ListOptions } from '../verbs/list.ts';
-import type { WatchOptions } from '../verbs/watch.ts';
+import type { FieldValidation, WriteQuery } from '../verbs/decode.ts';
+import type { DeleteQuery } from '../verbs/delete.ts';
+import type { ListQuery } from '../verbs/list.ts';
+import type { WatchQuery } from '../verbs/watch.ts';
 
 /** Absent is no; of what is given only `0` and `false` are. */
 export function isSet(query: URLSearchParams, name: string): boolean {
@@ -38,7 +38,7 @@ function selectors(type: ResourceType, query: URLSearchParams) {
   };
 }
 
-export function listOptions(type: ResourceType, query: URLSearchParams): ListOptions {
+export function listOptions(type: ResourceType, query: URLSearchParams): ListQuery {
   const limit = Math.max(0, integer(query, 'limit') ?? 0);
   const continueToken = query.get('continue') ?? '';
   const resourceVersion = query.get('resourceVersion') ?? '';
@@ -71,7 +71,7 @@ export function watchOptions(
   type: ResourceType,
   query: URLSearchParams,
   random: () => number,
-): WatchOptions {
+): WatchQuery {
   const seconds = integer(query, 'timeoutSeconds') ?? 0;
   const hasInitial = query.has('sendInitialEvents');
   const match = query.get('resourceVersionMatch') ?? '';
@@ -112,7 +112,7 @@ export function writeOptions(
   query: URLSearchParams,
   userAgent: string | undefined,
   writing: Writing,
-): WriteOptions {
+): WriteQuery {
   const validation = query.get('fieldValidation') ?? '';
   const dryRun = query.getAll('dryRun');
   const manager = query.get('fieldManager') ?? '';
@@ -155,9 +155,9 @@ function managerFaults(manager: string): Fault[] {
 const policies = ['Foreground', 'Background', 'Orphan'];
 
 /** From the body and the query together. */
-export function deleteOptions(body: unknown, query: URLSearchParams): DeleteOptions {
+export function deleteOptions(body: unknown, query: URLSearchParams): DeleteQuery {
   if (body !== undefined && !isFields(body)) throw badRequest('DeleteOptions is no object');
-  const given = (body ?? {}) as DeleteOptions & Fields;
+  const given = (body ?? {}) as DeleteQuery & Fields;
   if (given.kind !== undefined && given.kind !== 'DeleteOptions') {
     throw badRequest(`no kind ${JSON.stringify(given.kind)} is known beside DeleteOptions here`);
   }

@@ -212,7 +212,7 @@ export const protobufKinds: Record<string, Shape> = {
   ),
 };
 
-export const deleteOptions = shape(
+export const deleteOptionsShape = shape(
   [1, 'gracePeriodSeconds', 'int'],
   [2, 'preconditions', shape([1, 'uid', 'string'], [2, 'resourceVersion', 'string'])],
   [3, 'orphanDependents', 'bool'],

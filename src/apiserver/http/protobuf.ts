@@ -6,7 +6,7 @@
 import { type Fields, put } from '../object.ts';
 import { unsupportedMedia } from '../verbs/patch.ts';
 import {
-  deleteOptions,
+  deleteOptionsShape,
   type Field,
   type Kind,
   protobufKinds,
@@ -27,7 +27,8 @@ export function readProtobuf(bytes: Buffer): unknown {
     raw?: string;
   };
   const { apiVersion = '', kind = '' } = type ?? {};
-  const known = kind === 'DeleteOptions' ? deleteOptions : protobufKinds[`${apiVersion} ${kind}`];
+  const known =
+    kind === 'DeleteOptions' ? deleteOptionsShape : protobufKinds[`${apiVersion} ${kind}`];
   if (known === undefined) throw unreadable();
   return { apiVersion, kind, ...decode(Buffer.from(raw ?? '', 'base64'), known) };
 }

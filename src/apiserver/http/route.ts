@@ -1,9 +1,9 @@
 /** From a path to a resource: `/apis/GROUP/VERSION/namespaces/NS/PLURAL/NAME/SUBRESOURCE`. */
-import type { Place } from '../api.ts';
+import type { ResourceScope } from '../api.ts';
 import type { Registry } from '../registry.ts';
 import { badRequest } from '../status.ts';
 
-export interface Route extends Place {
+export interface Route extends ResourceScope {
   name: string | undefined;
   subresource: string | undefined;
 }

@@ -1,6 +1,6 @@
 /** RFC 6902: all operations or none. */
 import { copyOf, type Fields, isEqual, isFields, put } from '../object.ts';
-import { badRequest, Refusal } from '../status.ts';
+import { ApiRefusal, badRequest } from '../status.ts';
 
 interface Operation {
   op: string;
@@ -47,8 +47,8 @@ function perform(root: unknown, operation: Operation): unknown {
   }
 }
 
-function failed(why: string): Refusal {
-  return new Refusal(
+function failed(why: string): ApiRefusal {
+  return new ApiRefusal(
     422,
     'Invalid',
     `the server rejected our request due to an error in our request: ${why}`,

@@ -5,12 +5,12 @@
  * Objects are never changed in place, so whoever holds an entry holds that
  * moment. An entry's text is made once and serves the log, lists and watches.
  */
-import type { KubeObject } from '../object.ts';
+import type { ApiObject } from '../object.ts';
 
 export interface Entry {
   readonly key: string;
   readonly version: number;
-  readonly object: KubeObject;
+  readonly object: ApiObject;
   /** The object as JSON. */
   readonly json: string;
 }
@@ -22,13 +22,13 @@ export interface Change {
   readonly before: Entry | undefined;
   /** Undefined: it was deleted. */
   readonly after: Entry | undefined;
-  /** The last state with the version of the change: what a watcher is told. */
-  readonly told: Entry;
+  /** The last state with the version of the change: what watchers get. */
+  readonly seen: Entry;
   /** Encoded once for all watchers of the same form. */
   readonly lines: Map<string, Buffer>;
 }
 
-export type Watcher = (change: Change) => void;
+type Watcher = (change: Change) => void;
 
 export class Collection {
   readonly name: string;
@@ -62,7 +62,7 @@ export class Collection {
     return this.#entries.values();
   }
 
-  /** In order; of one namespace if told. */
+  /** In order; of one namespace if given. */
   list(namespace?: string): Entry[] {
     const found: Entry[] = [];
     for (const key of this.#keys()) {

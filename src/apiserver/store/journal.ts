@@ -22,7 +22,7 @@ import {
   readJournalFile,
 } from '../../base/journal/journal-file.ts';
 
-export interface StoreJournalOptions {
+interface StoreJournalOptions {
   dir: string;
   /** Every answer waits until its change is on disk. */
   waitsForDisk: boolean;

@@ -13,8 +13,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runs } from '../../../test/parts/random.ts';
 import { checkedLines } from '../../base/journal/checked-lines.ts';
-import type { KubeObject } from '../object.ts';
-import { Store } from './store.ts';
+import type { ApiObject } from '../object.ts';
+import { ObjectStore } from './store.ts';
 
 const sealed = (line: string) => checkedLines.encode([line], 0).bytes;
 
@@ -26,17 +26,17 @@ beforeEach(() => {
 
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-const object = (name: string, n = 0): KubeObject => ({
+const object = (name: string, n = 0): ApiObject => ({
   apiVersion: 'v1',
   kind: 'Thing',
   metadata: { name },
   n,
 });
 
-const put = (store: Store, name: string, n = 0) =>
+const put = (store: ObjectStore, name: string, n = 0) =>
   store.put(store.collection('things'), name, object(name, n));
 
-const content = (store: Store) =>
+const content = (store: ObjectStore) =>
   store
     .collection('things')
     .list()
@@ -44,7 +44,7 @@ const content = (store: Store) =>
 
 describe('what is kept', () => {
   test('survives, with versions that go on where they were', async () => {
-    const first = await Store.open({ dir });
+    const first = await ObjectStore.open({ dir });
     put(first, 'b', 1);
     put(first, 'a', 1);
     put(first, 'b', 2);
@@ -52,7 +52,7 @@ describe('what is kept', () => {
     await first.settled();
     const before = content(first);
     await first.close();
-    const second = await Store.open({ dir });
+    const second = await ObjectStore.open({ dir });
     expect(content(second)).toEqual(before);
     expect(second.version).toBe(first.version);
     expect(put(second, 'c').entry.version).toBe(first.version + 1);
@@ -60,12 +60,12 @@ describe('what is kept', () => {
   });
 
   test('can be watched from and listed at after a restart as before it', async () => {
-    const first = await Store.open({ dir });
+    const first = await ObjectStore.open({ dir });
     put(first, 'a', 1);
     const { entry } = put(first, 'b', 1);
     put(first, 'a', 2);
     await first.close();
-    const second = await Store.open({ dir });
+    const second = await ObjectStore.open({ dir });
     const things = second.collection('things');
     expect(
       things.since(entry.version)?.map(({ key, after }) => `${key} ${after?.object.n}`),
@@ -76,7 +76,7 @@ describe('what is kept', () => {
   });
 
   test('survives any number of snapshots, while writes go on', async () => {
-    const first = await Store.open({ dir, compactAboveBytes: 500 });
+    const first = await ObjectStore.open({ dir, compactAboveBytes: 500 });
     const last = new Map<string, number>();
     for (let n = 0; n < 300; n++) {
       const name = `t${n % 7}`;
@@ -87,7 +87,7 @@ describe('what is kept', () => {
     await first.close();
     expect(readdirSync(dir).some((name) => name.startsWith('snapshot-'))).toBe(true);
     expect(readdirSync(dir).filter((name) => name.startsWith('snapshot-')).length).toBeLessThan(3);
-    const second = await Store.open({ dir });
+    const second = await ObjectStore.open({ dir });
     const found = second.collection('things').list();
     expect(found.map(({ key, object: each }) => [key, each.n])).toEqual(
       [...last].sort(([a], [b]) => (a < b ? -1 : 1)),
@@ -96,13 +96,13 @@ describe('what is kept', () => {
   });
 
   test('what a snapshot has made forgotten cannot be watched from', async () => {
-    const first = await Store.open({ dir });
+    const first = await ObjectStore.open({ dir });
     put(first, 'a', 1);
     put(first, 'a', 2);
     await first.settled();
     await first.compact();
     await first.close();
-    const second = await Store.open({ dir });
+    const second = await ObjectStore.open({ dir });
     expect(second.collection('things').since(2)).toBeUndefined();
     expect(second.collection('things').since(second.version)).toEqual([]);
     await second.close();
@@ -111,7 +111,7 @@ describe('what is kept', () => {
 
 describe('a crash', () => {
   async function written(): Promise<string> {
-    const store = await Store.open({ dir });
+    const store = await ObjectStore.open({ dir });
     put(store, 'a', 1);
     put(store, 'b', 1);
     await store.close();
@@ -126,12 +126,12 @@ describe('a crash', () => {
     const lastLine = whole.lastIndexOf(10, whole.length - 2) + 1;
     for (let cut = lastLine; cut < whole.length; cut += 7) {
       writeFileSync(path, whole.subarray(0, cut));
-      const store = await Store.open({ dir });
+      const store = await ObjectStore.open({ dir });
       expect(content(store)).toEqual(['a 1 @2']);
       // And what is written next is whole again.
       put(store, 'c', 1);
       await store.close();
-      const again = await Store.open({ dir });
+      const again = await ObjectStore.open({ dir });
       expect(content(again)).toEqual(['a 1 @2', 'c 1 @3']);
       await again.close();
     }
@@ -140,7 +140,7 @@ describe('a crash', () => {
   test('that left rubbish behind the last line is the same', async () => {
     const path = await written();
     appendFileSync(path, '00000000 {"c":"things","k":"x"\n\0\0\0\0');
-    const store = await Store.open({ dir });
+    const store = await ObjectStore.open({ dir });
     expect(content(store)).toEqual(['a 1 @2', 'b 1 @3']);
     await store.close();
   });
@@ -148,7 +148,7 @@ describe('a crash', () => {
   test('in the middle of a snapshot leaves the log, and the half snapshot is forgotten', async () => {
     await written();
     writeFileSync(join(dir, 'snapshot-1.tmp'), sealed('{"version":99}'));
-    const store = await Store.open({ dir });
+    const store = await ObjectStore.open({ dir });
     expect(content(store)).toEqual(['a 1 @2', 'b 1 @3']);
     expect(readdirSync(dir)).toEqual(['log-0']);
     await store.close();
@@ -162,7 +162,7 @@ describe('a crash', () => {
       o: { ...object('a', 9), metadata: { name: 'a', resourceVersion: '4' } },
     });
     writeFileSync(join(dir, 'log-1'), sealed(line));
-    const store = await Store.open({ dir });
+    const store = await ObjectStore.open({ dir });
     expect(content(store)).toEqual(['a 9 @4', 'b 1 @3']);
     await store.close();
   });
@@ -172,7 +172,7 @@ describe('a crash', () => {
     const text = readFileSync(path, 'utf8');
     const damaged = text.replace('"n":1', '"n":7');
     writeFileSync(path, damaged);
-    await expect(Store.open({ dir })).rejects.toThrow(
+    await expect(ObjectStore.open({ dir })).rejects.toThrow(
       /log-0: line 1 is damaged, and others follow/,
     );
     expect(readFileSync(path, 'utf8')).toBe(damaged);
@@ -180,7 +180,7 @@ describe('a crash', () => {
 });
 
 test('nobody is told of a change before it is on disk', async () => {
-  const store = await Store.open({ dir });
+  const store = await ObjectStore.open({ dir });
   const told: number[] = [];
   store.collection('things').watchers.add(({ version }) => {
     const onDisk = readFileSync(join(dir, 'log-0'), 'utf8');
@@ -196,7 +196,7 @@ test('nobody is told of a change before it is on disk', async () => {
 
 test('a disk that refuses is told to every writer, and nothing is acknowledged after it', async () => {
   const told: unknown[] = [];
-  const store = await Store.open({ dir, onFailure: (error) => told.push(error) });
+  const store = await ObjectStore.open({ dir, onFailure: (error) => told.push(error) });
   await put(store, 'a', 1).safe;
   await store.close();
   // The file is closed: the next write fails as a broken disk would make it fail.
@@ -205,13 +205,13 @@ test('a disk that refuses is told to every writer, and nothing is acknowledged a
   await expect(put(store, 'c', 1).safe).rejects.toThrow(/cannot write/);
   await expect(store.settled()).rejects.toThrow(/cannot write/);
   expect([store.hasFailed, told.length]).toEqual([true, 1]);
-  const again = await Store.open({ dir });
+  const again = await ObjectStore.open({ dir });
   expect(content(again)).toEqual(['a 1 @2']);
   await again.close();
 });
 
 test('a list at an earlier version is what a list then was', async () => {
-  const store = await Store.open({ dir, waitsForDisk: false });
+  const store = await ObjectStore.open({ dir, waitsForDisk: false });
   const things = store.collection('things');
   const change = fc.record({ name: fc.constantFrom(...'abcdefgh'), removes: fc.boolean() });
   fc.assert(
@@ -238,17 +238,17 @@ test('a folder that version 0.1.0 wrote opens, and grows', async () => {
   for (const name of ['snapshot-1', 'log-1']) {
     copyFileSync(join(import.meta.dirname, 'testdata', name), join(dir, name));
   }
-  const read = (store: Store) =>
+  const read = (store: ObjectStore) =>
     store
       .collection('configmaps')
       .list()
       .map(({ key, version, object }) => `${key} ${version} ${(object.data as { n: string }).n}`);
-  const first = await Store.open({ dir });
+  const first = await ObjectStore.open({ dir });
   expect(read(first)).toEqual(['a 7 3', 'c 5 1']);
   const made = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'd' }, data: { n: '1' } };
   await first.put(first.collection('configmaps'), 'd', made).safe;
   await first.close();
-  const second = await Store.open({ dir });
+  const second = await ObjectStore.open({ dir });
   expect(read(second)).toEqual(['a 7 3', 'c 5 1', 'd 8 1']);
   await second.close();
 });

@@ -7,12 +7,12 @@
  * could take back what somebody has already seen, and versions would run
  * backwards.
  */
-import type { KubeObject } from '../object.ts';
-import { Refusal } from '../status.ts';
+import type { ApiObject } from '../object.ts';
+import { ApiRefusal } from '../status.ts';
 import { type Change, Collection, type Entry } from './collection.ts';
 import { StoreJournal } from './journal.ts';
 
-export interface StoreOptions {
+interface StoreOptions {
   dir: string;
   waitsForDisk?: boolean | undefined;
   compactAboveBytes?: number | undefined;
@@ -27,11 +27,11 @@ const maxObjectBytes = 1.5 * 1024 * 1024;
 
 /** A line of the log: an object, or the deletion of one. */
 type Line =
-  | { c: string; k: string; o: KubeObject }
+  | { c: string; k: string; o: ApiObject }
   | { c: string; k: string; d: number }
   | { version: number };
 
-export class Store {
+export class ObjectStore {
   readonly #collections = new Map<string, Collection>();
   readonly #historyLimit: number;
   readonly #listeners = new Set<(collection: Collection, change: Change) => void>();
@@ -48,8 +48,8 @@ export class Store {
     this.#onFailure = onFailure;
   }
 
-  static async open(options: StoreOptions): Promise<Store> {
-    const store = new Store(options.historyLimit ?? 2_000, options.onFailure ?? (() => {}));
+  static async open(options: StoreOptions): Promise<ObjectStore> {
+    const store = new ObjectStore(options.historyLimit ?? 2_000, options.onFailure ?? (() => {}));
     store.#journal = await StoreJournal.open(
       {
         dir: options.dir,
@@ -107,24 +107,24 @@ export class Store {
   put(
     collection: Collection,
     key: string,
-    object: KubeObject,
+    object: ApiObject,
   ): { entry: Entry; safe: Promise<void> } {
     const version = this.#version + 1;
     const entry = entryOf(key, version, object);
     if (entry.json.length > maxObjectBytes) {
-      throw new Refusal(500, '', 'etcdserver: request is too large');
+      throw new ApiRefusal(500, '', 'etcdserver: request is too large');
     }
     const line = `{"c":${JSON.stringify(collection.name)},"k":${JSON.stringify(key)},"o":${entry.json}}`;
     const before = collection.get(key);
-    return { entry, safe: this.#make(collection, { before, after: entry, told: entry }, line) };
+    return { entry, safe: this.#make(collection, { before, after: entry, seen: entry }, line) };
   }
 
   remove(collection: Collection, key: string): { entry: Entry; safe: Promise<void> } {
     const before = collection.get(key) as Entry;
     const version = this.#version + 1;
-    const told = entryOf(key, version, before.object);
+    const seen = entryOf(key, version, before.object);
     const line = JSON.stringify({ c: collection.name, k: key, d: version });
-    return { entry: told, safe: this.#make(collection, { before, after: undefined, told }, line) };
+    return { entry: seen, safe: this.#make(collection, { before, after: undefined, seen }, line) };
   }
 
   /** A snapshot now, however small the log is. */
@@ -147,11 +147,11 @@ export class Store {
 
   #make(
     collection: Collection,
-    states: Pick<Change, 'before' | 'after' | 'told'>,
+    states: Pick<Change, 'before' | 'after' | 'seen'>,
     line: string,
   ): Promise<void> {
     this.#version += 1;
-    const change = { ...states, version: this.#version, key: states.told.key, lines: new Map() };
+    const change = { ...states, version: this.#version, key: states.seen.key, lines: new Map() };
     collection.apply(change);
     const safe = this.#journal.append(line).then(() => {
       this.#safeVersion = change.version;
@@ -189,19 +189,19 @@ export class Store {
     const version = 'o' in line ? (after as Entry).version : line.d;
     // Written into both a snapshot and the log that it closes: known already.
     if (version <= this.#version || (before === undefined && after === undefined)) return;
-    const told = after ?? entryOf(line.k, version, (before as Entry).object);
-    collection.apply({ version, key: line.k, before, after, told, lines: new Map() });
+    const seen = after ?? entryOf(line.k, version, (before as Entry).object);
+    collection.apply({ version, key: line.k, before, after, seen, lines: new Map() });
     this.#version = version;
   }
 }
 
-function entryOf(key: string, version: number, object: KubeObject): Entry {
+function entryOf(key: string, version: number, object: ApiObject): Entry {
   const metadata = { ...object.metadata, resourceVersion: String(version) };
   const stored = { ...object, metadata };
   return { key, version, object: stored, json: JSON.stringify(stored) };
 }
 
-function storedEntry(key: string, object: KubeObject): Entry {
+function storedEntry(key: string, object: ApiObject): Entry {
   const version = Number(object.metadata.resourceVersion);
   return { key, version, object, json: JSON.stringify(object) };
 }

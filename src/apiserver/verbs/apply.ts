@@ -4,55 +4,55 @@
  * wants it too; what somebody else set to another value is a conflict, unless
  * the client insists.
  */
-import { type Api, collectionOf, keyIn, type Target } from '../api.ts';
-import { describePlace } from '../fields/fields-v1.ts';
-import { isInside, type Place } from '../fields/leaves.ts';
+import { type Api, collectionOf, keyIn, type ObjectTarget } from '../api.ts';
+import { describePath } from '../fields/fields-v1.ts';
+import { type FieldPath, isInside } from '../fields/leaves.ts';
 import {
   type Actor,
-  changedPlaces,
+  changedPaths,
   entriesOf,
+  type FieldOwner,
   newEntry,
-  type Owner,
   ownableLeaves,
   ownersOf,
 } from '../fields/managed-fields.ts';
-import { mergeApplied, removePlace } from '../fields/merge.ts';
+import { mergeApplied, removePath } from '../fields/merge.ts';
 import {
+  type ApiObject,
   copyOf,
   type Fields,
   isEqual,
   isFields,
-  type KubeObject,
   type ManagedFields,
   timestamp,
 } from '../object.ts';
 import type { ResourceType } from '../resource.ts';
 import { prune } from '../schema/shape.ts';
 import { validate } from '../schema/validate.ts';
-import { badRequest, type Cause, notFound, Refusal } from '../status.ts';
+import { ApiRefusal, badRequest, type Cause, notFound } from '../status.ts';
 import { createDecoded, type Written } from './create.ts';
-import { decode, type WriteOptions } from './decode.ts';
-import { store } from './update.ts';
+import { decode, type WriteQuery } from './decode.ts';
+import { storeUpdate } from './update.ts';
 
 export function applyConfiguration(
   api: Api,
-  target: Target,
+  target: ObjectTarget,
   body: unknown,
-  options: WriteOptions,
+  options: WriteQuery,
 ): Written {
   const { type, name, subresource } = target;
   const current = collectionOf(api, type).get(keyIn(target, name));
   const applied = decodeApplied(target, body, options, current === undefined);
   const actor: Actor = { ...options, subresource, now: timestamp(api.nowMs()) };
-  const places = new Set(ownableLeaves(type, applied).keys());
-  dropForeign(target, places);
-  const mine: Owner = { entry: newEntry(type, 'Apply', actor), places };
+  const paths = new Set(ownableLeaves(type, applied).keys());
+  dropForeign(target, paths);
+  const mine: FieldOwner = { entry: newEntry(type, 'Apply', actor), paths };
   if (current === undefined) {
     if (subresource !== undefined) throw notFound(type, name);
     return createDecoded(api, target, applied, options, entriesOf([mine]));
   }
   const live = current.object;
-  const isMine = ({ entry }: Owner) =>
+  const isMine = ({ entry }: FieldOwner) =>
     entry.operation === 'Apply' &&
     entry.manager === options.fieldManager &&
     (entry.subresource ?? '') === (subresource ?? '');
@@ -61,13 +61,13 @@ export function applyConfiguration(
   const before = owners.find(isMine);
   const merged = copyOf(
     mergeApplied(withoutOwnership(live), applied, type.schema, type.resolve),
-  ) as KubeObject;
+  ) as ApiObject;
   keepLastApplied(merged, applied, options.fieldManager);
-  giveUp(target, merged, before?.places ?? new Set(), places, others);
-  settleConflicts(target, live, merged, places, others, options);
-  const isSameSet = before !== undefined && isEqual([...before.places].sort(), [...places].sort());
+  giveUp(target, merged, before?.paths ?? new Set(), paths, others);
+  settleConflicts(target, live, merged, paths, others, options);
+  const isSameSet = before !== undefined && isEqual([...before.paths].sort(), [...paths].sort());
   if (isSameSet) mine.entry.time = before.entry.time as string;
-  return store(api, target, current, merged, options, entriesOf([...others, mine]));
+  return storeUpdate(api, target, current, merged, options, entriesOf([...others, mine]));
 }
 
 /** Whose field an unknown one would be, nobody could say: refused whatever the client asked. */
@@ -84,7 +84,7 @@ function mustBeTyped(type: ResourceType, meta: Fields, body: Fields): void {
       : `.${unknown}: field not declared in schema`;
   const who = `${meta.namespace ?? ''}/${meta.name ?? ''}`;
   const what = `${type.group}/${type.version}, Kind=${type.kind}`;
-  throw new Refusal(500, '', `failed to create typed patch object (${who}; ${what}): ${why}`);
+  throw new ApiRefusal(500, '', `failed to create typed patch object (${who}; ${what}): ${why}`);
 }
 
 /** `creationTimestamp: null`, as generated files have it, says nothing. */
@@ -99,11 +99,11 @@ function withoutNulls(value: unknown): unknown {
 }
 
 function decodeApplied(
-  target: Target,
+  target: ObjectTarget,
   body: unknown,
-  options: WriteOptions,
+  options: WriteQuery,
   isNew: boolean,
-): KubeObject {
+): ApiObject {
   const { name, namespace, type } = target;
   if (!isFields(body)) throw badRequest('the applied configuration is no object');
   const meta = (isFields(body.metadata) ? body.metadata : {}) as Fields;
@@ -123,62 +123,60 @@ function decodeApplied(
 }
 
 /** The status is applied by itself, and nothing else with it. */
-function dropForeign({ type, subresource }: Target, places: Set<Place>): void {
+function dropForeign({ type, subresource }: ObjectTarget, paths: Set<FieldPath>): void {
   if (!type.hasStatus) return;
-  for (const place of [...places]) {
-    const isStatus = place === 'f:status' || isInside(place, 'f:status');
-    if (isStatus !== (subresource === 'status')) places.delete(place);
+  for (const path of [...paths]) {
+    const isStatus = path === 'f:status' || isInside(path, 'f:status');
+    if (isStatus !== (subresource === 'status')) paths.delete(path);
   }
 }
 
-function withoutOwnership(object: KubeObject): KubeObject {
+function withoutOwnership(object: ApiObject): ApiObject {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
 /** What was applied before, is not any more, and nobody else holds. */
 function giveUp(
-  { type }: Target,
-  merged: KubeObject,
-  before: Set<Place>,
-  now: Set<Place>,
-  others: Owner[],
+  { type }: ObjectTarget,
+  merged: ApiObject,
+  before: Set<FieldPath>,
+  now: Set<FieldPath>,
+  others: FieldOwner[],
 ): void {
-  const held = (place: Place) => {
-    const isHeldIn = (places: Iterable<Place>) => {
-      for (const each of places) if (each === place || isInside(each, place)) return true;
+  const held = (path: FieldPath) => {
+    const isHeldIn = (paths: Iterable<FieldPath>) => {
+      for (const each of paths) if (each === path || isInside(each, path)) return true;
       return false;
     };
-    return isHeldIn(now) || others.some(({ places }) => isHeldIn(places));
+    return isHeldIn(now) || others.some(({ paths }) => isHeldIn(paths));
   };
-  const gone = [...before].filter((place) => !held(place));
+  const gone = [...before].filter((path) => !held(path));
   // With an item goes what is in it; without its key it could not be found any more.
-  const whole = gone.filter((place) => !gone.some((outer) => isInside(place, outer)));
-  for (const place of whole) removePlace(merged, place, type.schema, type.resolve);
+  const whole = gone.filter((path) => !gone.some((outer) => isInside(path, outer)));
+  for (const path of whole) removePath(merged, path, type.schema, type.resolve);
 }
 
 function settleConflicts(
-  { type }: Target,
-  live: KubeObject,
-  merged: KubeObject,
-  places: Set<Place>,
-  others: Owner[],
-  { force, fieldManager }: WriteOptions,
+  { type }: ObjectTarget,
+  live: ApiObject,
+  merged: ApiObject,
+  paths: Set<FieldPath>,
+  others: FieldOwner[],
+  { force, fieldManager }: WriteQuery,
 ): void {
   const own = ownFromBefore(type, live, fieldManager);
-  const changed = changedPlaces(ownableLeaves(type, live), ownableLeaves(type, merged));
+  const changed = changedPaths(ownableLeaves(type, live), ownableLeaves(type, merged));
   const causes: (Cause & { who: string })[] = [];
-  for (const { entry, places: theirs } of others) {
-    for (const place of [...theirs]
-      .filter((each) => changed.has(each) && places.has(each))
-      .sort()) {
-      if (force || own.has(place)) theirs.delete(place);
+  for (const { entry, paths: theirs } of others) {
+    for (const path of [...theirs].filter((each) => changed.has(each) && paths.has(each)).sort()) {
+      if (force || own.has(path)) theirs.delete(path);
       else {
         const who = nameOf(entry);
         causes.push({
           reason: 'FieldManagerConflict',
           message: `conflict with ${who}`,
-          field: describePlace(place),
+          field: describePath(path),
           who,
         });
       }
@@ -198,7 +196,7 @@ function nameOf({ manager = '', subresource, operation, apiVersion, time }: Mana
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** So that `kubectl apply` from the client side can go on from here. */
-function keepLastApplied(merged: KubeObject, applied: KubeObject, manager: string): void {
+function keepLastApplied(merged: ApiObject, applied: ApiObject, manager: string): void {
   const annotations = merged.metadata.annotations;
   if (manager !== 'kubectl' || annotations?.[lastApplied] === undefined) return;
   annotations[lastApplied] = `${JSON.stringify(sorted(applied))}\n`;
@@ -218,14 +216,14 @@ function sorted(value: unknown): unknown {
  * What kubectl applied from the client side before, and nobody changed since:
  * it is kubectl's own when it moves to server-side apply.
  */
-function ownFromBefore(type: ResourceType, live: KubeObject, manager: string): Set<Place> {
+function ownFromBefore(type: ResourceType, live: ApiObject, manager: string): Set<FieldPath> {
   const text = live.metadata.annotations?.[lastApplied];
   if (manager !== 'kubectl' || text === undefined) return new Set();
   try {
-    const said = ownableLeaves(type, JSON.parse(text) as KubeObject);
+    const said = ownableLeaves(type, JSON.parse(text) as ApiObject);
     const now = ownableLeaves(type, live);
     return new Set(
-      [...said].flatMap(([place, value]) => (isEqual(now.get(place), value) ? [place] : [])),
+      [...said].flatMap(([path, value]) => (isEqual(now.get(path), value) ? [path] : [])),
     );
   } catch {
     // An annotation that cannot be read claims nothing.
@@ -233,7 +231,7 @@ function ownFromBefore(type: ResourceType, live: KubeObject, manager: string): S
   }
 }
 
-function conflicts(causes: (Cause & { who: string })[]): Refusal {
+function conflicts(causes: (Cause & { who: string })[]): ApiRefusal {
   const only = causes.length === 1;
   const said = only
     ? `Apply failed with 1 conflict: ${causes[0]?.message}: ${causes[0]?.field}`
@@ -245,7 +243,7 @@ function conflicts(causes: (Cause & { who: string })[]): Refusal {
           return `conflicts with ${who}:\n${fields.join('\n')}`;
         })
         .join('\n')}`;
-  return new Refusal(409, 'Conflict', said, {
+  return new ApiRefusal(409, 'Conflict', said, {
     causes: causes.map(({ who: _, ...cause }) => cause),
   });
 }

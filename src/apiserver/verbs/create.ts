@@ -1,38 +1,43 @@
-import { type Api, collectionOf, keyIn, type Place } from '../api.ts';
+import { type Api, collectionOf, keyIn, type ResourceScope } from '../api.ts';
 import { recordUpdate } from '../fields/managed-fields.ts';
 import { randomSuffix } from '../names.ts';
-import type { Fields, KubeObject } from '../object.ts';
+import type { ApiObject, Fields } from '../object.ts';
 import { timestamp } from '../object.ts';
 import { apiVersionOf, type ResourceType } from '../resource.ts';
 import { fillDefaults } from '../schema/shape.ts';
-import { alreadyExists, badRequest, notFound, Refusal } from '../status.ts';
-import { decode, type WriteOptions } from './decode.ts';
+import { ApiRefusal, alreadyExists, badRequest, notFound } from '../status.ts';
+import { decode, type WriteQuery } from './decode.ts';
 import { mustBeValid } from './judge.ts';
 
 export interface Written {
-  object: KubeObject;
+  object: ApiObject;
   code: 200 | 201;
   /** Resolves when the change is on disk. */
   safe: Promise<void>;
 }
 
 /** Creates from a body that somebody sent. */
-export function create(api: Api, place: Place, body: unknown, options: WriteOptions): Written {
+export function create(
+  api: Api,
+  place: ResourceScope,
+  body: unknown,
+  options: WriteQuery,
+): Written {
   const object = decode(place.type, body, options);
   return createDecoded(api, place, object, options);
 }
 
 export function createDecoded(
   api: Api,
-  place: Place,
-  object: KubeObject,
-  options: WriteOptions,
+  place: ResourceScope,
+  object: ApiObject,
+  options: WriteQuery,
   /** Server-side apply brings its own record of who owns what. */
-  ownership?: KubeObject['metadata']['managedFields'],
+  ownership?: ApiObject['metadata']['managedFields'],
 ): Written {
   const { type } = place;
   if (object.metadata.resourceVersion && object.metadata.resourceVersion !== '0') {
-    throw new Refusal(500, '', 'resourceVersion should not be set on objects to be created');
+    throw new ApiRefusal(500, '', 'resourceVersion should not be set on objects to be created');
   }
   settleNamespace(api, place, object);
   settleNewMeta(api, type, object);
@@ -56,7 +61,7 @@ export function createDecoded(
   return { object: entry.object, code: 201, safe };
 }
 
-function settleNamespace(api: Api, { type, namespace }: Place, object: KubeObject): void {
+function settleNamespace(api: Api, { type, namespace }: ResourceScope, object: ApiObject): void {
   const said = object.metadata.namespace;
   if (!type.namespaced) {
     delete object.metadata.namespace;
@@ -77,7 +82,7 @@ function settleNamespace(api: Api, { type, namespace }: Place, object: KubeObjec
   if (home.metadata.deletionTimestamp !== undefined) {
     const qualified = type.group === '' ? type.plural : `${type.plural}.${type.group}`;
     const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
-    throw new Refusal(
+    throw new ApiRefusal(
       403,
       'Forbidden',
       `${qualified} "${object.metadata.name}" is forbidden: ${why}`,
@@ -96,7 +101,7 @@ function settleNamespace(api: Api, { type, namespace }: Place, object: KubeObjec
   }
 }
 
-function settleNewMeta(api: Api, type: ResourceType, object: KubeObject): void {
+function settleNewMeta(api: Api, type: ResourceType, object: ApiObject): void {
   const { metadata } = object;
   for (const field of [
     'resourceVersion',
@@ -117,7 +122,7 @@ function settleNewMeta(api: Api, type: ResourceType, object: KubeObject): void {
 }
 
 /** The fields people look for first come first. */
-export function inFieldOrder(object: KubeObject): KubeObject {
+export function inFieldOrder(object: ApiObject): ApiObject {
   const { apiVersion, kind, metadata, ...rest } = object;
   return { apiVersion, kind, metadata, ...(rest as Fields) };
 }

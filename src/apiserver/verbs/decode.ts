@@ -1,13 +1,13 @@
 /** From a body to an object of the right kind: what it says of itself, and fields nobody knows. */
-import { type Fields, isFields, type KubeObject } from '../object.ts';
+import { type ApiObject, type Fields, isFields } from '../object.ts';
 import { apiVersionOf, type ResourceType } from '../resource.ts';
 import { dropEmpty, fillZeros, prune } from '../schema/shape.ts';
 import { validate } from '../schema/validate.ts';
-import { badRequest, faults, invalid, Refusal } from '../status.ts';
+import { ApiRefusal, badRequest, faults, invalid } from '../status.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
-export interface WriteOptions {
+export interface WriteQuery {
   dryRun: boolean;
   fieldManager: string;
   fieldValidation: FieldValidation;
@@ -18,7 +18,7 @@ export interface WriteOptions {
 }
 
 /** A body that is no object of the kind, and why; a patch words it in its own way. */
-export class Unreadable extends Refusal {
+export class Unreadable extends ApiRefusal {
   readonly why: string;
 
   constructor({ kind, version }: ResourceType, why: string) {
@@ -31,7 +31,7 @@ export class Unreadable extends Refusal {
   }
 }
 
-export function decode(type: ResourceType, body: unknown, options: WriteOptions): KubeObject {
+export function decode(type: ResourceType, body: unknown, options: WriteQuery): ApiObject {
   if (!isFields(body)) throw badRequest(`the body is no ${type.kind}`);
   const object = body as Fields;
   const wanted = apiVersionOf(type);
@@ -48,7 +48,7 @@ export function decode(type: ResourceType, body: unknown, options: WriteOptions)
     throw badRequest(`metadata is no object`);
   }
   object.metadata ??= {};
-  return shapeUp(type, object as KubeObject, options);
+  return shapeUp(type, object as ApiObject, options);
 }
 
 function refuseKind(type: ResourceType, object: Fields): never {
@@ -63,7 +63,7 @@ function refuseKind(type: ResourceType, object: Fields): never {
 }
 
 /** Drops what is not declared, and says so as loudly as the client asked. */
-export function shapeUp(type: ResourceType, object: KubeObject, options: WriteOptions): KubeObject {
+function shapeUp(type: ResourceType, object: ApiObject, options: WriteQuery): ApiObject {
   if (!type.isCustom) dropEmpty(object, type.schema, type.resolve);
   const unknown = prune(object, type.schema, type.resolve).map((path) => `unknown field "${path}"`);
   if (unknown.length > 0 && options.fieldValidation === 'Strict') {
@@ -84,7 +84,7 @@ function statusOf({ schema, resolve }: ResourceType) {
   return resolve(schema).properties?.status;
 }
 
-function mustRead(type: ResourceType, object: KubeObject): void {
+function mustRead(type: ResourceType, object: ApiObject): void {
   const wrong = validate(object, type.schema, type.resolve).find(
     ({ reason }) => reason === 'FieldValueTypeInvalid',
   );

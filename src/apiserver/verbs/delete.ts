@@ -1,12 +1,12 @@
 /** DELETE of one object: at once, or a mark that others act on. */
-import { type Api, collectionOf, keyIn, type Place, type Target } from '../api.ts';
-import { copyOf, type KubeObject, timestamp } from '../object.ts';
+import { type Api, collectionOf, keyIn, type ObjectTarget, type ResourceScope } from '../api.ts';
+import { type ApiObject, copyOf, timestamp } from '../object.ts';
 import { conflict, forbidden, notFound, type Status } from '../status.ts';
 import type { Entry } from '../store/collection.ts';
 import { inFieldOrder } from './create.ts';
 import { isHeldBySpec } from './update.ts';
 
-export interface DeleteOptions {
+export interface DeleteQuery {
   gracePeriodSeconds?: number;
   propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
   orphanDependents?: boolean;
@@ -16,13 +16,13 @@ export interface DeleteOptions {
 
 export interface Deleted {
   /** The object while it is held back (or where the kind answers with it), a Status once it is gone. */
-  answer: KubeObject | Status;
+  answer: ApiObject | Status;
   isObject: boolean;
   code: 200 | 202;
   safe: Promise<void>;
 }
 
-export function remove(api: Api, target: Target, options: DeleteOptions): Deleted {
+export function remove(api: Api, target: ObjectTarget, options: DeleteQuery): Deleted {
   const { type, name } = target;
   const current = collectionOf(api, type).get(keyIn(target, name));
   if (current === undefined) throw notFound(type, name);
@@ -34,9 +34,9 @@ export function remove(api: Api, target: Target, options: DeleteOptions): Delete
 
 export function removeEntry(
   api: Api,
-  place: Place,
+  place: ResourceScope,
   current: Entry,
-  options: DeleteOptions,
+  options: DeleteQuery,
 ): Deleted {
   const { type } = place;
   const collection = collectionOf(api, type);
@@ -64,9 +64,9 @@ export function removeEntry(
 }
 
 function mustMeetPreconditions(
-  { type, name }: Target,
-  { metadata }: KubeObject,
-  { preconditions = {} }: DeleteOptions,
+  { type, name }: ObjectTarget,
+  { metadata }: ApiObject,
+  { preconditions = {} }: DeleteQuery,
 ): void {
   const named = type.isCustom ? { ...type, plural: type.kind } : { ...type, plural: type.kind };
   const { uid, resourceVersion } = preconditions;
@@ -87,7 +87,12 @@ function mustMeetPreconditions(
 }
 
 /** The object with its deletion time, and with the finalizers that the way of deleting asks for. */
-function mark(api: Api, { type }: Place, object: KubeObject, options: DeleteOptions): KubeObject {
+function mark(
+  api: Api,
+  { type }: ResourceScope,
+  object: ApiObject,
+  options: DeleteQuery,
+): ApiObject {
   const asked = options.gracePeriodSeconds;
   const graceSeconds = type.kindRules.graceSeconds?.(object, asked) ?? 0;
   const marked = copyOf(object);
@@ -115,12 +120,12 @@ function mark(api: Api, { type }: Place, object: KubeObject, options: DeleteOpti
 export const foreground = 'foregroundDeletion';
 export const orphan = 'orphan';
 
-function propagation({ propagationPolicy, orphanDependents }: DeleteOptions): string[] {
+function propagation({ propagationPolicy, orphanDependents }: DeleteQuery): string[] {
   if (propagationPolicy === 'Foreground') return [foreground];
   return propagationPolicy === 'Orphan' || orphanDependents === true ? [orphan] : [];
 }
 
-function goneStatus({ type }: Place, { metadata }: KubeObject): Status {
+function goneStatus({ type }: ResourceScope, { metadata }: ApiObject): Status {
   return {
     kind: 'Status',
     apiVersion: 'v1',

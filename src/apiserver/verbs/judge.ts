@@ -1,7 +1,7 @@
 /** Whether an object may be stored: names, schema, the kind's own rules, CEL. */
 import { judgeByRules } from '../custom/rules.ts';
 import { metaFaults, subdomainFaults } from '../names.ts';
-import type { KubeObject } from '../object.ts';
+import type { ApiObject } from '../object.ts';
 import type { ResourceType } from '../resource.ts';
 import { withoutOldFaults } from '../schema/ratchet.ts';
 import { validate } from '../schema/validate.ts';
@@ -25,8 +25,8 @@ const blocking = [
 
 export function mustBeValid(
   type: ResourceType,
-  object: KubeObject,
-  old: KubeObject | undefined,
+  object: ApiObject,
+  old: ApiObject | undefined,
 ): void {
   // Built-in kinds do not change under their objects.
   const held = (of: Fault[]) => (type.isCustom ? withoutOldFaults(of, object, old) : of);
@@ -46,7 +46,7 @@ export function mustBeValid(
   if (found.length > 0) throw invalid(type, object.metadata.name ?? '', found);
 }
 
-function nameFaults(type: ResourceType, { metadata }: KubeObject): Fault[] {
+function nameFaults(type: ResourceType, { metadata }: ApiObject): Fault[] {
   const { name, generateName } = metadata;
   const judge = type.kindRules.nameFaults ?? subdomainFaults;
   if (!name) {
@@ -56,7 +56,7 @@ function nameFaults(type: ResourceType, { metadata }: KubeObject): Fault[] {
   return judge(name, false).map((why) => faults.invalid('metadata.name', name, why));
 }
 
-function finalizerFaults(object: KubeObject, old: KubeObject | undefined): Fault[] {
+function finalizerFaults(object: ApiObject, old: ApiObject | undefined): Fault[] {
   if (old?.metadata.deletionTimestamp === undefined) return [];
   const before = old.metadata.finalizers ?? [];
   const more = (object.metadata.finalizers ?? []).filter((each) => !before.includes(each));

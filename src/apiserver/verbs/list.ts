@@ -1,13 +1,13 @@
 /** GET of a collection, whole or in pages that are all of one moment. */
-import { type Api, collectionOf, type Place } from '../api.ts';
-import type { KubeObject } from '../object.ts';
+import { type Api, collectionOf, type ResourceScope } from '../api.ts';
+import type { ApiObject } from '../object.ts';
 import { apiVersionOf, type ResourceType } from '../resource.ts';
 import type { Matches } from '../selectors.ts';
-import { badRequest, expired, Refusal } from '../status.ts';
+import { ApiRefusal, badRequest, expired } from '../status.ts';
 import type { Entry } from '../store/collection.ts';
 import { type Form, partialMetadata, table } from '../table.ts';
 
-export interface ListOptions {
+export interface ListQuery {
   labels: Matches | undefined;
   fields: Matches | undefined;
   limit: number;
@@ -28,7 +28,7 @@ interface Token {
   k: string;
 }
 
-export function list(api: Api, place: Place, options: ListOptions): Listed {
+export function listObjects(api: Api, place: ResourceScope, options: ListQuery): Listed {
   const { version, after } = moment(api, options);
   const collection = collectionOf(api, place.type);
   const isNow = version === api.store.version;
@@ -57,7 +57,7 @@ export function list(api: Api, place: Place, options: ListOptions): Listed {
   };
 }
 
-function moment(api: Api, options: ListOptions): { version: number; after: string } {
+function moment(api: Api, options: ListQuery): { version: number; after: string } {
   const { continueToken, resourceVersion, resourceVersionMatch } = options;
   if (continueToken !== '') {
     if (resourceVersion !== '' && resourceVersion !== '0') {
@@ -73,10 +73,10 @@ function moment(api: Api, options: ListOptions): { version: number; after: strin
   return { version: api.store.version, after: '' };
 }
 
-/** Nobody can be told of what did not happen yet. */
+/** A version that is not reached yet cannot be listed. */
 export function mustBeReached(api: Api, resourceVersion: string): void {
   if (resourceVersion === '' || parseVersion(resourceVersion) <= api.store.version) return;
-  throw new Refusal(
+  throw new ApiRefusal(
     504,
     'Timeout',
     `Timeout: Too large resource version: ${resourceVersion}, current: ${api.store.version}`,
@@ -104,7 +104,7 @@ function readToken(text: string): Token {
   throw badRequest(`invalid continue token: continue key is not valid: ${text}`);
 }
 
-function tooOld({ continueToken }: ListOptions): Refusal {
+function tooOld({ continueToken }: ListQuery): ApiRefusal {
   return continueToken === ''
     ? expired('The resourceVersion for the provided list is too old.')
     : expired(
@@ -124,7 +124,7 @@ function firstAfter(entries: Entry[], key: string): number {
 }
 
 /** The object as a client of this version sees it. */
-export function seenAs(type: ResourceType, object: KubeObject): KubeObject {
+export function seenAs(type: ResourceType, object: ApiObject): ApiObject {
   const apiVersion = apiVersionOf(type);
   return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
 }

@@ -1,14 +1,14 @@
-import { type Api, collectionOf, keyIn, type Target } from '../api.ts';
-import { copyOf, type Fields, isFields, type KubeObject } from '../object.ts';
+import { type Api, collectionOf, keyIn, type ObjectTarget } from '../api.ts';
+import { type ApiObject, copyOf, type Fields, isFields } from '../object.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicPatch } from '../patch/strategic-patch.ts';
 import { apiVersionOf, type ResourceType } from '../resource.ts';
-import { badRequest, faults, notFound, Refusal } from '../status.ts';
+import { ApiRefusal, badRequest, faults, notFound } from '../status.ts';
 import { applyConfiguration } from './apply.ts';
 import type { Written } from './create.ts';
-import { decode, Unreadable, type WriteOptions } from './decode.ts';
-import { store } from './update.ts';
+import { decode, Unreadable, type WriteQuery } from './decode.ts';
+import { storeUpdate } from './update.ts';
 
 export const patchTypes = {
   'application/json-patch+json': 'json',
@@ -17,7 +17,7 @@ export const patchTypes = {
   'application/apply-patch+yaml': 'apply',
 } as const;
 
-export type PatchType = (typeof patchTypes)[keyof typeof patchTypes];
+type PatchType = (typeof patchTypes)[keyof typeof patchTypes];
 
 export function patchTypeOf(type: ResourceType, mediaType: string): PatchType {
   const found = (patchTypes as Record<string, PatchType>)[mediaType];
@@ -29,7 +29,7 @@ export function patchTypeOf(type: ResourceType, mediaType: string): PatchType {
 }
 
 export const unsupportedMedia = (accepted: string[]) =>
-  new Refusal(
+  new ApiRefusal(
     415,
     'UnsupportedMediaType',
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
@@ -37,10 +37,10 @@ export const unsupportedMedia = (accepted: string[]) =>
 
 export function patch(
   api: Api,
-  target: Target,
+  target: ObjectTarget,
   how: PatchType,
   body: unknown,
-  options: WriteOptions,
+  options: WriteQuery,
 ): Written {
   if (how === 'apply') return applyConfiguration(api, target, body, options);
   const { type, name } = target;
@@ -52,23 +52,23 @@ export function patch(
   if (!isFields(patched)) throw badRequest('the patch leaves no object');
   const object = decodePatched(type, patched, options, how === 'strategic' ? body : patched);
   mustStay(target, object);
-  return store(api, target, current, object, options);
+  return storeUpdate(api, target, current, object, options);
 }
 
 /** What a patch made unreadable is the patch's fault: invalid, not a bad request. */
 function decodePatched(
   type: ResourceType,
   patched: Fields,
-  options: WriteOptions,
+  options: WriteQuery,
   shown: unknown,
-): KubeObject {
+): ApiObject {
   try {
     return decode(type, copyOf(patched), options);
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     const value = shown === patched ? JSON.stringify(patched) : asGoPrints(shown);
     const fault = faults.invalid('patch', value, error.why);
-    throw new Refusal(422, 'Invalid', ` "" is invalid: patch: ${fault.message}`, {
+    throw new ApiRefusal(422, 'Invalid', ` "" is invalid: patch: ${fault.message}`, {
       causes: [fault],
     });
   }
@@ -86,7 +86,7 @@ function asGoPrints(value: unknown): string {
 
 function patchedBy(
   how: Exclude<PatchType, 'apply'>,
-  object: KubeObject,
+  object: ApiObject,
   body: unknown,
   type: ResourceType,
 ): unknown {
@@ -102,7 +102,7 @@ function patchedBy(
 }
 
 /** A patch may not make another object of it. */
-function mustStay({ name, namespace }: Target, { metadata }: KubeObject): void {
+function mustStay({ name, namespace }: ObjectTarget, { metadata }: ApiObject): void {
   const said = metadata as Fields;
   if (said.name !== undefined && said.name !== name) {
     throw badRequest(

@@ -3,18 +3,23 @@
  * what was asked, the object as it shall be. Nothing is awaited between
  * reading and storing, so no change can come in between.
  */
-import { type Api, collectionOf, keyIn, type Target } from '../api.ts';
+import { type Api, collectionOf, keyIn, type ObjectTarget } from '../api.ts';
 import { recordUpdate } from '../fields/managed-fields.ts';
-import { copyOf, isEqual, type KubeObject, type ObjectMeta, timestamp } from '../object.ts';
+import { type ApiObject, type ApiObjectMeta, copyOf, isEqual, timestamp } from '../object.ts';
 import { apiVersionOf } from '../resource.ts';
 import { fillDefaults } from '../schema/shape.ts';
 import { badRequest, conflict, faults, invalid, modified, notFound } from '../status.ts';
 import type { Entry } from '../store/collection.ts';
 import { createDecoded, inFieldOrder, type Written } from './create.ts';
-import { decode, type WriteOptions } from './decode.ts';
+import { decode, type WriteQuery } from './decode.ts';
 import { mustBeValid } from './judge.ts';
 
-export function replace(api: Api, target: Target, body: unknown, options: WriteOptions): Written {
+export function replace(
+  api: Api,
+  target: ObjectTarget,
+  body: unknown,
+  options: WriteQuery,
+): Written {
   const { type, name } = target;
   const object = decode(type, body, options);
   mustBeNamed(target, object);
@@ -28,10 +33,10 @@ export function replace(api: Api, target: Target, body: unknown, options: WriteO
       faults.invalid('metadata.resourceVersion', 0, 'must be specified for an update'),
     ]);
   }
-  return store(api, target, current, object, options);
+  return storeUpdate(api, target, current, object, options);
 }
 
-function mustBeNamed({ name, namespace }: Target, { metadata }: KubeObject): void {
+function mustBeNamed({ name, namespace }: ObjectTarget, { metadata }: ApiObject): void {
   metadata.name ??= name;
   if (metadata.name !== name) {
     throw badRequest(
@@ -43,15 +48,15 @@ function mustBeNamed({ name, namespace }: Target, { metadata }: KubeObject): voi
   }
 }
 
-export type Ownership = NonNullable<ObjectMeta['managedFields']>;
+type Ownership = NonNullable<ApiObjectMeta['managedFields']>;
 
 /** Stores `object` in place of `current`, unless that changes nothing. */
-export function store(
+export function storeUpdate(
   api: Api,
-  target: Target,
+  target: ObjectTarget,
   current: Entry,
-  object: KubeObject,
-  options: WriteOptions,
+  object: ApiObject,
+  options: WriteQuery,
   /** Server-side apply brings its own record of who owns what. */
   ownership?: Ownership,
 ): Written {
@@ -105,14 +110,14 @@ export function store(
 }
 
 /** A namespace keeps its finalizers in its spec. */
-export function isHeldBySpec(object: KubeObject): boolean {
+export function isHeldBySpec(object: ApiObject): boolean {
   if (object.kind !== 'Namespace' || object.apiVersion !== 'v1') return false;
   return ((object.spec as { finalizers?: string[] })?.finalizers ?? []).length > 0;
 }
 
 /** What clients may not touch is what it was. */
-function settledMeta(asked: ObjectMeta, old: ObjectMeta): ObjectMeta {
-  const settled: ObjectMeta = { ...asked };
+function settledMeta(asked: ApiObjectMeta, old: ApiObjectMeta): ApiObjectMeta {
+  const settled: ApiObjectMeta = { ...asked };
   for (const field of [
     'name',
     'namespace',
@@ -137,7 +142,7 @@ function settledMeta(asked: ObjectMeta, old: ObjectMeta): ObjectMeta {
   return settled;
 }
 
-function keepAllButStatus({ type }: Target, object: KubeObject, old: KubeObject): void {
+function keepAllButStatus({ type }: ObjectTarget, object: ApiObject, old: ApiObject): void {
   if (type.isCustom) {
     const { status, apiVersion, kind } = object;
     for (const field of Object.keys(object)) delete object[field];
@@ -148,8 +153,8 @@ function keepAllButStatus({ type }: Target, object: KubeObject, old: KubeObject)
   } else type.kindRules.prepareStatus?.(object, old);
 }
 
-function isNewSpec(hasStatus: boolean, object: KubeObject, old: KubeObject): boolean {
-  const rest = ({ metadata: _m, status, apiVersion: _a, kind: _k, ...fields }: KubeObject) =>
+function isNewSpec(hasStatus: boolean, object: ApiObject, old: ApiObject): boolean {
+  const rest = ({ metadata: _m, status, apiVersion: _a, kind: _k, ...fields }: ApiObject) =>
     hasStatus ? fields : { ...fields, status };
   return !isEqual(rest(object), rest(old));
 }
@@ -157,14 +162,14 @@ function isNewSpec(hasStatus: boolean, object: KubeObject, old: KubeObject): boo
 const isReset = (asked: unknown) =>
   Array.isArray(asked) && (asked.length === 0 || (asked.length === 1 && isEqual(asked[0], {})));
 
-function withoutOwnership(object: KubeObject): KubeObject {
+function withoutOwnership(object: ApiObject): ApiObject {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
 /** Times alone are no change. */
-function isSameOwnership(object: KubeObject, old: KubeObject): boolean {
-  const timeless = ({ metadata }: KubeObject) =>
+function isSameOwnership(object: ApiObject, old: ApiObject): boolean {
+  const timeless = ({ metadata }: ApiObject) =>
     (metadata.managedFields ?? []).map(({ time: _, ...rest }) => rest);
   return isEqual(timeless(object), timeless(old));
 }

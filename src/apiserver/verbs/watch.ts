@@ -5,8 +5,8 @@
  * begins and ceases to match.
  */
 import type { ServerResponse } from 'node:http';
-import { type Api, collectionOf, type Place } from '../api.ts';
-import type { KubeObject } from '../object.ts';
+import { type Api, collectionOf, type ResourceScope } from '../api.ts';
+import type { ApiObject } from '../object.ts';
 import { apiVersionOf, type ResourceType } from '../resource.ts';
 import type { Matches } from '../selectors.ts';
 import type { Status } from '../status.ts';
@@ -15,7 +15,7 @@ import type { Change, Entry } from '../store/collection.ts';
 import { type Form, partialMetadata, table } from '../table.ts';
 import { parseVersion, seenAs } from './list.ts';
 
-export interface WatchOptions {
+export interface WatchQuery {
   labels: Matches | undefined;
   fields: Matches | undefined;
   resourceVersion: string;
@@ -34,8 +34,8 @@ const maxBacklogBytes = 64 * 1024 * 1024;
 
 export function watch(
   api: Api,
-  place: Place,
-  options: WatchOptions,
+  place: ResourceScope,
+  options: WatchQuery,
   form: Form,
   response: ServerResponse,
 ): () => void {
@@ -128,19 +128,19 @@ function encode(
   form: Form,
   isFirst: boolean,
 ): Buffer {
-  // What leaves a selection is told as it was, with the version of the change.
-  const told = event === 'DELETED' ? leaving(change) : change.told.object;
-  if (form.as === 'table') return encodeObject(api, type, event, told, form, isFirst);
+  // What leaves a selection is sent as it was, with the version of the change.
+  const seen = event === 'DELETED' ? leaving(change) : change.seen.object;
+  if (form.as === 'table') return encodeObject(api, type, event, seen, form, isFirst);
   const id = `${event} ${form.as} ${type.version}`;
   let line = change.lines.get(id);
   if (line === undefined) {
-    line = encodeObject(api, type, event, told, form, isFirst);
+    line = encodeObject(api, type, event, seen, form, isFirst);
     change.lines.set(id, line);
   }
   return line;
 }
 
-function leaving(change: Change): KubeObject {
+function leaving(change: Change): ApiObject {
   const last = (change.before as Entry).object;
   return { ...last, metadata: { ...last.metadata, resourceVersion: String(change.version) } };
 }
@@ -149,7 +149,7 @@ function encodeObject(
   api: Api,
   type: ResourceType,
   event: EventType,
-  object: KubeObject,
+  object: ApiObject,
   form: Form,
   isFirst: boolean,
 ): Buffer {

@@ -29,7 +29,7 @@ export interface Batch {
   include(count: number): void;
 }
 
-export interface GroupCommitOptions {
+interface GroupCommitOptions {
   commit: (batch: Batch) => Promise<void>;
   /** What those hear whose records are refused. */
   refusal: (cause: unknown, count: number) => Error;

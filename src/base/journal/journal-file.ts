@@ -51,7 +51,7 @@ export class JournalFile {
     this.#checksum = state.checksum;
   }
 
-  /** Hands over every sound record, oldest first, and drops a torn end. Undefined: there is no such file. */
+  /** Calls back with every sound record, oldest first, and drops a torn end. Undefined: there is no such file. */
   static async open(
     options: JournalFileOptions,
     onRecord: (record: string) => void,
@@ -104,7 +104,7 @@ export class JournalFile {
     this.#checksum = checksum;
   }
 
-  /** Whoever was only told what memory holds must not meet a refused record after a crash: it is gone now. */
+  /** After it a refused record cannot come back by a crash: for answers given from memory alone. */
   async settle(): Promise<void> {
     if (this.#isUnclean) await this.#clean();
   }
@@ -153,7 +153,7 @@ export class JournalFile {
   }
 }
 
-/** Hands over every sound record; undefined if there is no such file. Changes nothing. */
+/** Calls back with every sound record; undefined if there is no such file. Changes nothing. */
 export async function readJournalFile(
   { files, path, format, remedy }: JournalFileOptions,
   onRecord: (record: string) => void,

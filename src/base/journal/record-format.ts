@@ -5,7 +5,7 @@ export interface RecordFormat {
   /** Where a chain of checksums begins; a format without one leaves it as it is. */
   readonly firstChecksum: number;
   encode(records: readonly string[], checksum: number): { bytes: Uint8Array; checksum: number };
-  /** Hands over the sound beginning, oldest first. */
+  /** Calls back with the records of the sound beginning, oldest first. */
   decode(content: Uint8Array, onRecord: (record: string) => void): DecodedFile;
 }
 

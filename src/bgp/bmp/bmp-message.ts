@@ -37,7 +37,7 @@ export interface Tlv {
   readonly value: Uint8Array;
 }
 
-export interface PeerUp {
+interface PeerUp {
   readonly type: 'peer-up';
   readonly peer: PeerHeader;
   readonly localAddress: Uint8Array;
@@ -49,7 +49,7 @@ export interface PeerUp {
   readonly information: readonly Tlv[];
 }
 
-export interface PeerDown {
+interface PeerDown {
   readonly type: 'peer-down';
   readonly peer: PeerHeader;
   /** RFC 7854 §4.9, RFC 9069 §5.3. */

@@ -3,7 +3,7 @@ import { type Log, silentLog } from '../../base/log.ts';
 import { BmpFramer } from './bmp-framer.ts';
 import { MonitoredRouter } from './monitored-router.ts';
 
-export interface BmpStationOptions {
+interface BmpStationOptions {
   readonly log?: Log;
   /** Connections beyond are turned away: each may hold tables of any size. */
   readonly maxRouters?: number;

@@ -28,7 +28,7 @@ export interface RefusedAnnouncement {
   readonly reason: string;
 }
 
-export interface TableChange {
+interface TableChange {
   /** Prefixes that are new, gone or have other attributes. */
   readonly changed: readonly OriginatedRoute[];
   readonly refused: readonly RefusedAnnouncement[];

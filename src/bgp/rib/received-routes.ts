@@ -24,7 +24,7 @@ import { AdjRibIn, type RibChange } from './adj-rib-in.ts';
 /** Calls back after so many milliseconds unless cancelled. */
 export type Schedule = (afterMs: number, then: () => void) => () => void;
 
-export interface ReceivedRoutesOptions {
+interface ReceivedRoutesOptions {
   readonly schedule?: Schedule;
   /** Called after every UPDATE, and when routes leave without one. */
   readonly onChange?: ((peerName: string, change: RibChange) => void) | undefined;

@@ -12,7 +12,7 @@ export interface Rendered {
   readonly nextHops: readonly string[];
 }
 
-export type RenderResult =
+type RenderResult =
   | { readonly kind: 'rendered'; readonly rendered: Rendered }
   | { readonly kind: 'unencodable'; readonly reason: string };
 

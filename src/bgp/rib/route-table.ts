@@ -1,7 +1,7 @@
 import { afiIpv4, type UnicastAfi } from '../wire/afi-safi.ts';
 
 /** Called for each entry; `value` is what was set. */
-export type RouteVisitor = (
+type RouteVisitor = (
   w0: number,
   w1: number,
   w2: number,

@@ -17,7 +17,7 @@ import {
 } from '../wire/message.ts';
 import { SessionWriter, type WriterOptions } from './session-writer.ts';
 
-export interface ConnectionEvents extends WriterOptions {
+interface ConnectionEvents extends WriterOptions {
   onMessage(message: BgpMessage): void;
   onError(error: WireError): void;
   onClosed(detail: string): void;

@@ -7,7 +7,7 @@ export interface SessionCounters {
   tolerated: number;
 }
 
-export interface MessageCounters {
+interface MessageCounters {
   updates: number;
   keepalives: number;
   notifications: number;

@@ -29,7 +29,7 @@ export interface RestartEvidence {
 
 export const noEvidence: RestartEvidence = { hasRestarted: false, forwarding: [] };
 
-export interface PeerGracefulRestart {
+interface PeerGracefulRestart {
   readonly restartSeconds: number;
   readonly hasRestarted: boolean;
   /** Both sides set the N-bit: a NOTIFICATION keeps routes unless it is a Hard Reset (RFC 8538). */

@@ -50,7 +50,7 @@ import { SessionMachine } from './session-machine.ts';
 import { type Negotiated, ourOpen, type RestartEvidence } from './session-negotiation.ts';
 import { TimerSet } from './session-timers.ts';
 
-export interface SessionOwner {
+interface SessionOwner {
   up(negotiated: Negotiated, localAddress: string): void;
   down(end: SessionEnd): void;
   update(update: UpdateMessage): void;

@@ -21,7 +21,7 @@ export type CompletePeer = CompletePeerSettings & {
   readonly socket: SocketOptions;
 };
 
-export type CompletePeerResult =
+type CompletePeerResult =
   | { kind: 'peer'; peer: CompletePeer }
   | { kind: 'refused'; reason: string };
 

@@ -2,7 +2,7 @@
 import { isIPv6, Socket } from 'node:net';
 import { type NativeSocketsResult, nativeSockets, type SocketOptions } from './native-sockets.ts';
 
-export interface DialTarget {
+interface DialTarget {
   address: string;
   port: number;
   localAddress?: string | undefined;

@@ -21,7 +21,7 @@ export interface SocketOptions {
   minTtl?: number | undefined;
 }
 
-export interface NativeSockets {
+interface NativeSockets {
   /** A TCP socket that is neither bound nor connected. */
   create(family: 4 | 6): number;
   close(fd: number): void;
@@ -37,7 +37,7 @@ export type NativeSocketsResult =
   | { kind: 'available'; sockets: NativeSockets }
   | { kind: 'missing'; reason: string };
 
-export const maxMd5PasswordBytes = 80;
+const maxMd5PasswordBytes = 80;
 
 // Linux numbers, the same on every architecture Node supports.
 const AF_INET = 2;

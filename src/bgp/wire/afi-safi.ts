@@ -6,7 +6,7 @@ export interface AfiSafi {
 
 export const afiIpv4 = 1;
 export const afiIpv6 = 2;
-export const safiUnicast = 1;
+const safiUnicast = 1;
 
 export type UnicastAfi = typeof afiIpv4 | typeof afiIpv6;
 

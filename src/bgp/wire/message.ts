@@ -56,7 +56,7 @@ export {
   encodeWithdraw,
 } from './update-encode.ts';
 
-export interface KeepaliveMessage {
+interface KeepaliveMessage {
   readonly type: 'keepalive';
 }
 
@@ -73,7 +73,7 @@ export type DecodeResult =
 
 const keepalive: KeepaliveMessage = { type: 'keepalive' };
 
-/** Decodes one whole message, as the framer hands it out. */
+/** Decodes one whole message, as the framer returns it. */
 export function decodeMessage(bytes: Uint8Array, session: SessionContext): DecodeResult {
   if (bytes.length < headerLength) return { kind: 'error', error: tooShort(bytes.length) };
   const error = checkHeader(bytes, 0, session);

@@ -5,7 +5,7 @@ import { errorCode, updateError, WireError } from './error.ts';
 import { Nlri } from './nlri.ts';
 
 /** Called once per prefix; words are masked, see `Nlri`. */
-export type NlriVisitor = (
+type NlriVisitor = (
   w0: number,
   w1: number,
   w2: number,

@@ -1,6 +1,6 @@
 import { addressOctets } from './address-text.ts';
 import { type AfiSafi, afiIpv4, ipv4Unicast, sameFamily } from './afi-safi.ts';
-import { flag, optionalNonTransitive } from './attribute/attribute-codec.ts';
+import { attributeFlag, optionalNonTransitive } from './attribute/attribute-codec.ts';
 import { mpReachType, mpUnreachType } from './attribute/multiprotocol.ts';
 import type { PathAttributes } from './attribute/path-attributes.ts';
 import { attributeTable } from './attribute/table.ts';
@@ -12,7 +12,7 @@ import type { SessionContext } from './session-context.ts';
 const fixedLength = 23;
 
 /** Routes that share everything but their prefix, all of one family. */
-export interface AnnounceGroup {
+interface AnnounceGroup {
   readonly prefixes: readonly Nlri[];
   readonly attributes: PathAttributes;
   /** One address, or an IPv6 global and a link-local one (RFC 2545 §3). */
@@ -45,7 +45,7 @@ export function encodeAnnounce(group: AnnounceGroup, session: SessionContext): U
   }
   // withdrawn length 0, attribute length, MP_REACH header, family, next hop, reserved octet
   const before = new Uint8Array(4 + 4 + 4 + nextHop.length + 1);
-  before.set([flag.optional | flag.extendedLength, mpReachType], 4);
+  before.set([attributeFlag.optional | attributeFlag.extendedLength, mpReachType], 4);
   before.set([first.afi >>> 8, first.afi, 1, nextHop.length], 8);
   before.set(nextHop, 12);
   return pack(group.prefixes, { before, after: attributes, patch: patchMp }, addPath, session);
@@ -65,7 +65,7 @@ export function encodeWithdraw(
     return pack(prefixes, frame, addPath, session);
   }
   const before = new Uint8Array(4 + 4 + 3);
-  before.set([flag.optional | flag.extendedLength, mpUnreachType], 4);
+  before.set([attributeFlag.optional | attributeFlag.extendedLength, mpUnreachType], 4);
   before.set([first.afi >>> 8, first.afi, 1], 8);
   return pack(prefixes, { before, after: noBytes, patch: patchMp }, addPath, session);
 }
@@ -139,7 +139,7 @@ function pack(
 }
 
 /** The attribute field without MP attributes, ascending by type (RFC 4271 §5). */
-export function encodeAttributes(from: PathAttributes, session: SessionContext): Uint8Array {
+function encodeAttributes(from: PathAttributes, session: SessionContext): Uint8Array {
   const parts: { readonly type: number; readonly flags: number; readonly value: Uint8Array }[] = [];
   for (const codec of attributeTable) {
     const value = codec.encode(from, session);
@@ -155,7 +155,8 @@ export function encodeAttributes(from: PathAttributes, session: SessionContext):
   let at = 0;
   for (const { type, flags, value } of parts) {
     const extended = value.length > 255;
-    bytes[at++] = (flags & ~flag.extendedLength) | (extended ? flag.extendedLength : 0);
+    bytes[at++] =
+      (flags & ~attributeFlag.extendedLength) | (extended ? attributeFlag.extendedLength : 0);
     bytes[at++] = type;
     if (extended) bytes[at++] = value.length >>> 8;
     bytes[at++] = value.length & 0xff;

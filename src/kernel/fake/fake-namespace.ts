@@ -15,7 +15,7 @@ export interface FakeLink extends Link {
 }
 
 /** Why the kernel would not take a route, as errno. */
-export type RouteObjection = 'EEXIST' | 'ENETDOWN' | 'ENETUNREACH' | 'ENODEV';
+type RouteObjection = 'EEXIST' | 'ENETDOWN' | 'ENETUNREACH' | 'ENODEV';
 
 export class FakeNamespace {
   readonly links = new Map<string, FakeLink>();

@@ -28,7 +28,7 @@ const IFA_LOCAL = 2;
 const IFA_F_NODAD = 0x02;
 
 /** An address as the kernel reports it, with the interface that carries it. */
-export interface HeldAddress extends LinkAddress {
+interface HeldAddress extends LinkAddress {
   linkIndex: number;
 }
 

@@ -5,12 +5,12 @@
  */
 import { NetlinkReader, NetlinkWriter } from './attributes.ts';
 
-export const NLM_F_REQUEST = 0x01;
+const NLM_F_REQUEST = 0x01;
 export const NLM_F_MULTI = 0x02;
-export const NLM_F_ACK = 0x04;
+const NLM_F_ACK = 0x04;
 export const NLM_F_DUMP_INTR = 0x10;
-export const NLM_F_CAPPED = 0x100;
-export const NLM_F_ACK_TLVS = 0x200;
+const NLM_F_CAPPED = 0x100;
+const NLM_F_ACK_TLVS = 0x200;
 export const NLM_F_DUMP = 0x300;
 export const NLM_F_REPLACE = 0x100;
 export const NLM_F_EXCL = 0x200;

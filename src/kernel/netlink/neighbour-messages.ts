@@ -11,8 +11,8 @@ import {
   request,
 } from './message.ts';
 
-export const RTM_NEWNEIGH = 28;
-export const RTM_DELNEIGH = 29;
+const RTM_NEWNEIGH = 28;
+const RTM_DELNEIGH = 29;
 const RTM_GETNEIGH = 30;
 
 const NDA_DST = 1;

@@ -61,8 +61,8 @@ const typeNames = new Map<number, RouteSpec['type']>(
 );
 
 /** Names to numbers, of the interfaces as they are now. */
-export type LinkIndexes = ReadonlyMap<string, number>;
-export type LinkNames = ReadonlyMap<number, string>;
+type LinkIndexes = ReadonlyMap<string, number>;
+type LinkNames = ReadonlyMap<number, string>;
 
 /** Adds, and is refused with EEXIST if the place is taken: by another program, or since we looked. */
 export function addRoute(route: RouteSpec, protocol: number, links: LinkIndexes): Request {

@@ -43,7 +43,7 @@ export async function wirePod(sockets: SocketPool, wiring: PodWiring): Promise<W
       try {
         const pair = await pairing;
         try {
-          return await furnish(host, pod(), pair, wiring, podNamespace);
+          return await configurePair(host, pod(), pair, wiring, podNamespace);
         } catch (error) {
           const leftover = await findLink(host, wiring.hostIfName);
           if (leftover) await host.exchange([deleteLink(leftover)]);
@@ -99,7 +99,7 @@ async function createPair(
   }
 }
 
-async function furnish(
+async function configurePair(
   host: NetlinkSocket,
   pod: NetlinkSocket,
   { hostLink, podIndex }: Pair,

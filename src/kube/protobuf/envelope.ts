@@ -1,10 +1,10 @@
-import { Fields } from './fields.ts';
+import { ProtobufFields } from './fields.ts';
 
 /**
  * Kubernetes puts every protobuf answer into an envelope: four bytes that say so,
  * then its type and its bytes (runtime.Unknown).
  */
-export const protobufType = 'application/vnd.kubernetes.protobuf';
+const protobufType = 'application/vnd.kubernetes.protobuf';
 
 /** Asked for in this order; a server that has no protobuf for a kind sends JSON. */
 export const acceptProtobuf = `${protobufType}, application/json`;
@@ -14,7 +14,7 @@ const magic = Buffer.from('k8s\0', 'latin1');
 export const magicLength = magic.length;
 
 /** A decoder of one kind: from the bytes of the message to the object as JSON would have it. */
-export type Decode<T> = (fields: Fields) => T;
+export type Decode<T> = (fields: ProtobufFields) => T;
 
 export function isProtobuf(contentType: unknown): boolean {
   return String(contentType ?? '').startsWith(protobufType);
@@ -25,11 +25,11 @@ export function hasMagic(bytes: Buffer): boolean {
 }
 
 /** The kind in an envelope, and its message. */
-export function openEnvelope(bytes: Buffer): { kind: string; fields: Fields } {
+export function openEnvelope(bytes: Buffer): { kind: string; fields: ProtobufFields } {
   if (!hasMagic(bytes)) throw new Error('protobuf: the answer does not begin as Kubernetes does');
-  const envelope = new Fields(bytes, magicLength);
+  const envelope = new ProtobufFields(bytes, magicLength);
   let kind = '';
-  let fields = new Fields(bytes, 0, 0);
+  let fields = new ProtobufFields(bytes, 0, 0);
   while (envelope.next()) {
     if (envelope.number === 2) fields = envelope.inside();
     else if (envelope.number === 1) {
@@ -41,7 +41,7 @@ export function openEnvelope(bytes: Buffer): { kind: string; fields: Fields } {
 }
 
 /** metav1.Status: what is refused, and why. */
-export function decodeStatus(fields: Fields): Record<string, unknown> {
+export function decodeStatus(fields: ProtobufFields): Record<string, unknown> {
   const status: Record<string, unknown> = { kind: 'Status' };
   while (fields.next()) {
     if (fields.number === 3) status.message = fields.text();

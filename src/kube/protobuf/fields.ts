@@ -3,7 +3,7 @@
  * nobody wants is stepped over by its length, which is the point: of a Node's
  * kilobytes the images and heartbeats are never looked at.
  */
-export class Fields {
+export class ProtobufFields {
   readonly bytes: Buffer;
   #at: number;
   readonly #end: number;
@@ -55,8 +55,8 @@ export class Fields {
   }
 
   /** The fields of the message inside the current field. */
-  inside(): Fields {
-    return new Fields(this.bytes, this.start, this.end);
+  inside(): ProtobufFields {
+    return new ProtobufFields(this.bytes, this.start, this.end);
   }
 
   /** Beyond 2^53 it loses digits; the numbers read here are times, counts and codes. */
@@ -75,7 +75,7 @@ export class Fields {
 }
 
 /** `map<string, string>`, one entry after another. */
-export function addEntry(fields: Fields, map: Record<string, string>): void {
+export function addEntry(fields: ProtobufFields, map: Record<string, string>): void {
   const entry = fields.inside();
   let key = '';
   let value = '';

@@ -1,6 +1,6 @@
 import type { ListHead } from '../list-scanner.ts';
 import { type Decode, hasMagic, magicLength } from './envelope.ts';
-import { Fields } from './fields.ts';
+import { ProtobufFields } from './fields.ts';
 
 /**
  * A list in protobuf, object by object as the bytes come in, as ListScanner does
@@ -49,7 +49,7 @@ export class ProtobufListScanner<Raw> {
       const end = field.start + field.length;
       if (end > bytes.length) break;
       if (this.#left !== undefined) {
-        this.#take(field.number, new Fields(bytes, field.start, end));
+        this.#take(field.number, new ProtobufFields(bytes, field.start, end));
         this.#left -= end - at;
         this.#leaveIfDone();
       }
@@ -70,7 +70,7 @@ export class ProtobufListScanner<Raw> {
     this.#hasEnded = true;
   }
 
-  #take(number: number, fields: Fields): void {
+  #take(number: number, fields: ProtobufFields): void {
     if (number === 1) {
       this.#head = readHead(fields);
       this.#onHead(this.#head);
@@ -99,7 +99,7 @@ function readHeader(
   throw new Error('protobuf: a length without end');
 }
 
-function readHead(fields: Fields): ListHead {
+function readHead(fields: ProtobufFields): ListHead {
   const head: ListHead = { resourceVersion: '', continue: '', remaining: undefined };
   while (fields.next()) {
     if (fields.number === 2) head.resourceVersion = fields.text();

@@ -1,5 +1,5 @@
 import type { StoredObject } from '../resource.ts';
-import type { Fields } from './fields.ts';
+import type { ProtobufFields } from './fields.ts';
 import { decodeMeta, decodeTime } from './object-meta.ts';
 
 /**
@@ -26,7 +26,7 @@ interface NodeCondition {
   lastTransitionTime?: string;
 }
 
-export function decodeNode(fields: Fields): DecodedNode {
+export function decodeNode(fields: ProtobufFields): DecodedNode {
   const node: DecodedNode = {
     apiVersion: 'v1',
     kind: 'Node',
@@ -42,7 +42,7 @@ export function decodeNode(fields: Fields): DecodedNode {
   return node;
 }
 
-function decodeSpec(fields: Fields, spec: DecodedNode['spec']): void {
+function decodeSpec(fields: ProtobufFields, spec: DecodedNode['spec']): void {
   while (fields.next()) {
     if (fields.number === 1 && fields.end > fields.start) spec.podCIDR = fields.text();
     else if (fields.number === 7) {
@@ -52,7 +52,7 @@ function decodeSpec(fields: Fields, spec: DecodedNode['spec']): void {
   }
 }
 
-function decodeNodeStatus(fields: Fields, status: DecodedNode['status']): void {
+function decodeNodeStatus(fields: ProtobufFields, status: DecodedNode['status']): void {
   while (fields.next()) {
     if (fields.number === 4) {
       status.conditions ??= [];
@@ -64,7 +64,7 @@ function decodeNodeStatus(fields: Fields, status: DecodedNode['status']): void {
   }
 }
 
-function decodeAddress(fields: Fields): NodeAddress {
+function decodeAddress(fields: ProtobufFields): NodeAddress {
   const address = { type: '', address: '' };
   while (fields.next()) {
     if (fields.number === 1) address.type = fields.text();
@@ -73,7 +73,7 @@ function decodeAddress(fields: Fields): NodeAddress {
   return address;
 }
 
-function decodeCondition(fields: Fields): NodeCondition {
+function decodeCondition(fields: ProtobufFields): NodeCondition {
   const condition: NodeCondition = { type: '', status: '' };
   while (fields.next()) {
     switch (fields.number) {
@@ -104,7 +104,7 @@ function decodeCondition(fields: Fields): NodeCondition {
 function setTime(
   condition: NodeCondition,
   key: 'lastHeartbeatTime' | 'lastTransitionTime',
-  fields: Fields,
+  fields: ProtobufFields,
 ): void {
   if (fields.end > fields.start) condition[key] = decodeTime(fields.inside());
 }

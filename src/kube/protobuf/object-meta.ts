@@ -1,9 +1,9 @@
-import type { ObjectMeta } from '../resource.ts';
-import { addEntry, type Fields } from './fields.ts';
+import type { StoredMeta } from '../resource.ts';
+import { addEntry, type ProtobufFields } from './fields.ts';
 
 /** metav1.ObjectMeta, without the managed fields and owners, which nobody here reads. */
-export function decodeMeta(fields: Fields): ObjectMeta {
-  const meta: ObjectMeta = { name: '' };
+export function decodeMeta(fields: ProtobufFields): StoredMeta {
+  const meta: StoredMeta = { name: '' };
   while (fields.next()) {
     switch (fields.number) {
       case 1:
@@ -45,7 +45,7 @@ export function decodeMeta(fields: Fields): ObjectMeta {
 }
 
 /** metav1.Time as JSON shows it: UTC, whole seconds. */
-export function decodeTime(fields: Fields): string {
+export function decodeTime(fields: ProtobufFields): string {
   let seconds = 0;
   while (fields.next()) if (fields.number === 1) seconds = fields.value;
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;

@@ -4,7 +4,7 @@ import { ApiError } from '../api-error.ts';
 import type { ListHead } from '../list-scanner.ts';
 import type { WatchEvent } from '../watch-lines.ts';
 import { openEnvelope } from './envelope.ts';
-import { Fields } from './fields.ts';
+import { ProtobufFields } from './fields.ts';
 import { ProtobufListScanner } from './list-scanner.ts';
 import { type DecodedNode, decodeNode } from './node.ts';
 import { WatchFrames } from './watch-frames.ts';
@@ -190,7 +190,7 @@ describe('fields', () => {
   test('rubbish is an error, never a loop', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (noise) => {
-        const fields = new Fields(Buffer.from(noise));
+        const fields = new ProtobufFields(Buffer.from(noise));
         try {
           for (let n = 0; fields.next(); n += 1) expect(n).toBeLessThan(41);
         } catch (error) {
@@ -208,7 +208,7 @@ describe('fields', () => {
   test('numbers keep their size up to 2^53', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), (value) => {
-        const fields = new Fields(count(5, value));
+        const fields = new ProtobufFields(count(5, value));
         expect([fields.next(), fields.number, fields.value]).toEqual([true, 5, value]);
       }),
     );

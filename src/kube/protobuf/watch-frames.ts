@@ -2,7 +2,7 @@ import { ApiError } from '../api-error.ts';
 import type { StoredObject } from '../resource.ts';
 import { errorOfStatus, type WatchEvent, type WatchEventType } from '../watch-lines.ts';
 import { type Decode, decodeStatus, openEnvelope } from './envelope.ts';
-import { Fields } from './fields.ts';
+import { ProtobufFields } from './fields.ts';
 
 /** Longer than any object the API server keeps (1.5 MiB); what says more is no frame. */
 const longestFrame = 16 << 20;
@@ -71,7 +71,7 @@ export class WatchFrames<Raw extends StoredObject> {
 
 /** metav1.WatchEvent: its type, and the envelope of its object (runtime.RawExtension). */
 function readEvent(bytes: Buffer): { type: string; object: Buffer } {
-  const fields = new Fields(bytes);
+  const fields = new ProtobufFields(bytes);
   let type = '';
   let object: Buffer = Buffer.alloc(0);
   while (fields.next()) {

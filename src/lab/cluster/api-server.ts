@@ -9,9 +9,10 @@ import { delimiter, join } from 'node:path';
 import { stringify } from 'yaml';
 import { startApiServer } from '../../apiserver/apiserver.ts';
 import type { Log } from '../../base/log.ts';
+import { whenAborted } from '../../kube/on-abort.ts';
 import { apiServerAddress } from '../layout.ts';
 
-export interface ApiServerProcess {
+interface ApiServerProcess {
   readonly name: string;
   readonly command: readonly string[];
 }
@@ -26,7 +27,7 @@ export interface ApiServerPlan {
 }
 
 const port = 6443;
-export const apiServerUrl = `https://${apiServerAddress}:${port}`;
+const apiServerUrl = `https://${apiServerAddress}:${port}`;
 
 /**
  * A folder with etcd and kube-apiserver: $KUBEBUILDER_ASSETS, the search path,
@@ -142,10 +143,7 @@ export async function runEmbeddedApiServer(
     // A lab does not survive a power cut anyway.
     waitsForDisk: false,
   });
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await whenAborted(signal);
   await server.stop();
 }
 

@@ -1,8 +1,18 @@
-/** The objects of a topology, as the API server is told of them: pure. */
+/** The objects of a simulated site, as they are created in its API server: pure. */
 import { apiVersion } from '../../model/keys.ts';
-import type { LabNode, LabPeer, LabPool, Topology } from '../topology.ts';
+import type { LabelSelector } from '../../model/label-selector.ts';
+import type { KubeObject } from '../../model/object.ts';
+import type { Addresses, LabPool, Topology } from '../topology.ts';
 
-export function nodeObject({ name, labels, addresses, podCidr }: LabNode): object {
+export interface SimulatedNode {
+  readonly name: string;
+  readonly addresses: Addresses | readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly podCidr?: string | undefined;
+}
+
+/** As its kubelet would register it. */
+export function nodeObject({ name, labels, addresses, podCidr }: SimulatedNode): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -10,7 +20,13 @@ export function nodeObject({ name, labels, addresses, podCidr }: LabNode): objec
     // As kube-controller-manager with --allocate-node-cidrs would have filled it in.
     spec: podCidr === undefined ? {} : { podCIDR: podCidr, podCIDRs: [podCidr] },
     status: {
-      addresses: Object.values(addresses).map((address) => ({ type: 'InternalIP', address })),
+      addresses: [
+        ...Object.values(addresses).map((address) => ({ type: 'InternalIP', address })),
+        { type: 'Hostname', address: name },
+      ],
+      conditions: [
+        { type: 'Ready', status: 'True', reason: 'Simulated', message: 'a node without a kubelet' },
+      ],
     },
   };
 }
@@ -61,24 +77,31 @@ export function ciliumNodeObject(name: string, podCidr: string): object {
   };
 }
 
-export function poolObject({ name, spec }: LabPool): object {
+export function poolObject({ name, spec }: LabPool): KubeObject {
   return { apiVersion, kind: 'IPPool', metadata: { name }, spec };
 }
 
-export function peerObject(topology: Topology, { router, asn, nodeSelector }: LabPeer): object {
-  const known = topology.routers.find(({ name }) => name === router)!;
-  return {
-    apiVersion,
-    kind: 'BGPPeer',
-    metadata: { name: router },
-    spec: {
-      address: known.address,
-      asn: known.asn,
-      localASN: asn,
-      connectRetrySeconds: 1,
-      ...(nodeSelector === undefined ? {} : { nodeSelector }),
-    },
-  };
+export interface PeeringRouter {
+  readonly name: string;
+  readonly address: string;
+  readonly asn?: number | undefined;
+}
+
+export function peerObject(
+  { name, address, asn }: PeeringRouter,
+  nodeAsn: number,
+  more: { nodeSelector?: LabelSelector | undefined; holdSeconds?: number } = {},
+): KubeObject {
+  const spec = { address, asn, localASN: nodeAsn, connectRetrySeconds: 1, ...more };
+  return { apiVersion, kind: 'BGPPeer', metadata: { name }, spec };
+}
+
+/** Without the routers that speak no BGP. */
+export function peerObjects({ routers, peers }: Topology): KubeObject[] {
+  return peers.flatMap(({ router, asn, nodeSelector }) => {
+    const known = routers.find((one) => one.name === router && one.asn !== undefined);
+    return known === undefined ? [] : [peerObject(known, asn, { nodeSelector })];
+  });
 }
 
 export function podObject(name: string, node: string): object {

@@ -51,7 +51,7 @@ test('the register: a block at the wrong node, too much and too little are each 
   const at = (prefix: string, nextHop: string) =>
     seen({ routers: { r1: [good.routers.r1![1]!, { prefix, nextHop }] } });
   expect(judge(at('10.5.0.0/24', '10.4.0.2'))).toBe(
-    'r1 holds 10.5.0.0/24 via 10.4.0.2, which is not so',
+    'r1 holds 10.5.0.0/24 via 10.4.0.2, which differs from the register',
   );
   expect(
     judge(
@@ -59,7 +59,7 @@ test('the register: a block at the wrong node, too much and too little are each 
         routers: { r1: [...good.routers.r1!, { prefix: '10.5.2.0/24', nextHop: '10.4.0.1' }] },
       }),
     ),
-  ).toBe('r1 holds 10.5.2.0/24 via 10.4.0.1, which is not so');
+  ).toBe('r1 holds 10.5.2.0/24 via 10.4.0.1, which differs from the register');
   expect(judge(seen({ routers: { r1: good.routers.r1!.slice(1) } }))).toBe('r1 lacks 10.5.0.0/24');
   expect(
     routersHoldTheRegister(['a']).judge(seen({ routers: { r1: good.routers.r1!.slice(1) } })),
@@ -83,7 +83,7 @@ test('pods: who is not asked has proved nothing', () => {
   expect(podsAreSilent(['a']).judge(good)).toBe('a-1 (10.5.0.2) still answers');
   expect(noPingLost().judge(good)).toBeUndefined();
   expect(noPingLost().judge(seen({ pods: [{ ...pod, pings: { ...pings, sent: 0 } }] }))).toContain(
-    'was never asked',
+    'was never pinged',
   );
   expect(noPingLost().judge(seen({ pods: [{ ...pod, pings: { ...pings, lost: 2 } }] }))).toBe(
     'a-1 (10.5.0.2) lost 2 of 20',

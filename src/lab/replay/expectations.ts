@@ -32,7 +32,7 @@ export function routersHoldTheRegister(except: readonly string[] = []): Expectat
           // From another router: that one is judged by itself.
           return !owners.has(prefix) || (next !== undefined && next !== owners.get(prefix));
         });
-        if (wrong.length > 0) return `holds ${describe(wrong)}, which is not so`;
+        if (wrong.length > 0) return `holds ${describe(wrong)}, which differs from the register`;
         const missing = [...owners.keys()].filter(
           (cidr) => !routes.some(({ prefix }) => prefix === cidr),
         );
@@ -120,7 +120,7 @@ export function noPingLost(except: readonly string[] = []): Expectation {
     `${whose} lost a ping`,
     (node) => !except.includes(node),
     ({ pings }) => {
-      if (pings.sent === 0) return 'was never asked';
+      if (pings.sent === 0) return 'was never pinged';
       return pings.lost === 0 ? undefined : `lost ${pings.lost} of ${pings.sent}`;
     },
   );

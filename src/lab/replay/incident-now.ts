@@ -15,7 +15,8 @@ export const incidentNow: Story = {
   topology: 'incident',
   steps: [
     {
-      title: 'Node.spec says one thing, the register another: routers hear the register',
+      title:
+        'Node.spec says one thing, the register another: the routers have what the register says',
       act: (stage) => stage.startPings(),
       until: [
         routersHoldTheRegister(),
@@ -37,7 +38,7 @@ export const incidentNow: Story = {
       ],
     },
     {
-      title: 'node1 is drained: its routes are taken back before it goes',
+      title: 'node1 is drained: its routes are withdrawn before it goes',
       act: (stage) => stage.setDrain('node1', true),
       until: [routersHoldTheRegister(['node1']), podsAnswer(['node1'])],
       after: [noPingLost(['node1'])],

@@ -22,9 +22,8 @@ async function canReachOutside(stage: Stage, pod: string): Promise<boolean> {
 }
 
 /**
- * What happened. Pods live in what CiliumNode says, and the routers are told
- * what Node.spec.podCIDRs says: a switch of the lab, because the product cannot
- * do that.
+ * What happened. Pods live in what CiliumNode says, and what is announced is
+ * Node.spec.podCIDRs: a switch of the lab, because the product cannot do that.
  */
 export const incidentThen: Story = {
   name: 'incident-then',

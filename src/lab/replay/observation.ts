@@ -9,7 +9,7 @@ export interface ObservedBlock {
   readonly phase: string;
 }
 
-export interface ObservedPod {
+interface ObservedPod {
   readonly name: string;
   readonly node: string;
   readonly address: string;
@@ -38,7 +38,7 @@ export interface Observation {
 }
 
 /** Undefined if it holds; otherwise what is wrong with it. */
-export type Judgement = string | undefined;
+type Judgement = string | undefined;
 
 export interface Expectation {
   readonly what: string;

@@ -1,5 +1,5 @@
 /**
- * What `ping -O` prints, counted. What is lost is told by sequence number: one
+ * What `ping -O` prints, counted. What is lost is known by sequence number: one
  * that was sent and never answered. An answer that comes late is an answer.
  */
 export interface PingCount {

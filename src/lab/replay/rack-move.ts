@@ -7,8 +7,8 @@ import type { Step, Story } from './story.ts';
 const mover = 'b2';
 
 const holdsIn = (range: string) => {
-  const land = parsePrefix(range)!;
-  return nodeHoldsIn(mover, range, (cidr) => land.contains(parsePrefix(cidr)!));
+  const pool = parsePrefix(range)!;
+  return nodeHoldsIn(mover, range, (cidr) => pool.contains(parsePrefix(cidr)!));
 };
 
 /** Its pods go elsewhere first, as `kubectl drain` would have it. */
@@ -24,7 +24,7 @@ async function emptyNode(stage: Stage): Promise<void> {
 function move(pool: string, range: string, pod: string): Step[] {
   return [
     {
-      title: `${mover} is drained: routes taken back, pods gone`,
+      title: `${mover} is drained: routes withdrawn, pods removed`,
       act: emptyNode,
       until: [routersHoldTheRegister([mover]), podsAnswer()],
       after: [noPingLost()],
@@ -57,7 +57,7 @@ export const rackMove: Story = {
   topology: 'pools',
   steps: [
     {
-      title: 'the site is at rest',
+      title: 'the site is steady',
       act: (stage) => stage.startPings(),
       until: [routersHoldTheRegister(), podsAnswer(), holdsIn('10.5.82.0/24')],
       after: [noPingLost()],

@@ -13,7 +13,7 @@ export const rollingUpgrade: Story = {
   about: 'operator and all agents are restarted one by one',
   topology: 'incident',
   steps: [
-    { title: 'the site is at rest', act: (stage) => stage.startPings(), ...calm },
+    { title: 'the site is steady', act: (stage) => stage.startPings(), ...calm },
     ...[1, 2].map(
       (index): Step => ({
         title: `operator-${index} is restarted`,

@@ -2,7 +2,7 @@ import { noPingLost, podsAnswer, routersHoldTheRegister } from './expectations.t
 import type { Story } from './story.ts';
 
 /**
- * r238 keeps the gateway addresses. With it gone nobody answers until its twin
+ * r238 has the gateway addresses. With it gone nobody answers until its twin
  * has them (VRRP's part, played by the lab a second later); what counts is that
  * the twin has every route by then, and that the return costs nobody anything.
  */
@@ -12,7 +12,7 @@ export const routerLoss: Story = {
   topology: 'incident',
   steps: [
     {
-      title: 'the site is at rest',
+      title: 'the site is steady',
       act: (stage) => stage.startPings(),
       until: [routersHoldTheRegister(), podsAnswer()],
       after: [noPingLost()],
@@ -27,13 +27,13 @@ export const routerLoss: Story = {
       until: [routersHoldTheRegister(), podsAnswer()],
     },
     {
-      title: 'without r238 the site is at rest',
+      title: 'without r238 the site is steady',
       act: async () => {},
       until: [routersHoldTheRegister(), podsAnswer()],
       after: [noPingLost()],
     },
     {
-      title: 'r238 returns, empty, and hears everything again',
+      title: 'r238 returns with empty tables and gets every route again',
       act: (stage) => stage.returnRouter('r238'),
       until: [routersHoldTheRegister(), podsAnswer()],
       after: [noPingLost()],

@@ -1,4 +1,4 @@
-/** Tells a story on a lab: step by step, with what was expected and what was seen. */
+/** Runs a story on a lab: step by step, with what was expected and what was seen. */
 import { describeError } from '../../base/errors.ts';
 import type { Lab } from '../lab.ts';
 import type { HeldRoute } from '../routers/router.ts';
@@ -49,7 +49,7 @@ export interface ReplayReport {
   readonly notRestored?: string;
 }
 
-export interface ReplayOptions {
+interface ReplayOptions {
   /** How long a step may take to come to rest; one that needs longer has failed. */
   readonly patienceMs: number;
   onStep(step: StepReport, nodes: Readonly<Record<string, string>>): void;
@@ -66,12 +66,12 @@ export async function replay(
   let nodes: Record<string, string> = {};
   try {
     for (const step of story.steps) {
-      const told = await tellStep(stage, step, start, options.patienceMs);
-      nodes = { ...told.nodeOf };
-      steps.push(told.report);
-      options.onStep(told.report, nodes);
+      const done = await runStep(stage, step, start, options.patienceMs);
+      nodes = { ...done.nodeOf };
+      steps.push(done.report);
+      options.onStep(done.report, nodes);
       // What follows would only repeat the failure in other words.
-      if (told.report.expectations.some(({ ok }) => !ok)) break;
+      if (done.report.expectations.some(({ ok }) => !ok)) break;
     }
     const pings = stage.totals();
     const ok = steps.every(({ expectations }) => expectations.every((one) => one.ok));
@@ -100,7 +100,7 @@ export async function replay(
   }
 }
 
-async function tellStep(stage: Stage, step: Step, startMs: number, patienceMs: number) {
+async function runStep(stage: Stage, step: Step, startMs: number, patienceMs: number) {
   stage.beginStep();
   const atSeconds = round((performance.now() - startMs) / 1000);
   const { until = [], after = [] } = step;

@@ -19,7 +19,7 @@ function splitBrainStory(): Story {
     about: 'the leading operator is frozen, a second leads, the first wakes',
     topology: 'incident',
     steps: [
-      { title: 'the site is at rest', act: (stage) => stage.startPings(), until: calm, after },
+      { title: 'the site is steady', act: (stage) => stage.startPings(), until: calm, after },
       {
         title: 'the leader is frozen in the middle of its work; a new node waits for a block',
         async act(stage) {

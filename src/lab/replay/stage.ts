@@ -1,18 +1,18 @@
-/** The hands of a story: everything it may do to a lab, and everything it can see. */
+/** A lab as a story uses it: everything it may do there, and everything it can see. */
 import { writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import type { KubeClient } from '../../kube/client.ts';
+import { ifFound, ifNew } from '../../kube/get-if-there.ts';
 import { leaseResource } from '../../kube/lease-object.ts';
 import { drainAnnotation } from '../../model/keys.ts';
 import { selects } from '../../model/label-selector.ts';
 import { bgpPeers, nodeBlocks, nodes } from '../../model/resources.ts';
-import { nodeObject, peerObject } from '../cluster/objects.ts';
+import { nodeObject, peerObjects } from '../cluster/objects.ts';
 import { eventually } from '../eventually.ts';
 import type { LabPod } from '../folder.ts';
 import type { Lab } from '../lab.ts';
 import { becomeGateway, legName, nodeRoutes, routerLines } from '../layout.ts';
 import { endProcesses, ipBatch, runInside } from '../namespaces.ts';
-import { ignoreExisting, ignoreMissing } from '../pods.ts';
 import { whenAgentReady } from '../up.ts';
 import type { Observation, ObservedBlock } from './observation.ts';
 import { PingStream } from './ping-stream.ts';
@@ -169,7 +169,7 @@ export class Stage {
     return lease.spec?.holderIdentity ?? '';
   }
 
-  /** Which machines answer on the way to a pod, by pings with ever longer lives. */
+  /** Which machines answer on the way to a pod, by pings with an increasing TTL. */
   async trace(from: LabPod | 'outside', to: string): Promise<void> {
     const { addresses } = this.pod(to);
     const namespace = from === 'outside' ? this.lab.namespace(from) : from.namespace;
@@ -207,11 +207,11 @@ export class Stage {
   }
 
   async deleteNode(node: string): Promise<void> {
-    await ignoreMissing(this.client.delete(nodes, node));
+    await ifFound(this.client.delete(nodes, node));
   }
 
   async createNode(node: string): Promise<void> {
-    await ignoreExisting(this.client.create(nodes, nodeObject(this.lab.node(node))));
+    await ifNew(this.client.create(nodes, nodeObject(this.lab.node(node))));
   }
 
   /** A Node without a machine: it only wants a block. */
@@ -301,7 +301,7 @@ export class Stage {
     await ipBatch(this.lab.namespace(by), lines);
   }
 
-  /** It comes back as nobody's gateway, unless it is told to take them. */
+  /** It comes back as nobody's gateway, until `takeOverGateways`. */
   async returnRouter(name: string): Promise<void> {
     const { topology } = this.lab;
     const router = this.lab.router(name);
@@ -331,14 +331,13 @@ export class Stage {
 
   async removePeers(): Promise<void> {
     for (const { router } of this.lab.topology.peers) {
-      await ignoreMissing(this.client.delete(bgpPeers, router));
+      await ifFound(this.client.delete(bgpPeers, router));
     }
   }
 
   async createPeers(): Promise<void> {
-    for (const peer of this.lab.topology.peers) {
-      const object = peerObject(this.lab.topology, peer);
-      await ignoreExisting(this.client.create(bgpPeers, object));
+    for (const peer of peerObjects(this.lab.topology)) {
+      await ifNew(this.client.create(bgpPeers, peer));
     }
   }
 

@@ -7,7 +7,7 @@ export const traceroute: Story = {
   topology: 'two-racks',
   steps: [
     {
-      title: 'the site is at rest',
+      title: 'the site is steady',
       act: (stage) => stage.startPings(),
       until: [routersHoldTheRegister(), podsAnswer()],
     },

@@ -14,7 +14,7 @@ export interface Neighbour {
   readonly name: string;
   readonly address: string;
   readonly asn: number;
-  /** A node is listened to and told nothing; routers tell each other everything. */
+  /** A router advertises nothing to nodes, and everything to routers. */
   readonly kind: 'node' | 'router';
 }
 
@@ -24,15 +24,15 @@ export interface RouterPlan {
   readonly asn: number;
   readonly neighbours: readonly Neighbour[];
   readonly families: readonly Family[];
-  /** The subnets it stands in: what it tells other routers by itself. */
+  /** The subnets it is connected to, which it advertises to other routers. */
   readonly subnets: Readonly<Record<Family, readonly string[]>>;
-  /** Told to other routers: the keeper of the gateway first, its twins after it. */
+  /** Advertised to other routers: lowest by the subnet's gateway, higher by its twins. */
   readonly med: number;
   /** Loopbacks of the other routers, all on `core`. */
   readonly others: readonly string[];
 }
 
-export interface RouterProcess {
+interface RouterProcess {
   readonly name: string;
   readonly command: readonly string[];
   /** A path that exists once it serves. */

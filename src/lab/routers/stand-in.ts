@@ -1,7 +1,7 @@
 /**
- * A router made of our own parts: the collector hears nodes and other routers,
- * the kernel carries the packets, and a speaker tells the other routers what
- * this one's nodes said. No path selection: the first to announce a prefix wins,
+ * A router made of our own parts: the collector receives from nodes and other
+ * routers, the kernel forwards, and a speaker advertises the nodes' prefixes to
+ * the other routers. No path selection: the first to announce a prefix wins,
  * a node before a router.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,6 +12,7 @@ import type { Announcement } from '../../bgp/rib/announcement.ts';
 import { Speaker } from '../../bgp/speaker/speaker.ts';
 import { NetlinkKernel } from '../../kernel/netlink-kernel.ts';
 import type { RouteSpec } from '../../kernel/route.ts';
+import { whenAborted } from '../../kube/on-abort.ts';
 import type { PeerSettings } from '../../model/peer-settings.ts';
 import { parseAddress } from '../../net/address.ts';
 import { parsePrefix } from '../../net/prefix.ts';
@@ -52,20 +53,20 @@ export async function runStandIn(folder: string, log: Log, signal: AbortSignal):
     isSettling = true;
     while (isStale) {
       isStale = false;
-      const { routes, told } = chosen();
+      const { routes, announcements } = chosen();
       const outcome = await kernel.setRoutes(routes, ownRouteProtocol);
       for (const { route, detail } of outcome.refused) {
         log.warn({ prefix: String(route.prefix) }, `the kernel refused a route: ${detail}`);
       }
-      speaker.set(told);
+      speaker.set(announcements);
     }
     isSettling = false;
   }
 
-  function chosen(): { routes: RouteSpec[]; told: Announcement[] } {
+  function chosen(): { routes: RouteSpec[]; announcements: Announcement[] } {
     const routes = new Map<string, RouteSpec>();
-    const told: Announcement[] = config.subnets.map((prefix) => ({ prefix }));
-    // Nodes come first in the list, so a node's word wins over a router's.
+    const announcements: Announcement[] = config.subnets.map((prefix) => ({ prefix }));
+    // Nodes come first in the list, so a node's route wins over a router's.
     for (const { name, kind } of neighbours) {
       for (const { prefix: nlri, nextHops } of collector.routesOf(name)) {
         const key = String(nlri);
@@ -74,10 +75,10 @@ export async function runStandIn(folder: string, log: Log, signal: AbortSignal):
         if (routes.has(key) || config.subnets.includes(key)) continue;
         const isOnLink = kind === 'router' ? { isOnLink: true, device: 'core' } : {};
         routes.set(key, { prefix, via, ...isOnLink });
-        if (kind === 'node' && prefix.family === 'ipv4') told.push({ prefix: key });
+        if (kind === 'node' && prefix.family === 'ipv4') announcements.push({ prefix: key });
       }
     }
-    return { routes: [...routes.values()], told };
+    return { routes: [...routes.values()], announcements };
   }
 
   await collector.listen();
@@ -85,11 +86,8 @@ export async function runStandIn(folder: string, log: Log, signal: AbortSignal):
   speaker.setPeers(routers.map(settings));
   await settle();
   writeFileSync(join(folder, 'ready'), '');
-  log.info({ address, neighbours: neighbours.length }, 'the stand-in router serves');
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  log.info({ address, neighbours: neighbours.length }, 'the router is listening');
+  await whenAborted(signal);
   await speaker.close('restart');
   await collector.close();
   await kernel.setRoutes([], ownRouteProtocol);

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { customTypes } from '../../apiserver/custom/definition.ts';
 import { fillDefaults } from '../../apiserver/schema/shape.ts';
-import { Refusal } from '../../apiserver/status.ts';
+import { ApiRefusal } from '../../apiserver/status.ts';
 import { decode } from '../../apiserver/verbs/decode.ts';
 import { mustBeValid } from '../../apiserver/verbs/judge.ts';
 import { crd } from '../crd.ts';
@@ -351,7 +351,7 @@ describe.each(Object.keys(samples) as Kind[])('%s', (kind) => {
       mustBeValid(type!, read, undefined);
       return undefined;
     } catch (error) {
-      if (error instanceof Refusal) return error.message;
+      if (error instanceof ApiRefusal) return error.message;
       throw error;
     }
   }

@@ -78,7 +78,7 @@ export function decodeAsPath(value: Uint8Array, asnOctets: 2 | 4): AsPath | stri
   return path;
 }
 
-export function encodeAsPath(path: AsPath, asnOctets: 2 | 4): Uint8Array {
+function encodeAsPath(path: AsPath, asnOctets: 2 | 4): Uint8Array {
   const octets: number[] = [];
   for (const { type, asns } of path) {
     // A segment counts its members in one octet; a longer one goes out in pieces.

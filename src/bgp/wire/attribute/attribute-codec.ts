@@ -3,19 +3,19 @@ import type { SessionContext } from '../session-context.ts';
 import type { MutableAttributes, PathAttributes } from './path-attributes.ts';
 
 /** Attribute flag bits (RFC 4271 §4.3). */
-export const flag = {
+export const attributeFlag = {
   optional: 0x80,
   transitive: 0x40,
   partial: 0x20,
   extendedLength: 0x10,
 } as const;
 
-export const wellKnown = flag.transitive;
-export const optionalTransitive = flag.optional | flag.transitive;
-export const optionalNonTransitive = flag.optional;
+export const wellKnown = attributeFlag.transitive;
+export const optionalTransitive = attributeFlag.optional | attributeFlag.transitive;
+export const optionalNonTransitive = attributeFlag.optional;
 
 /** What a decoder found wrong; the list decoder adds type and octets. */
-export interface AttributeFault {
+interface AttributeFault {
   readonly action: ErrorAction;
   readonly subcode: number;
   readonly detail: string;

@@ -3,7 +3,7 @@ import { readU16 } from '../octets.ts';
 import type { SessionContext } from '../session-context.ts';
 import { as4IsCurrent } from './aggregate.ts';
 import { mergeAs4Path } from './as-path.ts';
-import { flag } from './attribute-codec.ts';
+import { attributeFlag } from './attribute-codec.ts';
 import {
   decodeMpReach,
   decodeMpUnreach,
@@ -28,7 +28,7 @@ export interface AttributeList {
   readonly key: string;
 }
 
-const conflictBits = flag.optional | flag.transitive;
+const conflictBits = attributeFlag.optional | attributeFlag.transitive;
 
 /** `hasIpv4Nlri`: the UPDATE announces routes in its classic NLRI field. */
 export function decodeAttributeList(
@@ -97,7 +97,7 @@ class ListDecoder {
     const start = this.#at;
     const flags = bytes[start]!;
     const type = bytes[start + 1]!;
-    const extended = (flags & flag.extendedLength) !== 0;
+    const extended = (flags & attributeFlag.extendedLength) !== 0;
     const valueStart = start + (extended ? 4 : 3);
     if (valueStart > this.#end) return this.#cutOff('an attribute header is cut off');
     const length = extended ? readU16(bytes, start + 2) : bytes[start + 2]!;
@@ -134,7 +134,7 @@ class ListDecoder {
     this.#closeKey(start);
     this.#keyFrom = this.#at;
     // RFC 7606 §3(c): wrong flags cost the routes, and only if they can be read.
-    if ((flags & conflictBits) !== flag.optional) {
+    if ((flags & conflictBits) !== attributeFlag.optional) {
       const detail = `flags 0x${flags.toString(16)}`;
       this.#errors.push(
         this.#fault('treat-as-withdraw', updateError.attributeFlags, type, detail, start),
@@ -158,7 +158,7 @@ class ListDecoder {
       this.#other.push({ flags, type, value: new Uint8Array(value) });
       // RFC 4271 §6.3 would reset. RFC 7606 asks for the mildest cure that is
       // safe: the routes can be located, so they are withdrawn.
-      if ((flags & flag.optional) === 0) {
+      if ((flags & attributeFlag.optional) === 0) {
         const detail = 'unknown, but marked well-known';
         this.#errors.push(
           this.#fault('treat-as-withdraw', updateError.unrecognizedWellKnown, type, detail, start),

@@ -1,16 +1,16 @@
-import { CadastreError } from '../../base/errors.ts';
-import type { Link, LinkAddress } from '../../kernel/link.ts';
+import type { PodDriver } from '../../src/agent/cni/cni-server.ts';
+import { CadastreError } from '../../src/base/errors.ts';
+import type { Link, LinkAddress } from '../../src/kernel/link.ts';
 import {
   type PodCheck,
   type PodPlace,
   type PodWiring,
   podInterfaceConfig,
   type WiredPod,
-} from '../../kernel/pod.ts';
-import { type KernelRoute, podRouteProtocol } from '../../kernel/route.ts';
-import { familyBits } from '../../net/family.ts';
-import { Prefix } from '../../net/prefix.ts';
-import type { PodDriver } from '../cni/cni-server.ts';
+} from '../../src/kernel/pod.ts';
+import { type KernelRoute, podRouteProtocol } from '../../src/kernel/route.ts';
+import { familyBits } from '../../src/net/family.ts';
+import { Prefix } from '../../src/net/prefix.ts';
 
 /** Wires nothing, and remembers what it would have: for tests of what is asked of the kernel. */
 export class RecordingDriver implements PodDriver {

@@ -1,4 +1,4 @@
-import type { DurableFile, DurableFiles } from '../durable-files.ts';
+import type { DurableFile, DurableFiles } from '../../src/base/journal/durable-files.ts';
 
 type Change = { write: Uint8Array; position: number } | { truncate: number };
 
@@ -13,16 +13,6 @@ type NameChange = { from?: string; to?: string; inode?: Inode };
 
 /** A number in [0, 1), the same for the same seed. */
 export type Chance = () => number;
-
-export function seededChance(seed: number): Chance {
-  let x = (seed ^ 0x9e3779b9) | 1;
-  return () => {
-    x ^= x << 13;
-    x ^= x >>> 17;
-    x ^= x << 5;
-    return (x >>> 0) / 2 ** 32;
-  };
-}
 
 /**
  * A disk that can lose power between any two operations. Content that was not

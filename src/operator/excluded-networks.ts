@@ -4,26 +4,26 @@ import type { Pool } from '../model/ip-pool.ts';
 import type { NamedNetwork } from '../model/network.ts';
 import type { Register } from '../plan/blocks/register.ts';
 import { withReserved } from '../plan/pools/serving-pools.ts';
-import type { ForeignLand as Land } from '../plan/services/service-pools.ts';
+import type { ForeignLand as ExcludedNetwork } from '../plan/services/service-pools.ts';
 
-interface ForeignLandOptions {
+interface ExcludedNetworksOptions {
   surroundings: Surroundings;
   register: Register;
-  /** As told by flags, beside those that the cluster names. */
-  told: readonly NamedNetwork[];
+  /** By flags, beside those that the cluster names. */
+  stated: readonly NamedNetwork[];
   clusterPool: Pool | undefined;
 }
 
 /**
- * Land that is somebody's already: the Service networks, of which no pod gets an
- * address, and the pools and nodes, of which no Service does.
+ * Networks that are used for something else: no pod gets an address of the Service
+ * networks, and no Service one of the pools or nodes.
  */
-export class ForeignLand {
-  readonly #o: ForeignLandOptions;
+export class ExcludedNetworks {
+  readonly #o: ExcludedNetworksOptions;
   #networks: readonly NamedNetwork[] = [];
   #nodeAddresses: ReadonlySet<string> | undefined;
 
-  constructor(options: ForeignLandOptions) {
+  constructor(options: ExcludedNetworksOptions) {
     this.#o = options;
   }
 
@@ -31,16 +31,16 @@ export class ForeignLand {
     return this.#networks;
   }
 
-  /** Reads the Service networks; the register has to be told by whoever watches its pools. */
+  /** Reads the Service networks; whoever watches the register's pools passes them on. */
   async read(): Promise<void> {
-    const { surroundings, register, told, clusterPool } = this.#o;
+    const { surroundings, register, stated, clusterPool } = this.#o;
     await surroundings.look();
-    this.#networks = clusterState(surroundings.items, { serviceNetworks: told }).serviceNetworks;
+    this.#networks = clusterState(surroundings.items, { serviceNetworks: stated }).serviceNetworks;
     if (clusterPool !== undefined) register.putPool(withReserved(clusterPool, this.#networks));
   }
 
   /** What no LoadBalancerPool may reach into. */
-  ofServices(): Land[] {
+  ofServices(): ExcludedNetwork[] {
     const pools = this.#o.register.poolSet.pools.flatMap(({ name, cidrs, reserved }) =>
       cidrs.map((prefix) => ({ name: `pool ${name}`, prefix, reserved })),
     );

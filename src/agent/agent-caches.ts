@@ -1,0 +1,165 @@
+/** The agent's caches of cluster state, and the knowledge that follows from them. */
+import { BgpConfigHandler } from '../cluster/bgp-config-handler.ts';
+import {
+  type CacheBase,
+  type CacheScope,
+  onlyChanges,
+  rowCache,
+} from '../cluster/cluster-caches.ts';
+import type { FollowCache, FollowedCache } from '../cluster/followed-cache.ts';
+import type { Kept } from '../kube/object-cache.ts';
+import { type BgpAdvertisement, readBgpAdvertisement } from '../model/bgp-advertisement.ts';
+import type { ReadBgpPeer } from '../model/bgp-peer.ts';
+import { clusterKinds, type KindRow, row } from '../model/cluster-kinds.ts';
+import { readReadyEndpoints } from '../model/endpoint-slice.ts';
+import type { ClusterNode } from '../model/node.ts';
+import { type Block, blockName } from '../model/node-block.ts';
+import { bgpAdvertisements, endpointSlices } from '../model/resources.ts';
+import { nodeTruth } from '../plan/node/node-truth.ts';
+import type { AgentSettings } from './agent-settings.ts';
+import type { Knowledge } from './knowledge.ts';
+import { otherRoutedNodes } from './routed-nodes.ts';
+import { type ServiceCachesOfNode, serviceFacts } from './service-facts.ts';
+
+interface AgentCachesOptions extends CacheBase {
+  settings: Pick<AgentSettings, 'nodeName' | 'rules' | 'configMap' | 'filePeers' | 'filePools'>;
+  /** Many agents in one process share their caches. */
+  follow?: FollowCache | undefined;
+  onChange: () => void;
+}
+
+export type View =
+  | { kind: 'known'; knowledge: Knowledge }
+  | { kind: 'unsynced' }
+  | {
+      kind: 'no-node';
+      detail: string;
+      /** What is left of an earlier knowledge: blocks the register still has under their uid. */
+      orphaned(before: Knowledge): Knowledge;
+    };
+
+/**
+ * Each cache is fenced by resource version: an event that comes late, or twice,
+ * changes nothing, and no order between the caches is assumed, since everything
+ * is judged anew from all of them.
+ */
+export class AgentCaches {
+  readonly #o: AgentCachesOptions;
+  readonly #all: Array<FollowedCache<Kept>> = [];
+  readonly #nodes: FollowedCache<ClusterNode>;
+  readonly #blocks: FollowedCache<Block> | undefined;
+  readonly #peers: FollowedCache<ReadBgpPeer>;
+  readonly #advertisements: FollowedCache<BgpAdvertisement>;
+  readonly #services: ServiceCachesOfNode;
+  readonly #config: BgpConfigHandler;
+  /** What followed from the caches, until one of them changes. */
+  #knowledge: Knowledge | undefined;
+
+  constructor(options: AgentCachesOptions) {
+    this.#o = options;
+    const { nodeName, rules, configMap } = options.settings;
+    this.#nodes = this.#cache(clusterKinds.nodes);
+    this.#blocks = rules.source === 'register' ? this.#cache(clusterKinds.blocks) : undefined;
+    this.#peers = this.#cache(clusterKinds.peers, {
+      handler: { onPut: (next) => this.#peerChanged(next), onDelete: () => this.#changed() },
+    });
+    this.#advertisements = this.#cache(row(bgpAdvertisements, readBgpAdvertisement));
+    this.#services = {
+      services: this.#cache(clusterKinds.services),
+      endpoints: this.#cache(row(endpointSlices, readReadyEndpoints), {
+        trim: (one) => ({ ...one, nodes: one.nodes.filter((name) => name === nodeName) }),
+      }),
+      addresses: this.#cache(clusterKinds.serviceAddresses),
+      pools: this.#cache(clusterKinds.servicePools),
+    };
+    this.#config = new BgpConfigHandler(options.log, () => this.#changed());
+    if (configMap !== undefined) {
+      this.#cache(clusterKinds.configMaps, {
+        namespace: configMap.namespace,
+        fieldSelector: `metadata.name=${configMap.name}`,
+        handler: this.#config,
+      });
+    }
+  }
+
+  start(signal: AbortSignal): void {
+    for (const cache of this.#all) {
+      cache.start(signal);
+      cache.synced.then(
+        () => this.#changed(),
+        () => undefined,
+      );
+    }
+  }
+
+  /** How long the longest silent of them has heard nothing. */
+  silentMs(): number {
+    return Math.max(...this.#all.map((cache) => cache.silentMs()));
+  }
+
+  /** The same knowledge, the very object, as long as nothing has changed. */
+  view(): View {
+    if (!this.#all.every((cache) => cache.hasSynced)) return { kind: 'unsynced' };
+    const { nodeName } = this.#o.settings;
+    const node = this.#nodes.get(nodeName);
+    if (node === undefined) {
+      const detail = `there is no Node called ${nodeName}`;
+      return { kind: 'no-node', detail, orphaned: (before) => this.#orphaned(before) };
+    }
+    this.#knowledge ??= this.#know(node);
+    return { kind: 'known', knowledge: this.#knowledge };
+  }
+
+  #know(node: ClusterNode): Knowledge {
+    const { rules, filePeers, filePools } = this.#o.settings;
+    const blocks = [...(this.#blocks?.values() ?? [])];
+    const objects = [...this.#peers.values()].flatMap((read) =>
+      read.kind === 'peer' ? [read.peer] : [],
+    );
+    return {
+      node,
+      truth: nodeTruth(rules, node, blocks),
+      others: otherRoutedNodes(rules.source, node.name, () => this.#nodes.values(), blocks),
+      peers: [...objects, ...filePeers, ...this.#config.peers],
+      advertisements: [...this.#advertisements.values()],
+      services: serviceFacts(node.name, this.#services, [...filePools, ...this.#config.pools]),
+    };
+  }
+
+  #changed(): void {
+    this.#knowledge = undefined;
+    this.#o.onChange();
+  }
+
+  /**
+   * The Node is gone, its pods may not be. Nobody else can have its blocks while
+   * the register keeps them for it, so they stay routed, and give out nothing.
+   */
+  #orphaned(before: Knowledge): Knowledge {
+    const blocks = before.truth.blocks
+      .filter(({ prefix, uid }) => {
+        if (this.#blocks === undefined) return true;
+        return this.#blocks.get(blockName(prefix))?.uid === uid;
+      })
+      .map((block) => ({ ...block, isDraining: true }));
+    return { ...before, truth: { kind: 'blocks', blocks } };
+  }
+
+  #cache<T extends Kept>(kind: KindRow<T>, scope: CacheScope<T> = {}): FollowedCache<T> {
+    const changed = () => this.#changed();
+    const { handler = { onPut: changed, onDelete: changed }, ...where } = scope;
+    const cache =
+      this.#o.follow?.(kind, { ...where, handler }) ??
+      rowCache(kind, this.#o, { ...where, handler: onlyChanges(handler) });
+    this.#all.push(cache as unknown as FollowedCache<Kept>);
+    return cache;
+  }
+
+  #peerChanged(read: ReadBgpPeer): void {
+    if (read.kind === 'malformed') {
+      const fields = { reason: 'MalformedConfig', peer: read.name };
+      this.#o.log.warn(fields, `BGPPeer ${read.name}: ${read.problem}`);
+    }
+    this.#changed();
+  }
+}
