@@ -57,10 +57,10 @@ test('no route follows it: draining node1 takes its own route, and nobody else�
     .waitFor(poll);
   await view('Truth');
   for (const router of ['tor1', 'tor2']) {
-    await expect.poll(() => cell('node1', `held ${router}`).innerText(), poll).toBe('–');
+    await expect.poll(() => cell('node1', `router ${router}`).innerText(), poll).toBe('–');
     for (const node of ['master1', 'master2', 'master3']) {
-      const held = await cell(node, `held ${router}`).innerText();
-      expect(held).toBe(await cell(node, 'register').innerText());
+      const held = await cell(node, `router ${router}`).innerText();
+      expect(held).toBe(await cell(node, 'truth').innerText());
     }
   }
   await keepPicture(page, 'truth-drained');
@@ -90,9 +90,18 @@ test('a router is killed and comes back', async () => {
   await view('Routes');
   await expect.poll(() => page.locator('.cell-bad').count(), poll).toBe(5);
   await page.locator('.peer-head').getByText('down').waitFor(poll);
+  await page
+    .getByRole('row', { name: /master1/ })
+    .getByRole('button')
+    .first()
+    .click();
+  const why = /SessionNotEstablished the session with tor1 .* is \w+/;
+  await page.locator('.beside-card').getByText(why).waitFor(poll);
   await keepPicture(page, 'routes-router-down');
   await view('Truth');
   await page.getByText(/tor1 could not be seen/).waitFor(poll);
+  await page.getByRole('link', { name: 'master1' }).first().click();
+  await page.locator('.unannounced').getByText(why).waitFor(poll);
   await view('Try it');
   await press('Revive tor1');
   await view('Routes');
@@ -135,7 +144,7 @@ test('switched off, the nodes register anew and get their own blocks back', asyn
     await expect.poll(() => cell(node, 'spec').innerText(), poll).toBe('–');
     await expect
       .poll(() => cell(node, 'held tor1').innerText(), poll)
-      .toBe(await cell(node, 'register').innerText());
+      .toBe(await cell(node, 'truth').innerText());
   }
 });
 

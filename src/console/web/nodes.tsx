@@ -16,6 +16,7 @@ import {
   SameCommand,
   Scroll,
   type Tone,
+  Unannounced,
   useNow,
 } from './parts.tsx';
 import { useStore } from './store.ts';
@@ -211,6 +212,7 @@ function OneNode({ name }: { name: string }) {
                   value={used?.pods ?? 0}
                   aria-label={`${cidr}: addresses in use`}
                 />
+                <Unannounced node={node} cidr={cidr} />
               </div>
             );
           })}

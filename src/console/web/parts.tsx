@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ageText } from '../../base/age-text.ts';
+import type { NodeRow } from '../rows.ts';
 import { address } from './location.ts';
 import { store } from './store.ts';
 
@@ -75,6 +76,23 @@ export function BlockLink({ cidr, pool }: { cidr: string; pool?: string }) {
     <a class="cidr" href={address('land', '', { pool: pool ?? '', block: cidr })}>
       {cidr}
     </a>
+  );
+}
+
+/** Why the node's agent does not advertise a block of its own: to one peer, or to any. */
+export function Unannounced(props: { node: NodeRow; cidr: string; peer?: string }) {
+  const { node, cidr, peer } = props;
+  const stated = node.unannounced.filter(
+    (one) => one.cidr === cidr && (one.peer === undefined || (peer ?? one.peer) === one.peer),
+  );
+  return (
+    <>
+      {stated.map((one) => (
+        <p key={one.peer ?? ''} class="small unannounced">
+          <Mark tone="warn">{one.reason}</Mark> {one.detail}
+        </p>
+      ))}
+    </>
   );
 }
 

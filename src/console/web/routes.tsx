@@ -12,6 +12,7 @@ import {
   NodeLink,
   SameCommand,
   Scroll,
+  Unannounced,
   useNow,
 } from './parts.tsx';
 import { type Store, useStore } from './store.ts';
@@ -225,7 +226,16 @@ function Comparison(props: {
                     <Mark tone="bad">no</Mark>
                   )}
                 </td>
-                <td class="mono">{told.get(prefix)?.nextHop ?? <Mark tone="warn">no</Mark>}</td>
+                <td>
+                  {told.get(prefix) === undefined ? (
+                    <>
+                      <Mark tone="warn">no</Mark>
+                      <Unannounced node={node} cidr={prefix} peer={peer.name} />
+                    </>
+                  ) : (
+                    <span class="mono">{told.get(prefix)?.nextHop}</span>
+                  )}
+                </td>
                 <td class="mono">
                   {peer.router === undefined ? (
                     <Mark tone="off">not seen</Mark>

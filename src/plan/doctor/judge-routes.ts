@@ -6,6 +6,7 @@ import { routeFix } from './fixes.ts';
 import { judgeStrays } from './judge-strays.ts';
 import { type Claimants, saysAbout } from './records.ts';
 import { type RoutePath, type RouteView, usedPaths } from './route-view.ts';
+import { statedReason } from './stated-reasons.ts';
 import type { OwnedBlock, Survey } from './survey.ts';
 
 /** How one router stands to one block. */
@@ -74,31 +75,36 @@ function judgeBlock(
 ): DoctorFinding[] {
   const { key, node } = block;
   const found: DoctorFinding[] = [];
-  const isToldWhat = survey.nodes.get(node)?.announces !== undefined;
+  const surveyed = survey.nodes.get(node);
+  // Whose announcements are not known is not said to announce nothing.
+  const isKnown = surveyed?.announces !== undefined;
   const says = () =>
     sideBySide(
       claimants,
       standings.map(({ view }) => view),
       block.prefix,
       key,
-      isToldWhat,
+      isKnown,
     );
   const tell = (
     reason: DoctorReason,
     about: string,
     severity: DoctorFinding['severity'],
     hurts: DoctorFinding['hurts'],
-  ) =>
+  ) => {
+    const isUnannounced = reason === 'Blackhole' || reason === 'NotAnnounced';
+    const stated = statedReason(isUnannounced ? surveyed : undefined, key);
     found.push({
       reason,
       severity,
       node: about,
       prefix: key,
       owner: node,
-      says: says(),
+      says: { ...says(), ...stated.says },
       hurts,
-      fix: routeFix(survey, reason, { prefix: key, owner: node, node: about }),
+      fix: stated.fix ?? routeFix(survey, reason, { prefix: key, owner: node, node: about }),
     });
+  };
 
   const entries = [...new Set(standings.flatMap((one) => one.entries))].sort();
   for (const entry of entries) {
@@ -109,9 +115,7 @@ function judgeBlock(
   if (standings.some(({ nowhere }) => nowhere.length > 0)) {
     tell('WrongNextHop', node, 'critical', { now: [node], if: [] });
   }
-  const isLeaving = survey.nodes.get(node)?.node.isLeaving === true;
-  // Whose announcements are not known is not said to announce nothing.
-  const isKnown = survey.nodes.get(node)?.announces !== undefined;
+  const isLeaving = surveyed?.node.isLeaving === true;
   const missing = standings.filter(
     ({ isMissing, view }) => isMissing && (view.isRouter || isKnown),
   );

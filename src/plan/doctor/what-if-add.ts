@@ -39,7 +39,7 @@ function newNames(count: number, taken: ReadonlySet<string>): Set<string> {
 }
 
 export function noPools({ truth }: Survey): string {
-  return `no pool is known in mode ${truth.mode} (${truth.why}); in mode kubernetes the range is a flag of kube-controller-manager`;
+  return `no pool is known in mode ${truth.mode.name} (${truth.why}); in mode kubernetes the range is a flag of kube-controller-manager`;
 }
 
 export function rulesOf({ truth }: Survey): Rules {

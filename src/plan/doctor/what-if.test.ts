@@ -166,7 +166,7 @@ describe('add-nodes', () => {
     expect(answer.moves).toMatchObject([{ prefix: '10.1.2.0/24' }]);
     const evidence = cleanWorlds['kubernetes of Cilium']();
     expect(refusal(evidence, { kind: 'add-nodes', count: 1, labels: {} })).toContain(
-      'no pool is known',
+      'no pool is known in mode kubernetes (',
     );
   });
 });
