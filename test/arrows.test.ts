@@ -169,12 +169,58 @@ describe('the arrows between the rooms', () => {
     expect(late).toEqual([]);
   });
 
+  test('no files import each other in a circle, for their types neither', () => {
+    expect(circles(files)).toEqual([]);
+  });
+
   test('no file imports what its room may not', () => {
     expect(files.flatMap(complaints)).toEqual([]);
   });
 });
 
+/** Files of which each can be reached from the others, by what they import. */
+function circles(all: readonly SourceFile[]): string[][] {
+  const imports = new Map(
+    all.map(({ path, text }) => [
+      path,
+      readImports(text).flatMap(({ name }) =>
+        name?.startsWith('.') ? [posix.join(dirname(path), name)] : [],
+      ),
+    ]),
+  );
+  const reached = new Map<string, Set<string>>();
+  for (const { path } of all) {
+    const seen = new Set<string>();
+    const left = [...(imports.get(path) ?? [])];
+    for (let next = left.pop(); next !== undefined; next = left.pop()) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      left.push(...(imports.get(next) ?? []));
+    }
+    reached.set(path, seen);
+  }
+  const found = new Map<string, string[]>();
+  for (const [path, seen] of reached) {
+    if (!seen.has(path)) continue;
+    const circle = [...seen].filter((other) => reached.get(other)?.has(path)).sort();
+    found.set(circle[0] as string, circle);
+  }
+  return [...found.values()];
+}
+
 describe('the test itself', () => {
+  test('sees a circle, by whichever way it closes', () => {
+    const file = (name: string, text: string) => ({ path: `src/plan/${name}.ts`, text });
+    const circle = [
+      file('a', "import type { B } from './b.ts';"),
+      file('b', "const c = await import('./c.ts');"),
+      file('c', "export { a } from './a.ts';"),
+      file('d', "import { a } from './a.ts';"),
+    ];
+    expect(circles(circle)).toEqual([['src/plan/a.ts', 'src/plan/b.ts', 'src/plan/c.ts']]);
+    expect(circles(circle.slice(1))).toEqual([]);
+  });
+
   const complain = (path: string, text: string) =>
     complaints({ path, text }).map((line) => line.slice(path.length + 1));
 

@@ -19,9 +19,9 @@ import { judgeSurvey } from '../plan/doctor/judge.ts';
 import { survey } from '../plan/doctor/survey.ts';
 import { truthTable } from '../plan/doctor/truth-table.ts';
 import { type Action, whatIf } from '../plan/doctor/what-if.ts';
+import type { WhatIfAnswer } from '../plan/doctor/what-if-answer.ts';
 import { findingRow } from './make-rows.ts';
 import type { ConsoleState } from './state.ts';
-import type { WhatIfReply } from './what-if-answer.ts';
 
 export interface ExaminerOptions {
   evidence: () => Evidence;
@@ -63,7 +63,7 @@ export class Examiner {
     this.#after(Math.max(leastPauseMs, this.#pauseUntilMs - clock.monotonicMs()));
   }
 
-  ask(action: Action): WhatIfReply {
+  ask(action: Action): WhatIfAnswer {
     return whatIf(this.#o.evidence(), action);
   }
 

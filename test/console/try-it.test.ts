@@ -141,9 +141,9 @@ test('switched off, the nodes register anew and get their own blocks back', asyn
   await page.getByText('Everything that was seen says the same.').waitFor(poll);
   await expect.poll(blocks, poll).toEqual(before);
   for (const node of ['master1', 'master2', 'master3', 'node1']) {
-    await expect.poll(() => cell(node, 'spec').innerText(), poll).toBe('–');
+    await expect.poll(() => cell(node, 'Node.spec').innerText(), poll).toBe('–');
     await expect
-      .poll(() => cell(node, 'held tor1').innerText(), poll)
+      .poll(() => cell(node, 'router tor1').innerText(), poll)
       .toBe(await cell(node, 'truth').innerText());
   }
 });

@@ -1,5 +1,5 @@
 import { plural } from '../../base/count-text.ts';
-import type { WhatIf } from '../../plan/doctor/finding.ts';
+import type { WhatIf } from '../../plan/doctor/what-if-answer.ts';
 import { wrapped } from '../wrapped.ts';
 
 const mostShown = 20;

@@ -10,9 +10,9 @@ import { whyPool } from '../../plan/pools/why-pool.ts';
 import type { Section } from '../sections.ts';
 import type { Look } from '../view/look.ts';
 import { type BlockDescription, describeBlock } from './blocks-command.ts';
-import type { Explanation } from './explain-command.ts';
 import { historyAt, historyLines } from './explain-history.ts';
 import { blockLine } from './explain-node.ts';
+import type { Explanation } from './explanation.ts';
 
 /** Who holds a CIDR, or the block around an address, who else speaks of it, and who gets it next. */
 export function explainLand(

@@ -6,7 +6,7 @@ import { countText } from '../numbers.ts';
 import type { Section } from '../sections.ts';
 import type { Look } from '../view/look.ts';
 import { type BlockDescription, describeBlock } from './blocks-command.ts';
-import type { Explanation } from './explain-command.ts';
+import type { Explanation } from './explanation.ts';
 import { recordsOf } from './nodes-command.ts';
 import { whyBlock } from './why.ts';
 

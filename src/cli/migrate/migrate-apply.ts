@@ -19,7 +19,7 @@ import { stopOnSignals } from '../stop-signals.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { addIpamFlags } from '../view/ipam-flags.ts';
-import type { MigrateFlags } from './migrate-command.ts';
+import type { MigrateFlags } from './migrate-flags.ts';
 import { makePlan } from './migrate-plan.ts';
 
 interface ApplyFlags extends MigrateFlags {

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { Terminal } from '../terminal.ts';
-import { addIpamFlags, type IpamFlagValues } from '../view/ipam-flags.ts';
-import { addViewFlags, type ViewFlagValues } from '../view/view-flags.ts';
+import { addIpamFlags } from '../view/ipam-flags.ts';
+import { addViewFlags } from '../view/view-flags.ts';
 import { addMigrateApply } from './migrate-apply.ts';
+import { addPools, type MigrateFlags } from './migrate-flags.ts';
 import { printPlan } from './migrate-plan.ts';
 import { printStatus } from './migrate-status.ts';
 
@@ -30,8 +31,6 @@ Examples:
   $ cadastre migrate status
   $ cadastre migrate undo node1`;
 
-export type MigrateFlags = ViewFlagValues & IpamFlagValues & { pools?: string[] };
-
 export function registerMigrate(program: Command, terminal: Terminal): void {
   const migrate = program
     .command('migrate')
@@ -58,12 +57,4 @@ export function registerMigrate(program: Command, terminal: Terminal): void {
   addPools(addIpamFlags(addViewFlags(status)))
     .addHelpText('after', statusExamples)
     .action((names: string[], flags: MigrateFlags) => printStatus(names, flags, terminal));
-}
-
-export function addPools(command: Command): Command {
-  return command.option(
-    '--pools <path>',
-    'IPPools from a file or folder, in the place of those of the same name; repeatable',
-    (path: string, before: string[] | undefined) => [...(before ?? []), path],
-  );
 }

@@ -17,7 +17,7 @@ import type { Terminal } from '../terminal.ts';
 import { type IpamSettings, readIpamFlags } from '../view/ipam-flags.ts';
 import { readState, warnOf } from '../view/look.ts';
 import { readFilesOf } from '../view/view-flags.ts';
-import type { MigrateFlags } from './migrate-command.ts';
+import type { MigrateFlags } from './migrate-flags.ts';
 
 /** The plan, and what it was made from. */
 export interface Planned {

@@ -3,7 +3,7 @@ import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { pickNamed } from '../view/look.ts';
-import type { MigrateFlags } from './migrate-command.ts';
+import type { MigrateFlags } from './migrate-flags.ts';
 import { makePlan } from './migrate-plan.ts';
 
 export async function printStatus(

@@ -1,6 +1,6 @@
 /** Pick a node, see before and after, and who loses. */
 import { useEffect, useState } from 'preact/hooks';
-import type { WhatIfReply } from '../what-if-answer.ts';
+import type { WhatIfAnswer } from '../../plan/doctor/what-if-answer.ts';
 import { setQuery } from './location.ts';
 import { Empty, Mark, NodeLink } from './parts.tsx';
 import { useStore } from './store.ts';
@@ -63,7 +63,7 @@ export function WhatIf({ drained, lost }: { drained: string; lost: string }) {
   );
 }
 
-function Answer({ reply }: { reply: WhatIfReply }) {
+function Answer({ reply }: { reply: WhatIfAnswer }) {
   if (reply.kind === 'unknown') {
     return (
       <p>
@@ -139,15 +139,15 @@ function nodesOf(names: string[]): string {
   return many === 1 ? (names[0] as string) : `${many} nodes`;
 }
 
-function useReply(question: string, version: string): WhatIfReply | undefined {
-  const [held, setHeld] = useState<{ question: string; reply: WhatIfReply }>();
+function useReply(question: string, version: string): WhatIfAnswer | undefined {
+  const [held, setHeld] = useState<{ question: string; reply: WhatIfAnswer }>();
   useEffect(() => {
     if (question === '') return;
     let isCurrent = true;
     const ask = async () => {
       try {
         const answer = await fetch(`/api/whatif?${question}`);
-        const reply = (await answer.json()) as WhatIfReply;
+        const reply = (await answer.json()) as WhatIfAnswer;
         if (isCurrent) setHeld({ question, reply });
       } catch {
         // Away for a moment; the next change asks again.

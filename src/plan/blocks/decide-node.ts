@@ -56,8 +56,14 @@ export function decideNode(register: Register, node: ClusterNode, rules: Rules):
   decision.findings.push(...adoption.findings);
   // A node whose own blocks are in doubt gets nothing new: its pods use the old ones.
   if (adoption.refused.length === 0) grow(register, rules, managed, decision);
+  const isSettled = !decision.refused.some(({ reason }) => reason === 'AdoptionIncomplete');
+  const blocks = isSettled ? [...decision.keep, ...decision.rebind, ...decision.adopt] : [];
   decision.findings.push(
-    ...disagreements(register, decision),
+    ...disagreements(
+      register,
+      node.name,
+      blocks.map(({ prefix }) => prefix),
+    ),
     ...misplaced(register, node, standing),
   );
   return decision;

@@ -34,7 +34,7 @@ export function planHostScope(
   const rows = nodes.map((node) => {
     const holdings = held.get(node.name) as Holdings;
     const blocks = families.flatMap((family) => trustedHoldings(holdings, family));
-    findings.push(...clashes(claims, node, blocks), ...differences(register, node, blocks));
+    findings.push(...clashes(claims, node, blocks), ...disagreements(register, node.name, blocks));
     return {
       name: node.name,
       blocks: blocks.map((prefix) => ({ cidr: `${prefix}`, pool: '', action: 'keep' as const })),
@@ -76,18 +76,4 @@ function clashes(claims: ClaimIndex<string>, node: ClusterNode, blocks: readonly
     claims.record(prefix, node.name);
   }
   return found;
-}
-
-function differences(register: Register, node: ClusterNode, blocks: readonly Prefix[]): Finding[] {
-  return disagreements(register, {
-    node,
-    keep: [],
-    rebind: [],
-    adopt: blocks.map((prefix) => ({ prefix, pool: '', guards: [] })),
-    assign: [],
-    surplus: [],
-    unguarded: [],
-    refused: [],
-    findings: [],
-  });
 }

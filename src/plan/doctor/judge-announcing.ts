@@ -1,7 +1,7 @@
 import { selects } from '../../model/label-selector.ts';
+import { type Claimants, saysAbout } from './claimants.ts';
 import type { DoctorFinding } from './finding.ts';
 import { routeFix } from './fixes.ts';
-import { type Claimants, saysAbout } from './records.ts';
 import { statedReason } from './stated-reasons.ts';
 import type { Survey, SurveyedNode } from './survey.ts';
 

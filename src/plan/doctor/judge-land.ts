@@ -4,8 +4,8 @@ import { familyBits } from '../../net/family.ts';
 import { Prefix, parsePrefix } from '../../net/prefix.ts';
 import { isHolder } from '../blocks/truth.ts';
 import { overlapsNetwork } from '../pools/pool-set.ts';
+import { type Claimants, saysAbout } from './claimants.ts';
 import type { DoctorFinding, DoctorReason, Severity } from './finding.ts';
-import { type Claimants, saysAbout } from './records.ts';
 import type { OwnedBlock, Survey } from './survey.ts';
 
 /** What is wrong with the blocks themselves, whatever routers say. */

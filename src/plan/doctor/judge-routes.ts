@@ -1,11 +1,9 @@
-import type { Prefix } from '../../net/prefix.ts';
+import { type Claimants, sideBySide } from './claimants.ts';
 import { Expectations } from './expectations.ts';
-import { none } from './facts.ts';
 import type { DoctorFinding, DoctorReason } from './finding.ts';
 import { routeFix } from './fixes.ts';
 import { judgeStrays } from './judge-strays.ts';
-import { type Claimants, saysAbout } from './records.ts';
-import { type RoutePath, type RouteView, usedPaths } from './route-view.ts';
+import { type RouteView, usedPaths } from './route-view.ts';
 import { statedReason } from './stated-reasons.ts';
 import type { OwnedBlock, Survey } from './survey.ts';
 
@@ -135,38 +133,4 @@ function judgeBlock(
     });
   }
   return found;
-}
-
-/** The records about a prefix, and what each router holds of it. */
-export function sideBySide(
-  claimants: Claimants,
-  views: readonly RouteView[],
-  prefix: Prefix,
-  key: string,
-  isAnnouncingKnown = false,
-): Record<string, string> {
-  const says = saysAbout(claimants, key);
-  if (isAnnouncingKnown) says.announced ??= 'by nobody';
-  for (const view of views) if (view.isRouter) says[view.name] = heldText(view, prefix, key);
-  return says;
-}
-
-function heldText(view: RouteView, prefix: Prefix, key: string): string {
-  const exact = view.routes.get(key)?.paths ?? [];
-  const used = exact.filter(({ isUsed }) => isUsed);
-  if (used.length > 0) return pathsText(used);
-  if (exact.length > 0) return `held, not used: ${pathsText(exact)}`;
-  const covering = usedPaths(view, prefix, key);
-  return covering.length > 0 ? `${pathsText(covering)}, by a larger route` : none;
-}
-
-function pathsText(paths: readonly RoutePath[]): string {
-  return `via ${paths.map(pathText).join(' and ')}`;
-}
-
-function pathText({ nextHop, hop }: RoutePath): string {
-  if (hop.kind === 'node') return `${nextHop} (${hop.node})`;
-  if (hop.kind === 'router') return `${nextHop} (router ${hop.router})`;
-  if (hop.kind === 'own') return 'the router itself';
-  return `${nextHop} (no node)`;
 }

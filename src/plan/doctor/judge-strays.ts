@@ -1,10 +1,9 @@
 import { families, familyBits } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
+import { type Claimants, sideBySide } from './claimants.ts';
 import type { DoctorFinding, DoctorReason, Severity } from './finding.ts';
 import { routeFix } from './fixes.ts';
-import { sideBySide } from './judge-routes.ts';
-import type { Claimants } from './records.ts';
 import type { RoutedPrefix } from './route-view.ts';
 import { isAddressOf, type Survey } from './survey.ts';
 

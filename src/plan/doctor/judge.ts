@@ -24,6 +24,7 @@
 import { apiVersion } from '../../model/keys.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { compareText } from '../pools/pool-set.ts';
+import { claimantsOf } from './claimants.ts';
 import type { Evidence } from './evidence.ts';
 import { type DoctorFinding, type DoctorReport, doctorReasons, type Source } from './finding.ts';
 import { judgeAnnouncing } from './judge-announcing.ts';
@@ -33,7 +34,6 @@ import { judgePools } from './judge-pools.ts';
 import { judgeRecords } from './judge-records.ts';
 import { judgeReports } from './judge-reports.ts';
 import { judgeRoutes } from './judge-routes.ts';
-import { claimantsOf } from './records.ts';
 import { type Survey, survey } from './survey.ts';
 
 /** What is wrong, worst first. */

@@ -17,7 +17,7 @@ import {
   announcedRecord,
   announcementsOf,
 } from './announced.ts';
-import type { Evidence } from './evidence.ts';
+import type { Evidence, RouterTable } from './evidence.ts';
 import { canonicalAddress, NextHops } from './next-hops.ts';
 import { type NodeRecords, recordsOf } from './records.ts';
 import { announcedTable, type RouteView, viewTable } from './route-view.ts';
@@ -43,6 +43,8 @@ export interface Survey {
   nextHops: NextHops;
   /** What the routers hold; where none was seen, what is announced, as if it were one. */
   views: readonly RouteView[];
+  /** Routers that are known and could not be asked: what they hold is not judged. */
+  unseenRouters: readonly string[];
   pools: readonly Pool[];
   /** The pools' land; undefined where nobody knows it. */
   land: PrefixSet | undefined;
@@ -128,6 +130,10 @@ export function survey(evidence: Evidence): Survey {
     blocks,
     claims,
     views: withAnnouncements(routers, nodes),
+    unseenRouters: evidence.routers
+      .filter((table) => !hasAnswered(table))
+      .map(({ router }) => router)
+      .sort(),
     pools,
     land: pools.length === 0 ? undefined : PrefixSet.of(pools.flatMap(({ cidrs }) => cidrs)),
     former: formerHolders(evidence, nodes),
@@ -141,9 +147,14 @@ function witness(report: WitnessReport | undefined, node: ClusterNode): WitnessR
 }
 
 function routerViews(evidence: Evidence, nextHops: NextHops): RouteView[] {
-  return [...evidence.routers]
+  return evidence.routers
+    .filter(hasAnswered)
     .sort((a, b) => compareText(a.router, b.router))
     .map((table) => viewTable(table, nextHops));
+}
+
+function hasAnswered({ families: answered, routes }: RouterTable): boolean {
+  return answered.size > 0 || routes.length > 0;
 }
 
 /** A kubelet that is silent may well have pods that serve; a router that still has a way there knows. */

@@ -3,9 +3,8 @@ import type { ClusterNode } from '../../model/node.ts';
 import { planAllocation } from '../blocks/allocation-plan.ts';
 import type { Rules } from '../blocks/decide-node.ts';
 import { registerOf } from '../blocks/register-of.ts';
-import type { Denial, Move } from './finding.ts';
 import type { Survey } from './survey.ts';
-import type { ChangesAnswer } from './what-if.ts';
+import type { ChangesAnswer, Denial, Move } from './what-if-answer.ts';
 
 /** New nodes join: who gets which block, and who gets none. */
 export function addNodes(survey: Survey, count: number, labels: Labels): ChangesAnswer {

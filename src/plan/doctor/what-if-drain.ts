@@ -1,7 +1,6 @@
-import type { Loss, Move } from './finding.ts';
 import { type RoutedPrefix, type RoutePath, type RouteView, usedPaths } from './route-view.ts';
 import type { OwnedBlock, Survey } from './survey.ts';
-import type { ChangesAnswer } from './what-if.ts';
+import type { ChangesAnswer, Loss, Move } from './what-if-answer.ts';
 
 /**
  * Nodes go, and every path through them with them. A block of theirs goes too,

@@ -4,10 +4,9 @@ import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
 import { planAllocation } from '../blocks/allocation-plan.ts';
 import { registerOf } from '../blocks/register-of.ts';
-import type { Denial, Loss, Move } from './finding.ts';
 import type { OwnedBlock, Survey } from './survey.ts';
-import type { ChangesAnswer } from './what-if.ts';
 import { noPools, rulesOf } from './what-if-add.ts';
+import type { ChangesAnswer, Denial, Loss, Move } from './what-if-answer.ts';
 
 /**
  * A pool goes, or becomes smaller. Nobody's block is taken away by that: the

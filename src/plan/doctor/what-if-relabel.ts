@@ -1,8 +1,7 @@
 import { selects } from '../../model/label-selector.ts';
 import { registerOf } from '../blocks/register-of.ts';
-import type { Loss, Move } from './finding.ts';
 import type { Survey } from './survey.ts';
-import type { ChangesAnswer } from './what-if.ts';
+import type { ChangesAnswer, Loss, Move } from './what-if-answer.ts';
 
 /**
  * Labels change: which pool is for the node then, and which routers it speaks

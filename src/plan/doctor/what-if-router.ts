@@ -1,7 +1,6 @@
-import type { Loss, Move } from './finding.ts';
 import { usedPaths } from './route-view.ts';
 import type { Survey } from './survey.ts';
-import type { ChangesAnswer } from './what-if.ts';
+import type { ChangesAnswer, Loss, Move } from './what-if-answer.ts';
 
 /** A router goes: who is reachable through no other. */
 export function loseRouter(survey: Survey, name: string): ChangesAnswer {

@@ -11,8 +11,8 @@ import {
   router,
 } from '../../../test/doctor/worlds.ts';
 import type { Evidence } from './evidence.ts';
-import type { WhatIf } from './finding.ts';
 import { type Action, whatIf } from './what-if.ts';
+import type { WhatIf } from './what-if-answer.ts';
 
 function ask(evidence: Evidence, action: Action): WhatIf {
   const answer = whatIf(evidence, action);
