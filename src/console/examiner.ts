@@ -1,8 +1,8 @@
 /**
  * Asks the doctor's judgement again whenever something changed that it would see,
  * but never so often that judging is what the process does: a round that took long
- * is followed by a long pause. Some faults come by waiting (a block that cools for
- * too long); for them it looks now and then without being told.
+ * is followed by a long pause. Some faults come by waiting (a cool-down that
+ * never ends); for them it looks now and then unasked.
  *
  * A finding counts when two rounds in a row have made it: between a block and its
  * route there is always a moment in which they differ. After a start nothing is

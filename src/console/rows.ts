@@ -130,7 +130,7 @@ export interface MetaRow {
   version: string;
   cluster: string;
   mode: string;
-  /** How the reader calls the program; `cadastre` unless told. */
+  /** How the reader calls the program; `cadastre` by default. */
   program?: string;
   /** Words before the commands that show the same, such as `--kubeconfig FILE`. */
   commandFlags: string;

@@ -6,9 +6,9 @@ import { printAnswer } from '../output.ts';
 import { renderSections } from '../sections.ts';
 import type { Terminal } from '../terminal.ts';
 import { addLookFlags, type Look, type LookFlagValues, lookAt } from '../view/look.ts';
-import { explainLand } from './explain-land.ts';
 import { explainNode } from './explain-node.ts';
 import { explainPool } from './explain-pool.ts';
+import { explainPrefix } from './explain-prefix.ts';
 import { findTarget } from './explain-target.ts';
 import type { Explanation } from './explanation.ts';
 
@@ -52,5 +52,5 @@ function explain(look: Look, what: string): Explanation {
   const planned = registerOf(look.state, look.settings.sources);
   const plan = planOf(planned, look.state, look.settings.rules);
   if (target.kind === 'node') return explainNode(look, target.node, plan, planned);
-  return explainLand(look, target.prefix, target.address, plan);
+  return explainPrefix(look, target.prefix, target.address, plan);
 }

@@ -36,14 +36,14 @@ export function registerMigrate(program: Command, terminal: Terminal): void {
     .command('migrate')
     .summary("from today's allocations to pools, node by node")
     .description(
-      'Moves a running cluster to pools without stopping it: what fits is adopted as it is, and every other node moves by itself, in steps that can be taken back.',
+      'Moves a running cluster to pools without stopping it: what fits is adopted as it is, and every other node moves by itself, in steps that can be undone.',
     )
     .addHelpText('after', groupExamples);
   const plan = migrate
     .command('plan')
-    .summary('what is adopted, who must move, in which order, and whom each step touches')
+    .summary('what is adopted, who must move, in which order, and whom each step affects')
     .description(
-      'Says what is adopted as it is, which nodes must move and in which order, and for each step what it does, whom it touches and how it is taken back. Changes nothing.',
+      'Says what is adopted as it is, which nodes must move and in which order, and for each step what it does, whom it affects and how it is undone. Changes nothing.',
     );
   addPools(addIpamFlags(addViewFlags(plan)))
     .addHelpText('after', planExamples)

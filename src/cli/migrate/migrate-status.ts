@@ -45,7 +45,7 @@ export async function printStatus(
       migrations.length === 0
         ? ''
         : renderTable(
-            ['NODE', 'PHASE', 'FROM', 'NOW', 'STEP', 'WORDS'],
+            ['NODE', 'PHASE', 'FROM', 'NOW', 'STEP', 'MESSAGE'],
             migrations.map(({ node, phase, from, now, step, message }) => [
               node,
               phase,

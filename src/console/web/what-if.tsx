@@ -5,7 +5,7 @@ import { setQuery } from './location.ts';
 import { Empty, Mark, NodeLink } from './parts.tsx';
 import { useStore } from './store.ts';
 
-export function WhatIf({ drained, lost }: { drained: string; lost: string }) {
+export function WhatIfPanel({ drained, lost }: { drained: string; lost: string }) {
   const store = useStore();
   const byName = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
   const nodes = [...store.map('node').keys()].sort(byName);
@@ -67,7 +67,7 @@ function Answer({ reply }: { reply: WhatIfAnswer }) {
   if (reply.kind === 'unknown') {
     return (
       <p>
-        <Mark tone="off">cannot tell</Mark> {reply.why}
+        <Mark tone="off">no answer</Mark> {reply.why}
       </p>
     );
   }

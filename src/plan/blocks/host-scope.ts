@@ -6,7 +6,7 @@ import type { Prefix } from '../../net/prefix.ts';
 import type { AllocationPlan } from './allocation-plan.ts';
 import type { Rules } from './decide-node.ts';
 import { disagreements } from './disagreements.ts';
-import type { Finding, Refusal } from './finding.ts';
+import type { BlockRefusal, Finding } from './finding.ts';
 import { type HoldingSource, type Holdings, readHoldings, trustedHoldings } from './holdings.ts';
 import type { Register } from './register.ts';
 
@@ -53,7 +53,7 @@ function familiesSeen(all: readonly Holdings[]): ReadonlySet<Family> {
   return new Set(seen.length > 0 ? seen : ['ipv4']);
 }
 
-function missing(node: ClusterNode, family: Family): Refusal {
+function missing(node: ClusterNode, family: Family): BlockRefusal {
   const detail = `${node.name} has no ${family} block in Node.spec.podCIDRs or its annotations, and mode kubernetes allocates none`;
   return { family, reason: 'NoBlockRecorded', detail };
 }

@@ -80,9 +80,9 @@ function heldText(view: RouteView, prefix: Prefix, key: string): string {
   const exact = view.routes.get(key)?.paths ?? [];
   const used = exact.filter(({ isUsed }) => isUsed);
   if (used.length > 0) return pathsText(used);
-  if (exact.length > 0) return `held, not used: ${pathsText(exact)}`;
+  if (exact.length > 0) return `in the table, not used: ${pathsText(exact)}`;
   const covering = usedPaths(view, prefix, key);
-  return covering.length > 0 ? `${pathsText(covering)}, by a larger route` : 'not held';
+  return covering.length > 0 ? `${pathsText(covering)}, by a shorter prefix` : 'no route';
 }
 
 function pathsText(paths: readonly RoutePath[]): string {

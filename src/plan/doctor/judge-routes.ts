@@ -5,7 +5,7 @@ import { routeFix } from './fixes.ts';
 import { judgeStrays } from './judge-strays.ts';
 import { type RouteView, usedPaths } from './route-view.ts';
 import { statedReason } from './stated-reasons.ts';
-import type { OwnedBlock, Survey } from './survey.ts';
+import type { Survey, SurveyedBlock } from './survey.ts';
 
 /** How one router stands to one block. */
 interface Standing {
@@ -49,8 +49,8 @@ export function judgeRoutes(survey: Survey, claimants: Claimants): DoctorFinding
 
 function standingOf(
   view: RouteView,
-  { prefix, key }: OwnedBlock,
-  owners: readonly OwnedBlock[],
+  { prefix, key }: SurveyedBlock,
+  owners: readonly SurveyedBlock[],
 ): Standing {
   const standing: Standing = { view, entries: [], isRight: false, nowhere: [], isMissing: false };
   const paths = usedPaths(view, prefix, key);
@@ -68,7 +68,7 @@ function judgeBlock(
   survey: Survey,
   claimants: Claimants,
   expectations: Expectations,
-  block: OwnedBlock,
+  block: SurveyedBlock,
   standings: readonly Standing[],
 ): DoctorFinding[] {
   const { key, node } = block;
@@ -84,7 +84,7 @@ function judgeBlock(
       key,
       isKnown,
     );
-  const tell = (
+  const report = (
     reason: DoctorReason,
     about: string,
     severity: DoctorFinding['severity'],
@@ -108,10 +108,10 @@ function judgeBlock(
   for (const entry of entries) {
     const event = { event: `drain ${entry}`, nodes: [node], prefixes: [key] };
     const remains = standings.every((one) => one.isRight || !one.entries.includes(entry));
-    tell('Detour', entry, 'warning', { now: [], if: remains ? [] : [event] });
+    report('Detour', entry, 'warning', { now: [], if: remains ? [] : [event] });
   }
   if (standings.some(({ nowhere }) => nowhere.length > 0)) {
-    tell('WrongNextHop', node, 'critical', { now: [node], if: [] });
+    report('WrongNextHop', node, 'critical', { now: [node], if: [] });
   }
   const isLeaving = surveyed?.node.isLeaving === true;
   const missing = standings.filter(
@@ -121,13 +121,14 @@ function judgeBlock(
   const expected = missing.filter(({ view }) => expectations.expects(view, block));
   if (missing.length === standings.length) {
     if (missing.some(({ view }) => view.isRouter)) {
-      tell('Blackhole', node, 'critical', { now: [node], if: [] });
-    } else tell('NotAnnounced', node, 'critical', { now: [node], if: [] });
-    if (expectations.isAnnounced(block)) tell('NotHeld', node, 'critical', { now: [node], if: [] });
+      report('Blackhole', node, 'critical', { now: [node], if: [] });
+    } else report('NotAnnounced', node, 'critical', { now: [node], if: [] });
+    if (expectations.isAnnounced(block))
+      report('NotHeld', node, 'critical', { now: [node], if: [] });
   } else if (expected.length > 0) {
     const others = standings.filter(({ isMissing, view }) => !isMissing && view.isRouter);
     const events = others.length === 1 ? [`lose-router ${others[0]?.view.name}`] : [];
-    tell('NotHeld', node, 'warning', {
+    report('NotHeld', node, 'warning', {
       now: [],
       if: events.map((event) => ({ event, nodes: [node], prefixes: [key] })),
     });

@@ -186,7 +186,7 @@ const pairs: Record<DoctorReason, Pair> = {
     finding: {
       node: 'b',
       prefix: '10.1.1.0/24',
-      says: { CiliumNode: 'b', announced: 'b', tor1: 'via 10.0.0.2 (b)', tor2: 'not held' },
+      says: { CiliumNode: 'b', announced: 'b', tor1: 'via 10.0.0.2 (b)', tor2: 'no route' },
       hurts: {
         now: [],
         if: [{ event: 'lose-router tor1', nodes: ['b'], prefixes: ['10.1.1.0/24'] }],
@@ -396,7 +396,7 @@ describe('what routers hold', () => {
       withTor1(ofCilium(), toA, route('10.1.1.0/24', '10.0.0.2', { isUsed: false })),
     );
     expect(found.map(({ reason }) => reason)).toEqual(['Blackhole']);
-    expect(found[0]?.says.tor1).toBe('held, not used: via 10.0.0.2 (b)');
+    expect(found[0]?.says.tor1).toBe('in the table, not used: via 10.0.0.2 (b)');
   });
 
   test('a link-local next hop is matched by who told it', () => {

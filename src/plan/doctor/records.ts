@@ -20,7 +20,7 @@ export type RecordName =
 /** What each record says; a record that says nothing is left out. */
 export type NodeRecords = ReadonlyMap<RecordName, readonly Prefix[]>;
 
-export function recordsOf(
+export function nodeRecords(
   { kernel }: Pick<Evidence, 'kernel'>,
   node: ClusterNode,
   cilium: CiliumNode | undefined,

@@ -1,7 +1,7 @@
 import type { ClusterNode } from '../../model/node.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import type { Announcement } from './announced.ts';
+import type { AnnouncedPrefix } from './announced.ts';
 import type { RouterRoute, RouterTable } from './evidence.ts';
 import type { Hop, NextHops } from './next-hops.ts';
 
@@ -50,7 +50,10 @@ export function viewTable(table: RouterTable, nextHops: NextHops): RouteView {
 
 /** The announcements as the table of a router that hears everybody. */
 export function announcedTable(
-  nodes: ReadonlyMap<string, { node: ClusterNode; announces: readonly Announcement[] | undefined }>,
+  nodes: ReadonlyMap<
+    string,
+    { node: ClusterNode; announces: readonly AnnouncedPrefix[] | undefined }
+  >,
   families: ReadonlySet<Family>,
 ): RouteView {
   const routes = new Map<string, RoutedPrefix>();

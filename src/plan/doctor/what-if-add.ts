@@ -4,7 +4,7 @@ import { planAllocation } from '../blocks/allocation-plan.ts';
 import type { Rules } from '../blocks/decide-node.ts';
 import { registerOf } from '../blocks/register-of.ts';
 import type { Survey } from './survey.ts';
-import type { ChangesAnswer, Denial, Move } from './what-if-answer.ts';
+import type { ChangesAnswer, Denial, RouteMove } from './what-if-answer.ts';
 
 /** New nodes join: who gets which block, and who gets none. */
 export function addNodes(survey: Survey, count: number, labels: Labels): ChangesAnswer {
@@ -14,7 +14,7 @@ export function addNodes(survey: Survey, count: number, labels: Labels): Changes
   const fresh = newNames(count, new Set(names));
   for (const name of fresh) register.putNode(newNode(name, labels, survey.evidence.nowMs));
   const plan = planAllocation(register, names.concat([...fresh]), rulesOf(survey));
-  const moves: Move[] = [];
+  const moves: RouteMove[] = [];
   const refused: Denial[] = [];
   for (const { name, blocks, refused: denied } of plan.nodes) {
     if (!fresh.has(name)) continue;

@@ -9,7 +9,7 @@ export interface WhatIf {
   /** Whose pods would lose the network. */
   loses: Loss[];
   /** What changes without anybody losing it: a route goes with its node, a block is newly cut. */
-  moves: Move[];
+  moves: RouteMove[];
   /** What would not be done, or for whom, and why. */
   refused: Denial[];
 }
@@ -22,7 +22,7 @@ export interface Loss {
   alternatives: string[];
 }
 
-export interface Move {
+export interface RouteMove {
   node: string;
   prefix: string;
   from: string;

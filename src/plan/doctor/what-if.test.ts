@@ -49,7 +49,7 @@ describe('drain', () => {
         node: 'a',
         prefix: '10.1.0.0/24',
         from: 'tor1, tor2: via a',
-        to: 'not held',
+        to: 'no route',
         why: 'goes with its node',
       },
     ]);
