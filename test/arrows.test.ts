@@ -175,25 +175,11 @@ describe('the arrows between the rooms', () => {
   });
 });
 
-/**
- * Folders in which files still import each other in circles. Nothing is added here: a
- * circle is cut by moving what both need into a file of its own, and a folder without
- * one leaves this list.
- */
-const foldersWithCycles = ['src/cli', 'src/plan/blocks', 'src/plan/doctor'];
-
 describe('no file is needed by what it needs', () => {
   const cycles = cyclesOf(importGraph(files.filter(({ path }) => !path.endsWith('.test.ts'))));
-  const isIn = (folder: string) => (cycle: string[]) =>
-    cycle.every((path) => path.startsWith(`${folder}/`));
 
   test('no import cycle between files, type-only imports included', () => {
-    const fresh = cycles.filter((cycle) => !foldersWithCycles.some((one) => isIn(one)(cycle)));
-    expect(fresh).toEqual([]);
-  });
-
-  test.each(foldersWithCycles)('%s has one still, or is to be taken off the list', (folder) => {
-    expect(cycles.filter(isIn(folder)), `take ${folder} off foldersWithCycles`).not.toEqual([]);
+    expect(cycles).toEqual([]);
   });
 
   test('one is found where there is one', () => {

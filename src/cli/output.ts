@@ -4,7 +4,7 @@ export const formats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
 export type Format = (typeof formats)[number];
 
 /** One answer in every form it can be asked for. */
-export interface Answer {
+export interface CommandAnswer {
   /** What -o json and -o yaml print. */
   data: unknown;
   /** What -o name prints: `node/master1`, as kubectl says it. */
@@ -16,7 +16,7 @@ export interface Answer {
 export async function printAnswer(
   terminal: Terminal,
   format: Format,
-  answer: Answer,
+  answer: CommandAnswer,
 ): Promise<void> {
   if (format === 'json') terminal.write(`${JSON.stringify(answer.data, null, 2)}\n`);
   else if (format === 'yaml') {

@@ -15,10 +15,10 @@ export function renderSections(
   sections: readonly Section[],
   columns: number,
 ): string {
-  const told = sections.filter(({ lines }) => lines.length > 0);
-  const indent = Math.max(0, ...told.map(({ title }) => title.length)) + 4;
+  const filled = sections.filter(({ lines }) => lines.length > 0);
+  const indent = Math.max(0, ...filled.map(({ title }) => title.length)) + 4;
   const text = [heading];
-  for (const { title, lines } of told) {
+  for (const { title, lines } of filled) {
     alignCells(lines).forEach((line, at) => {
       const start = (at === 0 ? `  ${title}` : '').padEnd(indent);
       const { before, words } = line;

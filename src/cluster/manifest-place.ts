@@ -1,7 +1,7 @@
 import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments } from 'yaml';
 
 /** Where an object stands: the file, its text, the document in it, the way down to it. */
-export interface Place {
+export interface ManifestPlace {
   file: string;
   text: string;
   /** Counted from 0. */
@@ -17,7 +17,7 @@ const longestText = 1_000_000;
  * by reading the file once more with a parser that remembers positions; JSON is
  * YAML too. `clause` is a problem that begins with a field's path.
  */
-export function where(place: Place, clause = ''): string {
+export function where(place: ManifestPlace, clause = ''): string {
   const { file, document, path } = place;
   const item = path.filter((step) => typeof step === 'number').map((at) => `item ${at + 1}`);
   const line = lineOf(place, [...path, ...fieldPath(clause)]);
@@ -35,7 +35,7 @@ function fieldPath(clause: string): Array<string | number> {
 }
 
 /** The line of the deepest step of the path that is there. */
-function lineOf(place: Place, path: ReadonlyArray<string | number>): number | undefined {
+function lineOf(place: ManifestPlace, path: ReadonlyArray<string | number>): number | undefined {
   if (place.text.length > longestText) return undefined;
   const lines = new LineCounter();
   const documents = [...parseAllDocuments(place.text, { lineCounter: lines })];

@@ -1,16 +1,16 @@
 import { LineCounter, parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../model/object.ts';
-import { type Place, where } from './manifest-place.ts';
+import { type ManifestPlace, where } from './manifest-place.ts';
 
 /** An object of a file, and where it stands. */
 export interface PlacedObject {
   object: KubeObject;
-  place: Place;
+  place: ManifestPlace;
 }
 
-export interface Manifest {
+export interface ReadManifest {
   objects: PlacedObject[];
-  /** Sentences with the place in front; made only when told, because finding a line costs. */
+  /** Sentences with the place in front; made only when printed, because finding a line costs. */
   problems: Array<() => string>;
 }
 
@@ -20,8 +20,8 @@ export interface Manifest {
  * takes half a second a megabyte, and a saved `kubectl get nodes -o json` of a
  * large cluster has a hundred of them.
  */
-export function readManifest(file: string, text: string): Manifest {
-  const manifest: Manifest = { objects: [], problems: [] };
+export function readManifest(file: string, text: string): ReadManifest {
+  const manifest: ReadManifest = { objects: [], problems: [] };
   readDocuments(file, text, manifest).forEach((value, document) => {
     if (value === undefined || value === null) return;
     openDocument(value, { file, text, document, path: [] }, manifest);
@@ -29,7 +29,7 @@ export function readManifest(file: string, text: string): Manifest {
   return manifest;
 }
 
-function readDocuments(file: string, text: string, manifest: Manifest): unknown[] {
+function readDocuments(file: string, text: string, manifest: ReadManifest): unknown[] {
   if (/^\s*[{[]/.test(text)) {
     try {
       return [JSON.parse(text)];
@@ -61,7 +61,7 @@ function oneLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n')[0] as string;
 }
 
-function openDocument(value: unknown, place: Place, manifest: Manifest): void {
+function openDocument(value: unknown, place: ManifestPlace, manifest: ReadManifest): void {
   const wrong = whyNoObject(value);
   if (wrong !== undefined) {
     manifest.problems.push(() => `${where(place)}: not a Kubernetes object: ${wrong}`);

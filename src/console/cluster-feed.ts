@@ -41,7 +41,7 @@ export interface ClusterFeedOptions {
   log: Log;
 }
 
-/** News of one breath become one change. */
+/** Changes within this time become one. */
 const coalesceMs = 100;
 /** How long a watch may be silent before its source counts as not seen. */
 const silentMs = 120_000;
@@ -57,7 +57,7 @@ export class ClusterFeed {
   readonly #dirtyPools = new Set<string>();
   readonly #sessionSince = new Map<string, { state: string; sinceMs: number }>();
   readonly #listeners = new Set<(isNews: boolean) => void>();
-  /** Since the listeners were told last, something came that the judgement would see. */
+  /** Since the listeners were last called, something came that the judgement would see. */
   #isNews = false;
   #timer: NodeJS.Timeout | undefined;
   #hasLookedAround = false;

@@ -9,6 +9,7 @@ import {
   type HttpServer,
 } from '../base/http-server.ts';
 import type { Action } from '../plan/doctor/what-if.ts';
+import type { WhatIfAnswer } from '../plan/doctor/what-if-answer.ts';
 import { type Assets, acceptsGzip } from './assets.ts';
 import type { EventStream } from './event-stream.ts';
 import type { NodeDetail } from './node-detail.ts';
@@ -16,14 +17,13 @@ import type { RouterView } from './router-view.ts';
 import type { ConsoleState } from './state.ts';
 import type { TryIt } from './try-it.ts';
 import { views } from './views.ts';
-import type { WhatIfReply } from './what-if-answer.ts';
 
 export interface ConsoleParts {
   assets: Assets;
   state: ConsoleState;
   stream: EventStream;
   detail: (node: string) => NodeDetail | undefined;
-  whatIf: (action: Action) => WhatIfReply;
+  whatIf: (action: Action) => WhatIfAnswer;
   tryIt: TryIt | undefined;
 }
 

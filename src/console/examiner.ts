@@ -1,8 +1,8 @@
 /**
  * Asks the doctor's judgement again whenever something changed that it would see,
  * but never so often that judging is what the process does: a round that took long
- * is followed by a long pause. Some faults come by waiting (a block that cools for
- * too long); for them it looks now and then without being told.
+ * is followed by a long pause. Some faults come by waiting (a cool-down that
+ * never ends); for them it looks now and then unasked.
  *
  * A finding counts when two rounds in a row have made it: between a block and its
  * route there is always a moment in which they differ. After a start nothing is
@@ -19,9 +19,9 @@ import { judgeSurvey } from '../plan/doctor/judge.ts';
 import { survey } from '../plan/doctor/survey.ts';
 import { truthTable } from '../plan/doctor/truth-table.ts';
 import { type Action, whatIf } from '../plan/doctor/what-if.ts';
+import type { WhatIfAnswer } from '../plan/doctor/what-if-answer.ts';
 import { findingRow } from './make-rows.ts';
 import type { ConsoleState } from './state.ts';
-import type { WhatIfReply } from './what-if-answer.ts';
 
 export interface ExaminerOptions {
   evidence: () => Evidence;
@@ -63,7 +63,7 @@ export class Examiner {
     this.#after(Math.max(leastPauseMs, this.#pauseUntilMs - clock.monotonicMs()));
   }
 
-  ask(action: Action): WhatIfReply {
+  ask(action: Action): WhatIfAnswer {
     return whatIf(this.#o.evidence(), action);
   }
 

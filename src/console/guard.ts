@@ -14,7 +14,7 @@ export interface GuardOptions {
 }
 
 export const cookieName = 'cadastre-console';
-/** Asked by machines that carry no token, and telling nothing. */
+/** Asked by machines that carry no token, and learning nothing. */
 const openPaths = new Set(['/livez', '/readyz']);
 
 export function isLoopbackHost(host: string): boolean {
@@ -78,7 +78,7 @@ function enter(path: string, token: string): HttpAnswer {
   return { status: 303, headers: { location: path, 'set-cookie': cookie } };
 }
 
-/** Digests first: equal length, and time that tells nothing. */
+/** Digests first: equal length, and a time that reveals nothing. */
 function isSame(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(a), digest(b));

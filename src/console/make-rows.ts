@@ -143,6 +143,7 @@ export function nodeRow({ node, blocks, report, cilium, sinceMs }: NodeRowInput)
         announced,
       }),
     ),
+    unannounced: report?.unannounced ?? [],
   };
 }
 

@@ -34,15 +34,13 @@ export interface HeldRouteRow {
 
 /** The same for the comparison; a router that is down has said nothing, which is not to hold nothing. */
 export function tablesOf(views: readonly RouterView[]): RouterTable[] {
-  return views
-    .filter(({ isUp }) => isUp)
-    .map(({ name, address, held }) => ({
-      router: name,
-      families: new Set(families),
-      addresses: [address],
-      routes: held.flatMap(({ prefix, nextHop, from }) => {
-        const parsed = parsePrefix(prefix);
-        return parsed === undefined ? [] : [{ prefix: parsed, nextHop, isUsed: true, from }];
-      }),
-    }));
+  return views.map(({ name, address, isUp, held }) => ({
+    router: name,
+    families: new Set(isUp ? families : []),
+    addresses: [address],
+    routes: (isUp ? held : []).flatMap(({ prefix, nextHop, from }) => {
+      const parsed = parsePrefix(prefix);
+      return parsed === undefined ? [] : [{ prefix: parsed, nextHop, isUsed: true, from }];
+    }),
+  }));
 }

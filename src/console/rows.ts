@@ -59,6 +59,8 @@ export interface NodeRow {
   used: UsedBlock[] | null;
   kernel: { wanted: number; held: number; ownRoutes: string[]; refused: string[] } | null;
   sessions: SessionRow[];
+  /** Why a block of its own is not advertised; without a peer: to no router at all. */
+  unannounced: Array<{ cidr: string; peer?: string; reason: string; detail: string }>;
 }
 
 export interface UsedBlock {
@@ -128,7 +130,7 @@ export interface MetaRow {
   version: string;
   cluster: string;
   mode: string;
-  /** How the reader calls the program; `cadastre` unless told. */
+  /** How the reader calls the program; `cadastre` by default. */
   program?: string;
   /** Words before the commands that show the same, such as `--kubeconfig FILE`. */
   commandFlags: string;

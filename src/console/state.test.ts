@@ -11,7 +11,7 @@ const row = (cidr: string, node: string): BlockRow => ({
 });
 
 function stateWith(...cidrs: string[]): ConsoleState {
-  const state = new ConsoleState({ epoch: 'e', tellEveryMs: 1 });
+  const state = new ConsoleState({ epoch: 'e', notifyEveryMs: 1 });
   for (const cidr of cidrs) state.put('block', cidr, row(cidr, 'a'));
   return state;
 }

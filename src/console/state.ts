@@ -2,7 +2,7 @@
  * The console's state: rows by kind and key, and a bounded log of their changes.
  * A reader says where it was; it gets what came since, or, if that is forgotten
  * (or was another process), everything anew. Writers put whole rows; what did
- * not change is not told.
+ * not change is not sent.
  */
 import type { RowChange, RowKind, Rows, StateMessage } from './rows.ts';
 
@@ -22,12 +22,12 @@ export class ConsoleState {
   #log: RowChange[] = [];
   /** Number of the change before the first of the log. */
   #forgotten = 0;
-  #telling: NodeJS.Timeout | undefined;
-  readonly #tellEveryMs: number;
+  #notifying: NodeJS.Timeout | undefined;
+  readonly #notifyEveryMs: number;
 
-  constructor(options: { epoch: string; tellEveryMs?: number }) {
+  constructor(options: { epoch: string; notifyEveryMs?: number }) {
     this.epoch = options.epoch;
-    this.#tellEveryMs = options.tellEveryMs ?? 200;
+    this.#notifyEveryMs = options.notifyEveryMs ?? 200;
   }
 
   get at(): string {
@@ -97,7 +97,7 @@ export class ConsoleState {
   }
 
   close(): void {
-    clearTimeout(this.#telling);
+    clearTimeout(this.#notifying);
     this.#listeners.clear();
   }
 
@@ -116,11 +116,11 @@ export class ConsoleState {
       this.#forgotten += this.#log.length - remembered;
       this.#log = this.#log.slice(-remembered);
     }
-    if (this.#telling !== undefined || this.#listeners.size === 0) return;
-    this.#telling = setTimeout(() => {
-      this.#telling = undefined;
+    if (this.#notifying !== undefined || this.#listeners.size === 0) return;
+    this.#notifying = setTimeout(() => {
+      this.#notifying = undefined;
       for (const listener of this.#listeners) listener();
-    }, this.#tellEveryMs);
-    this.#telling.unref();
+    }, this.#notifyEveryMs);
+    this.#notifying.unref();
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What happened: the operator's history of blocks, where it keeps one; what the
  * console saw itself of nodes, sessions and records; and the operator's warnings.
- * Without a history blocks and announcements are told from what is seen, too.
+ * Without a history, what happens to blocks and announcements is taken from what is seen, too.
  */
 import type { Clock } from '../base/clock.ts';
 import type { BlockLog, HistoryEntry } from '../model/block-history.ts';
@@ -42,7 +42,7 @@ export class TimeLine {
       const key = `${cidr} ${at} ${reason} ${node}`;
       if (this.#known.has(key)) continue;
       this.#known.add(key);
-      // What was told already from the block itself is told better here, not twice.
+      // The entry made from the block itself is replaced by the history's, which knows more.
       const isBegin = reason === 'Assigned' || reason === 'Adopted' || reason === 'Registered';
       const id = isBegin && entry.blockUID ? `block ${entry.blockUID}` : `history ${key}`;
       this.#add({ id, atMs: timestampMs(at), reason, node, cidr, text: historyText(cidr, entry) });
@@ -58,13 +58,13 @@ export class TimeLine {
     }
     if (next.isLeaving !== prev.isLeaving) {
       const text = next.isLeaving
-        ? `${node} is asked to leave: its routes are taken back`
+        ? `${node} is being drained: its routes are withdrawn`
         : `${node} is back in service`;
       this.#add({ reason: next.isLeaving ? 'Draining' : 'Returned', node, text });
     }
     if (next.podCidrs.join() !== prev.podCidrs.join()) {
       const cidr = next.podCidrs.join(', ');
-      const text = `somebody wrote ${cidr} into ${node}'s spec.podCIDRs`;
+      const text = `${cidr} was written into spec.podCIDRs of Node ${node}`;
       this.#add({ reason: 'RecordWritten', node, cidr, text, isWarning: true });
     }
   }
@@ -78,15 +78,15 @@ export class TimeLine {
     const node = next.nodeName;
     if (next.phase === 'Guard' || this.#hasHistory()) return;
     if (prev === undefined) {
-      const text = `${cidr} given to ${node} from ${next.pool || 'no pool'}`;
+      const text = `${cidr} assigned to ${node} from ${next.pool || 'no pool'}`;
       const at = { id: `block ${next.uid}`, atMs: next.createdMs };
       this.#add({ ...at, reason: 'Assigned', node, cidr, text });
       if (next.phase === 'Active') return;
     } else if (prev.phase === next.phase) return;
     const words = {
-      Active: ['Returned', `${cidr} is ${node}'s again`],
-      Draining: ['Draining', `${cidr} is given back as soon as ${node} has emptied it`],
-      Cooling: ['Cooling', `${cidr} rests: ${node} is gone`],
+      Active: ['Returned', `${cidr} is assigned to ${node} again`],
+      Draining: ['Draining', `${cidr} is released when ${node} has no pod left in it`],
+      Cooling: ['Cooling', `${cidr} is in cool-down: ${node} is gone`],
     } as const;
     const [reason, text] = words[next.phase];
     this.#add({ reason, node, cidr, text });
@@ -107,7 +107,7 @@ export class TimeLine {
   }
 
   event({ uid, atMs, isWarning, reason, message, about }: KeptEvent): void {
-    // What goes well is told by the objects themselves.
+    // What goes well shows in the objects themselves.
     if (!isWarning) return;
     const node = about.kind === 'Node' ? about.name : '';
     const text = node === '' ? `${about.kind} ${about.name}: ${message}` : message;
@@ -124,22 +124,22 @@ export class TimeLine {
     const wasUp = before?.state === 'Established';
     if (isUp !== wasUp && (isUp || before !== undefined)) {
       const text = isUp
-        ? `${node} speaks with ${peer}`
-        : `${node} lost ${peer}${lastError ? `: ${lastError}` : ''}`;
+        ? `BGP session of ${node} with ${peer} is up`
+        : `BGP session of ${node} with ${peer} is down${lastError ? `: ${lastError}` : ''}`;
       this.#add({ reason: isUp ? 'SessionUp' : 'SessionDown', node, text, isWarning: !isUp });
     }
-    // At first it is not known whether there is a history that tells this.
+    // At first it is not known whether there is a history that has this.
     const isYoung = this.#clock.monotonicMs() - this.#startedMs < settleMs;
     if (isYoung || this.#hasHistory()) return;
-    const told = new Set(session.announced.map(({ prefix }) => prefix));
+    const advertised = new Set(session.announced.map(({ prefix }) => prefix));
     const known = new Set(before?.announced.map(({ prefix }) => prefix));
-    for (const cidr of told) {
+    for (const cidr of advertised) {
       if (known.has(cidr)) continue;
       this.#add({ reason: 'Announced', node, cidr, text: `${node} announced ${cidr} to ${peer}` });
     }
     if (!isUp) return;
     for (const cidr of known) {
-      if (told.has(cidr)) continue;
+      if (advertised.has(cidr)) continue;
       this.#add({ reason: 'Withdrawn', node, cidr, text: `${node} withdrew ${cidr} from ${peer}` });
     }
   }
@@ -183,15 +183,15 @@ function historyText(cidr: string, { event, node, pool, peers, why }: HistoryEnt
     case 'Assigned':
     case 'Adopted':
     case 'Registered':
-      return `${cidr} ${event === 'Adopted' ? 'taken over from' : 'given to'} ${node}${pool ? `, pool ${pool}` : ''}${why ? `: ${why}` : ''}`;
+      return `${cidr} ${event === 'Adopted' ? 'adopted from' : 'assigned to'} ${node}${pool ? `, pool ${pool}` : ''}${why ? `: ${why}` : ''}`;
     case 'Returned':
-      return `${cidr} is ${node}'s again`;
+      return `${cidr} is assigned to ${node} again`;
     case 'Draining':
-      return `${cidr} is given back as soon as ${node} has emptied it`;
+      return `${cidr} is released when ${node} has no pod left in it`;
     case 'Cooling':
-      return `${cidr} rests: ${node} is gone`;
+      return `${cidr} is in cool-down: ${node} is gone`;
     case 'Released':
-      return `${cidr} is free again; ${node} held it`;
+      return `${cidr} is free again; ${node} had it`;
     case 'Announced':
       return `${node} announced ${cidr} to ${routers}`;
     case 'Withdrawn':

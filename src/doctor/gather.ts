@@ -1,6 +1,6 @@
 /**
  * The doctor's room: it asks every source the same question, "what do you
- * hold?", and hands the answers to `plan/doctor`, which compares.
+ * hold?", and gives the answers to `plan/doctor`, which compares.
  *
  *   list-evidence   objects of a live cluster
  *   rib/            routers' own dumps: FRR, GoBGP, BIRD, OpenBGPD

@@ -33,7 +33,7 @@ const settleMs = 10_000;
 
 /**
  * Everything the doctor compares of a live cluster, by lists and a few reads.
- * Whoever may not read a kind is told so in the sources and goes on with the
+ * A kind that may not be read is named in the sources and goes on with the
  * rest; only Nodes must be readable.
  */
 export async function listEvidence(options: ListEvidenceOptions): Promise<ReadCluster> {

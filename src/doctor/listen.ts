@@ -42,27 +42,27 @@ export interface ListenOptions {
   pause(ms: number): Promise<void>;
 }
 
-export interface HeardRouter {
+export interface ReceivedTable {
   table: RouterTable;
   source: Source;
 }
 
-export async function listenToRouters(options: ListenOptions): Promise<HeardRouter[]> {
+export async function listenToRouters(options: ListenOptions): Promise<ReceivedTable[]> {
   const listeners = await Promise.all(options.plans.map(openListener));
   try {
     for (const { what } of listeners) options.say(`listening for ${what}`);
     const end = options.now() + options.seconds * 1000;
     let lastLine = '';
     for (;;) {
-      const heard = listeners.flatMap((listener) => listener.heard());
-      const complete = heard.filter(({ source }) => source.state === 'seen').length;
-      const line = heard.map(({ source }) => `${source.name}: ${source.holds}`).join('; ');
+      const received = listeners.flatMap((listener) => listener.received());
+      const complete = received.filter(({ source }) => source.state === 'seen').length;
+      const line = received.map(({ source }) => `${source.name}: ${source.holds}`).join('; ');
       if (line !== lastLine && line !== '') options.say(line);
       lastLine = line;
       const isEnough = options.routers !== undefined && complete >= options.routers;
       if (isEnough || options.now() >= end || options.signal?.aborted === true) {
-        return heard.length > 0
-          ? heard
+        return received.length > 0
+          ? received
           : listeners.map(({ what, kind }) => nobody(what, kind, options.seconds));
       }
       await options.pause(Math.min(100, Math.max(1, end - options.now())));
@@ -75,7 +75,7 @@ export async function listenToRouters(options: ListenOptions): Promise<HeardRout
 interface OpenListener {
   what: string;
   kind: 'bmp' | 'bgp';
-  heard(): HeardRouter[];
+  received(): ReceivedTable[];
   close(): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ async function openStation({ host, port }: ListenPlan): Promise<OpenListener> {
   return {
     what: `BMP on ${host}:${station.port}`,
     kind: 'bmp',
-    heard: () => named(station.routers.map(bmpTable)),
+    received: () => named(station.routers.map(bmpTable)),
     close: () => station.close(),
   };
 }
@@ -129,7 +129,7 @@ async function openCollector({
   return {
     what: `BGP on ${host}:${collector.port} as AS ${localAsn}, from AS ${peerAsn}`,
     kind: 'bgp',
-    heard: () =>
+    received: () =>
       collector
         .peers()
         .filter(({ state }) => state === 'Established')
@@ -140,10 +140,10 @@ async function openCollector({
             isUsed: true,
           }));
           const families = complete.get(peer.name) ?? new Set<Family>();
-          const heard = heardRouter('bgp', peer.name, routes, families, [peer.name]);
+          const received = receivedTable('bgp', peer.name, routes, families, [peer.name]);
           return routes.length > 0 && routes.every(({ nextHop }) => nextHop === peer.name)
-            ? { ...heard, source: { ...heard.source, state: 'partly', note: selfNote } }
-            : heard;
+            ? { ...received, source: { ...received.source, state: 'partly', note: selfNote } }
+            : received;
         }),
     close: () => collector.close(),
   };
@@ -162,7 +162,7 @@ async function opened(where: string, listen: () => Promise<void>): Promise<void>
   }
 }
 
-function bmpTable(router: MonitoredRouter): HeardRouter {
+function bmpTable(router: MonitoredRouter): ReceivedTable {
   const view = router.nearestView;
   const routes: RouterRoute[] = [];
   const complete = new Set<Family>();
@@ -187,30 +187,30 @@ function bmpTable(router: MonitoredRouter): HeardRouter {
     });
   }
   for (const family of unfinished) complete.delete(family);
-  const heard = heardRouter('bmp', router.sysName || router.remoteAddress, routes, complete, [
+  const received = receivedTable('bmp', router.sysName || router.remoteAddress, routes, complete, [
     router.remoteAddress,
   ]);
   const seesChoice = view === 'loc-rib' || view === undefined;
   const notes = [
-    heard.source.note,
+    received.source.note,
     seesChoice ? undefined : `what its peers advertised to it (${view}), not which path it chose`,
     router.faults > 0
       ? `${router.faults} messages could not be read: ${router.lastFault}`
       : undefined,
   ].filter((one) => one !== undefined);
   return {
-    ...heard,
-    source: { ...heard.source, ...(notes.length > 0 ? { note: notes.join('; ') } : {}) },
+    ...received,
+    source: { ...received.source, ...(notes.length > 0 ? { note: notes.join('; ') } : {}) },
   };
 }
 
-function heardRouter(
+function receivedTable(
   kind: 'bmp' | 'bgp',
   name: string,
   routes: RouterRoute[],
   complete: ReadonlySet<Family>,
   addresses: string[],
-): HeardRouter {
+): ReceivedTable {
   const isSeen = complete.size > 0;
   return {
     table: { router: name, families: complete, routes, addresses },
@@ -226,9 +226,9 @@ function heardRouter(
 }
 
 /** Two connections of one name get a number each. */
-function named(heard: HeardRouter[]): HeardRouter[] {
+function named(received: ReceivedTable[]): ReceivedTable[] {
   const seen = new Map<string, number>();
-  return heard.map((one) => {
+  return received.map((one) => {
     const times = (seen.get(one.table.router) ?? 0) + 1;
     seen.set(one.table.router, times);
     if (times === 1) return one;
@@ -237,7 +237,7 @@ function named(heard: HeardRouter[]): HeardRouter[] {
   });
 }
 
-function nobody(what: string, kind: 'bmp' | 'bgp', seconds: number): HeardRouter {
+function nobody(what: string, kind: 'bmp' | 'bgp', seconds: number): ReceivedTable {
   const name = `listener ${kind}`;
   return {
     table: { router: name, families: new Set(), routes: [], addresses: [] },

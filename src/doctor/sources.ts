@@ -29,13 +29,13 @@ export function objectSources(read: ReadCluster, state: ClusterState): Source[] 
       'register',
       'blocks',
       state.blocks.length,
-      'no NodeBlock: Cadastre gives out nothing here',
+      'no NodeBlock: Cadastre allocates nothing here',
     ),
     source(
       'agents',
       'reports',
       state.reports.length,
-      'no NodeReport: what agents hand out, kernels route and sessions carry was not compared',
+      'no NodeReport: blocks in use, kernel routes and BGP sessions were not compared',
     ),
   ];
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ApiError } from '../kube/api-error.ts';
 import type { MigrationWorld } from '../plan/migration/migration-next.ts';
 import { type MigrationRun, runMigration } from './migrate-node.ts';
-import type { MigrationEyes } from './migration-view.ts';
+import type { MigrationView } from './migration-view.ts';
 
 const moved = { migration: { nodeName: 'n', phase: 'Moved' } } as unknown as MigrationWorld;
 
@@ -14,7 +14,7 @@ function runOf(looks: (() => MigrationWorld)[], timeoutMs = 60_000): MigrationRu
   };
   return {
     client: undefined as never,
-    eyes: { look } as unknown as MigrationEyes,
+    view: { look } as unknown as MigrationView,
     clock: { monotonicMs: () => nowMs, wallMs: () => 0 },
     say: () => {},
     timeoutMs,
@@ -33,7 +33,7 @@ test('an API server that restarts in the middle of a move does not end it', asyn
 
 test('one that stays away ends it when the time is over, and says so', async () => {
   await expect(runMigration(runOf([fails(0)], 1_500), 'n')).rejects.toThrow(
-    /n has not arrived within 1.5 s; it waits at "GET \/api\/v1\/nodes\/n got no answer/,
+    /n has not finished its move within 1.5 s; it waits at "GET \/api\/v1\/nodes\/n got no answer/,
   );
 });
 

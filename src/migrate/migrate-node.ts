@@ -19,7 +19,7 @@ import { isUntouched, type MigrationStep, nextStep } from '../plan/migration/mig
 import { isAnnouncing } from '../plan/migration/migration-signs.ts';
 import { changeMigration, perform, readMovingNode } from './migration-driver.ts';
 import { savedNode } from './migration-record.ts';
-import type { MigrationEyes } from './migration-view.ts';
+import type { MigrationView } from './migration-view.ts';
 
 /**
  * Moves one node: look, ask `plan` what is left, do it, look again. The process
@@ -28,7 +28,7 @@ import type { MigrationEyes } from './migration-view.ts';
  */
 export interface MigrationRun {
   client: KubeClient;
-  eyes: MigrationEyes;
+  view: MigrationView;
   clock: Clock;
   say(step: MigrationStep, words: string): void;
   timeoutMs: number;
@@ -42,14 +42,14 @@ export interface NewMove {
   method: MigrationMethod;
 }
 
-/** Writes down what is about to be done and what was there; an unfinished move of the node is gone on with. */
+/** Writes down what is about to be done and what was there; an unfinished move of the node is continued. */
 export async function beginMove(client: KubeClient, move: NewMove): Promise<NodeMigration> {
   const known = await getIfThere(client, nodeMigrations, move.node);
   if (known !== undefined) {
     const before = readMigration(known);
     if (before.phase === 'Moving') return before;
     if (before.phase === 'Undoing') {
-      throw new CadastreError('BAD_USAGE', `${move.node} is on its way back`, {
+      throw new CadastreError('BAD_USAGE', `the move of ${move.node} is being undone`, {
         remedy: `Finish it with cadastre migrate undo ${move.node} --yes.`,
       });
     }
@@ -60,7 +60,7 @@ export async function beginMove(client: KubeClient, move: NewMove): Promise<Node
   const node = readMovingNode(raw);
   const report = await getIfThere(client, nodeReports, move.node);
   const cilium = await getIfThere(client, ciliumNodes, move.node);
-  const isTold = report !== undefined && isAnnouncing(readNodeReport(report), node);
+  const isAnnounced = report !== undefined && isAnnouncing(readNodeReport(report), node);
   const body = writeMigration({
     nodeName: move.node,
     nodeUid: node.uid,
@@ -69,7 +69,7 @@ export async function beginMove(client: KubeClient, move: NewMove): Promise<Node
     method: move.method,
     phase: 'Moving',
     wasUnschedulable: node.isUnschedulable,
-    wasAnnounced: isTold && raw.metadata?.annotations?.[drainAnnotation] === undefined,
+    wasAnnounced: isAnnounced && raw.metadata?.annotations?.[drainAnnotation] === undefined,
     hasReleased: false,
     undoUid: '',
     saved: {
@@ -83,10 +83,10 @@ export async function beginMove(client: KubeClient, move: NewMove): Promise<Node
 /** Turns a move round, from wherever it is. */
 export async function beginUndo(
   client: KubeClient,
-  eyes: MigrationEyes,
+  view: MigrationView,
   name: string,
 ): Promise<NodeMigration> {
-  const world = await eyes.look(name);
+  const world = await view.look(name);
   if (world === undefined) {
     throw new CadastreError('BAD_INPUT', `${name} has not been moved: it has no NodeMigration`, {
       remedy: 'cadastre migrate status lists those that have one.',
@@ -106,12 +106,12 @@ const lookEveryMs = 400;
 /** Until the node has arrived; throws when it is stuck, or when the time is over. */
 export async function runMigration(run: MigrationRun, name: string): Promise<NodeMigration> {
   const deadlineMs = run.clock.monotonicMs() + run.timeoutMs;
-  let told = '';
+  let reported = '';
   let last = 'nothing was seen yet';
-  const tell = async (step: MigrationStep, words: string) => {
+  const report = async (step: MigrationStep, words: string) => {
     last = `${step}: ${words}`;
-    if (last === told) return;
-    told = last;
+    if (last === reported) return;
+    reported = last;
     run.say(step, words);
     await writeStep(run, name, step, words);
   };
@@ -119,14 +119,14 @@ export async function runMigration(run: MigrationRun, name: string): Promise<Nod
     if (run.clock.monotonicMs() <= deadlineMs) return;
     throw new CadastreError(
       'API_TIMEOUT',
-      `${name} has not arrived within ${run.timeoutMs / 1000} s; it waits at "${last}"`,
-      { remedy: `Run the same command again to go on, or cadastre migrate undo ${name} --yes.` },
+      `${name} has not finished its move within ${run.timeoutMs / 1000} s; it waits at "${last}"`,
+      { remedy: `Run the same command again to continue, or cadastre migrate undo ${name} --yes.` },
     );
   };
   while (!run.signal.aborted) {
-    let world: Awaited<ReturnType<MigrationEyes['look']>>;
+    let world: Awaited<ReturnType<MigrationView['look']>>;
     try {
-      world = await run.eyes.look(name);
+      world = await run.view.look(name);
     } catch (error) {
       // A move takes minutes; an API server that restarts meanwhile does not end it half-way.
       if (!(error instanceof ApiError) || !isAway(error)) throw error;
@@ -141,17 +141,17 @@ export async function runMigration(run: MigrationRun, name: string): Promise<Nod
     const next = nextStep(world);
     if (next.kind === 'done') return world.migration;
     if (next.kind === 'stuck') {
-      await tell(next.step, next.why);
+      await report(next.step, next.why);
       throw new CadastreError('BAD_INPUT', `${name} is stuck at "${next.step}": ${next.why}`);
     }
     refuseToBeLate();
-    if (next.kind === 'wait') await tell(next.step, next.why);
+    if (next.kind === 'wait') await report(next.step, next.why);
     else {
       try {
         const held = await perform(run.client, world, next.action);
-        await tell(next.step, held ?? wordsOf(next.action.do, world.migration));
+        await report(next.step, held ?? wordsOf(next.action.do, world.migration));
       } catch (error) {
-        // Somebody was quicker, or our look is old: look again. What is truly refused is told.
+        // Somebody was quicker, or our look is old: look again. What is truly refused is thrown.
         const isOld =
           error instanceof ApiError &&
           (error.isConflict || error.isNotFound || error.isAlreadyExists || error.isThrottled);
@@ -162,11 +162,11 @@ export async function runMigration(run: MigrationRun, name: string): Promise<Nod
     await pause(lookEveryMs, run.signal);
   }
   throw new CadastreError('API_TIMEOUT', `stopped while ${name} waits at "${last}"`, {
-    remedy: 'Run the same command again to go on.',
+    remedy: 'Run the same command again to continue.',
   });
 }
 
-/** No answer, or one that speaks of the server and not of the question. */
+/** No answer, or one about the server and not about the request. */
 function isAway({ status, isThrottled }: ApiError): boolean {
   return status === 0 || status >= 500 || isThrottled;
 }
@@ -176,13 +176,13 @@ function wordsOf(action: string, { nodeName, from }: NodeMigration): string {
   const words: Record<string, string> = {
     cordon: `${nodeName} takes no new pods`,
     uncordon: `${nodeName} takes pods again`,
-    evict: 'its pods are asked to go',
-    withdraw: 'its agent is asked to take its routes back',
-    announce: 'its agent is asked to announce again',
-    'mark released': `${old} is let go from here`,
-    'drain block': `${old} is given back as soon as it is empty`,
-    'delete node': `the Node ${nodeName} is deleted, to be made anew`,
-    'create node': `the Node ${nodeName} is made anew`,
+    evict: 'its pods are being evicted',
+    withdraw: 'its agent withdraws its routes',
+    announce: 'its agent announces its routes again',
+    'mark released': `${old} is about to be released`,
+    'drain block': `${old} is released when it is empty`,
+    'delete node': `the Node ${nodeName} is deleted, to be re-created`,
+    'create node': `the Node ${nodeName} is re-created`,
     'clear cilium': `CiliumNode ${nodeName} no longer names ${old}`,
     'restore cilium': `CiliumNode ${nodeName} names ${old} again`,
     finish: 'done',

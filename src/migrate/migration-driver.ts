@@ -17,8 +17,8 @@ import type {
 import { nodeWithoutRecords, nodeWithRecords } from './migration-record.ts';
 
 /**
- * The hands of a migration: one action, one write, each fenced by the uid (and
- * where it matters the version) of what it was decided on. A refusal is told by
+ * The driver of a migration: one action, one write, each fenced by the uid (and
+ * where it matters the version) of what it was decided on. A refusal is reported by
  * throwing; the runner looks again.
  */
 export async function perform(

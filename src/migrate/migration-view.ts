@@ -20,8 +20,8 @@ import { readMovingNode } from './migration-driver.ts';
 /** Says which of the prefixes some router does not hold with one of these next hops. */
 export type RouterWatch = (cidrs: readonly string[], nextHops: readonly string[]) => string[];
 
-/** The eyes of a migration. The register is followed by a watch; the rest is one node's and read each time. */
-export class MigrationEyes {
+/** What a migration sees of its node. NodeBlocks are watched; the rest is one node's and read each time. */
+export class MigrationView {
   readonly #client: KubeClient;
   readonly #blocks: ListWatch<Block>;
   readonly #routers: RouterWatch | undefined;

@@ -90,7 +90,7 @@ export const addressStatusSchema = z
         allocated: z.string().describe('To pods, to the gateway, and reserved.'),
         free: z.string(),
         pods: z.int(),
-        resting: z.int().describe('Freed a moment ago.'),
+        resting: z.int().describe('Freed, and in cool-down.'),
       }),
     ),
     agent: z
@@ -144,7 +144,7 @@ export const agentOperations = {
       200: { what: 'The owner holds them already.', schema: allocationSchema },
       201: { what: 'Allocated, and on disk.', schema: allocationSchema },
       400: bad,
-      409: { what: 'Taken, resting, or the owner holds others.', schema: agentErrorSchema },
+      409: { what: 'Taken, in cool-down, or the owner holds others.', schema: agentErrorSchema },
       422: { what: 'The node cannot give that address or family.', schema: agentErrorSchema },
       503: { what: 'No address is free.', schema: agentErrorSchema },
       507: notWritten,

@@ -1,7 +1,7 @@
 /**
- * The settings of a BGPPeer as an API server is told them: the properties and rules
+ * The settings of a BGPPeer as an API server checks them: the properties and rules
  * of its CRD, out of the table of peer-settings.ts. The table's `nodeSelector` is not
- * here: which nodes speak with a router is no setting of the session.
+ * here: which nodes have a session with a router is no setting of the session.
  */
 import { peerRules, peerSettingName, peerValueProblem } from './peer-limits.ts';
 import { type PeerSetting, peerSettingRows } from './peer-settings.ts';

@@ -8,7 +8,7 @@ import {
   peerSettings,
 } from './peer-settings.ts';
 
-/** A router that some nodes speak with, be it a BGPPeer object or an entry of the ConfigMap. */
+/** A router that some nodes have sessions with, be it a BGPPeer object or an entry of the ConfigMap. */
 export type BgpPeer = PeerSettings & {
   name: string;
   /** For nodes that match any of them; none means every node. */

@@ -47,7 +47,7 @@ export interface ClusterState {
   serviceAddresses: readonly ServiceAddress[];
   /** Addresses of load balancers, from pools and Services of whoever: routes to them are right. */
   loadBalancerNetworks: readonly Prefix[];
-  /** Who is to speak with which router. */
+  /** Which nodes have sessions with which routers. */
   peers: readonly BgpPeer[];
   /** cilium-config, and the version of the cilium DaemonSet. */
   cilium?: CiliumSettings | undefined;

@@ -124,7 +124,7 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
   },
 };
 
-/** What an operator, an agent or a dry run does unless told otherwise. */
+/** What an operator, an agent or a dry run does by default. */
 export const defaultMode = modes['ip-pool'];
 
 /** Those that an operator or an agent can run in. */

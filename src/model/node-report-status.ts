@@ -1,4 +1,4 @@
-/** What an agent saw and did, as its NodeReport tells the doctor and people. */
+/** What an agent saw and did, as its NodeReport states it. */
 import type { Family } from '../net/family.ts';
 import type { Condition } from './object.ts';
 
@@ -10,7 +10,7 @@ export interface NodeReportStatus {
   sessions: ReportedSession[];
   /** Owned blocks that are not advertised to a router, each with its reason; absent from older agents. */
   unannounced?: ReportedUnannounced[];
-  /** Absent or null unless the node is asked to leave. */
+  /** Absent or null unless the node is being drained. */
   drain?: ReportedDrain | null;
   findings: Array<{ reason: string; cidr: string; detail: string }>;
   conditions: Condition[];
@@ -43,7 +43,7 @@ export interface ReportedSession {
   state: string;
   /** Absent unless it is. */
   establishedAt?: string;
-  /** What both sides agreed to speak of. */
+  /** What both sides agreed to carry. */
   families?: ReportedFamily[];
   lastError?: string;
   announced: ReportedRoute[];
@@ -51,7 +51,7 @@ export interface ReportedSession {
 
 export interface ReportedFamily {
   family: Family;
-  /** Prefixes that the router told us; we use none of them. */
+  /** Prefixes that the router advertised to us; none is used. */
   received: number;
   advertised: number;
 }

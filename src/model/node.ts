@@ -27,7 +27,7 @@ export interface ClusterNode extends Identity {
   addresses: readonly string[];
   /** Somebody has asked for its routes to be taken back. */
   isLeaving?: true;
-  /** The kubelet is not heard of, or says that it cannot run pods. */
+  /** The kubelet does not report, or says that it cannot run pods. */
   isNotReady?: true;
   /** Our condition on the node, if there is one. */
   condition: Condition | undefined;

@@ -78,11 +78,11 @@ export const reasons = {
 
   // What the doctor finds when it compares all records with what routers hold.
   Detour: "Traffic to a node's block enters at another node, which has to pass it on.",
-  Blackhole: "No router holds a way to a node's block; its pods are cut off from outside.",
+  Blackhole: "No router has a route to a node's block; its pods are cut off from outside.",
   Orphan: 'A node announces a block that no node owns.',
   Stale: 'A router holds a block that nobody owns, with a next hop that is no node.',
   NotAnnounced: 'A node does not announce a block that it owns.',
-  NotHeld: 'A block is announced, but a router that should hold it does not.',
+  NotHeld: 'A block is announced, but a router that should have the route does not.',
   WrongNextHop: "A router sends a node's traffic to an address that is no node and no router.",
   UnknownPrefix: 'A node announces a prefix that belongs to no pool and no service.',
   SecondAllocator: 'Two allocators give out blocks on one cluster.',
@@ -92,7 +92,7 @@ export const reasons = {
   StrandedBlock: 'A block is held for a node that does not exist.',
 
   // What happens to blocks and pools.
-  Draining: 'The block is given back as soon as its node has emptied it.',
+  Draining: 'The block is released when its node has no pod left in it.',
   Cooling: 'The node is gone; the block is kept unused for the cool-down of its pool.',
   Released: 'The block is free again.',
   Announced: 'The node advertised the block to its routers.',

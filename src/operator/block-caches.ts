@@ -22,13 +22,14 @@ export function makeBlockCaches(base: CacheBase, handlers: BlockCacheHandlers): 
 
 /** Of what the agent saw only what is compared; the rest is for people. */
 function whatIsCompared(report: WitnessReport): WitnessReport {
-  const { blocks, kernel, sessions, findings } = report.status ?? {};
+  const { blocks, kernel, sessions, unannounced, findings } = report.status ?? {};
   return {
     ...report,
     status: {
       ...(blocks === undefined ? {} : { blocks }),
       ...(kernel === undefined ? {} : { kernel: { ...kernel, refused: [] } }),
       ...(sessions === undefined ? {} : { sessions }),
+      ...(unannounced === undefined ? {} : { unannounced }),
       ...(findings === undefined ? {} : { findings }),
     },
   };

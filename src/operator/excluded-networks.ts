@@ -4,7 +4,7 @@ import type { Pool } from '../model/ip-pool.ts';
 import type { NamedNetwork } from '../model/network.ts';
 import type { Register } from '../plan/blocks/register.ts';
 import { withReserved } from '../plan/pools/serving-pools.ts';
-import type { ForeignLand as ExcludedNetwork } from '../plan/services/service-pools.ts';
+import type { ExcludedNetwork } from '../plan/services/service-pools.ts';
 
 interface ExcludedNetworksOptions {
   surroundings: Surroundings;

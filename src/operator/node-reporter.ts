@@ -10,7 +10,7 @@ import type { Condition } from '../model/object.ts';
 import type { Reason } from '../model/reasons.ts';
 import { nodes } from '../model/resources.ts';
 import type { NodeDecision } from '../plan/blocks/decide-node.ts';
-import type { Finding, Refusal } from '../plan/blocks/finding.ts';
+import type { BlockRefusal, Finding } from '../plan/blocks/finding.ts';
 import { dated } from '../plan/pools/pool-status.ts';
 
 /**
@@ -29,7 +29,7 @@ interface NodeReporterOptions {
 }
 
 export class NodeReporter {
-  readonly unserved = new Map<string, readonly Refusal[]>();
+  readonly unserved = new Map<string, readonly BlockRefusal[]>();
   readonly findings = new Map<string, readonly Finding[]>();
   readonly #o: NodeReporterOptions;
   readonly #refusedGauge: ReasonGauge;

@@ -104,5 +104,6 @@ function nodeOf(rack: number): NodeRow {
     used: null,
     kernel: null,
     sessions: [],
+    unannounced: [],
   };
 }

@@ -39,9 +39,9 @@ test('the second allocator writes, and the permutation is seen at a glance', asy
     .poll(() => page.locator('.findings').getByText('SourcesDisagree').count(), poll)
     .toBe(4);
   await keepPicture(page, 'truth-permutation');
-  await view('Land');
+  await view('Address space');
   await expect.poll(() => page.locator('.plot.disputed').count(), poll).toBe(4);
-  await keepPicture(page, 'land-disputed');
+  await keepPicture(page, 'space-disputed');
 });
 
 test('no route follows it: draining node1 takes its own route, and nobody else’s', async () => {
@@ -57,10 +57,10 @@ test('no route follows it: draining node1 takes its own route, and nobody else�
     .waitFor(poll);
   await view('Truth');
   for (const router of ['tor1', 'tor2']) {
-    await expect.poll(() => cell('node1', `held ${router}`).innerText(), poll).toBe('–');
+    await expect.poll(() => cell('node1', `router ${router}`).innerText(), poll).toBe('–');
     for (const node of ['master1', 'master2', 'master3']) {
-      const held = await cell(node, `held ${router}`).innerText();
-      expect(held).toBe(await cell(node, 'register').innerText());
+      const held = await cell(node, `router ${router}`).innerText();
+      expect(held).toBe(await cell(node, 'truth').innerText());
     }
   }
   await keepPicture(page, 'truth-drained');
@@ -90,9 +90,18 @@ test('a router is killed and comes back', async () => {
   await view('Routes');
   await expect.poll(() => page.locator('.cell-bad').count(), poll).toBe(5);
   await page.locator('.peer-head').getByText('down').waitFor(poll);
+  await page
+    .getByRole('row', { name: /master1/ })
+    .getByRole('button')
+    .first()
+    .click();
+  const why = /SessionNotEstablished the session with tor1 .* is \w+/;
+  await page.locator('.beside-card').getByText(why).waitFor(poll);
   await keepPicture(page, 'routes-router-down');
   await view('Truth');
   await page.getByText(/tor1 could not be seen/).waitFor(poll);
+  await page.getByRole('link', { name: 'master1' }).first().click();
+  await page.locator('.unannounced').getByText(why).waitFor(poll);
   await view('Try it');
   await press('Revive tor1');
   await view('Routes');
@@ -103,9 +112,9 @@ test('a node is taken out: its block rests, and nobody else gets it', async () =
   await view('Try it');
   await page.getByLabel('Node', { exact: true }).selectOption('node2');
   await press('Take node2 out');
-  await view('Land');
+  await view('Address space');
   await expect.poll(() => page.locator('.plot-Cooling').count(), poll).toBe(1);
-  await keepPicture(page, 'land-cooling');
+  await keepPicture(page, 'space-cooling');
 });
 
 test('switched off, the nodes register anew and get their own blocks back', async () => {
@@ -132,10 +141,10 @@ test('switched off, the nodes register anew and get their own blocks back', asyn
   await page.getByText('Everything that was seen says the same.').waitFor(poll);
   await expect.poll(blocks, poll).toEqual(before);
   for (const node of ['master1', 'master2', 'master3', 'node1']) {
-    await expect.poll(() => cell(node, 'spec').innerText(), poll).toBe('–');
+    await expect.poll(() => cell(node, 'Node.spec').innerText(), poll).toBe('–');
     await expect
-      .poll(() => cell(node, 'held tor1').innerText(), poll)
-      .toBe(await cell(node, 'register').innerText());
+      .poll(() => cell(node, 'router tor1').innerText(), poll)
+      .toBe(await cell(node, 'truth').innerText());
   }
 });
 

@@ -14,7 +14,7 @@ let page: Page;
 beforeAll(async () => {
   up = await startUp();
   browser = await launchBrowser(up.url);
-  page = await browser.open(`${up.url}/land`);
+  page = await browser.open(`${up.url}/space`);
 }, 180_000);
 
 afterAll(async () => {
@@ -45,9 +45,9 @@ const listed = async (kinds: string) => {
   return (JSON.parse(answer.stdout) as Listed).items;
 };
 
-describe('Land', () => {
+describe('Address space', () => {
   test('shows what kubectl shows: every pool, and every block with its node', async () => {
-    await visit('/land');
+    await visit('/space');
     for (const { metadata } of await listed('ippools')) {
       await page.locator('.pools').getByText(metadata.name, { exact: true }).waitFor();
     }
@@ -56,11 +56,11 @@ describe('Land', () => {
     for (const { spec } of blocks) {
       await page.getByTitle(`${spec.cidr}, ${spec.node?.name}`).waitFor();
     }
-    await keepPicture(page, 'land');
+    await keepPicture(page, 'space');
   });
 
   test('a block that is chosen tells its owner, and the address can be sent to somebody', async () => {
-    await visit('/land');
+    await visit('/space');
     await page.getByTitle(/^10\.5\.113\.0\/24/).click();
     const detail = page.locator('.detail');
     await detail.getByRole('link', { name: 'master2' }).waitFor();
@@ -72,7 +72,7 @@ describe('Land', () => {
   });
 
   test('a large pool is a map: point, zoom, walk by keys', async () => {
-    await visit('/land?pool=overflow');
+    await visit('/space?pool=overflow');
     const map = page.getByRole('application');
     await map.waitFor();
     const box = (await map.boundingBox())!;
@@ -89,11 +89,11 @@ describe('Land', () => {
     await expect.poll(() => page.url()).not.toBe(before);
     await map.press('+');
     await map.press('0');
-    await keepPicture(page, 'land-hilbert');
+    await keepPicture(page, 'space-hilbert');
   });
 
   test('colours by rack or pool; the table beside it finds by any word', async () => {
-    await visit('/land');
+    await visit('/space');
     await page.getByLabel('pool', { exact: true }).check();
     await page.locator('.legend').getByText('overflow').waitFor();
     await page.getByPlaceholder('CIDR, node, pool or phase').fill('master3');
@@ -172,8 +172,8 @@ test('Time: newest first, by node, block and reason', async () => {
 
 describe('the command that a view offers shows the same, pasted into a shell', () => {
   test.each([
-    ['/land', 0, '10.5.113.0/24'],
-    ['/land?block=10.5.113.0%2F24', 0, 'master2'],
+    ['/space', 0, '10.5.113.0/24'],
+    ['/space?block=10.5.113.0%2F24', 0, 'master2'],
     ['/nodes', 0, 'master2'],
     ['/nodes/master2', 0, '10.5.113.0/24'],
     ['/routes', 0, 'Established'],
@@ -199,15 +199,15 @@ test('an address that leads nowhere says so, and knows the way', async () => {
   await page.getByText('There is no view called nowhere').waitFor();
   // The one answer of 404 that is meant.
   expect(browser.troubles.splice(0)).toEqual([expect.stringContaining('404')]);
-  await page.getByRole('link', { name: 'To the land' }).click();
-  await page.getByRole('heading', { name: 'Land', level: 1 }).waitFor();
-  await visit('/land?pool=gone');
+  await page.getByRole('link', { name: 'To the address space' }).click();
+  await page.getByRole('heading', { name: 'Address space', level: 1 }).waitFor();
+  await visit('/space?pool=gone');
   await page.getByText('There is no pool called gone').waitFor();
   expect((await fetch(`${up.url}/nowhere`)).status).toBe(404);
 });
 
 test('filters are part of the address', async () => {
-  await visit('/land');
+  await visit('/space');
   await page.getByPlaceholder('CIDR, node, pool or phase').fill('master3');
   await expect.poll(() => page.url()).toContain('find=master3');
   await page.reload();
@@ -218,7 +218,7 @@ test('filters are part of the address', async () => {
 });
 
 test('nothing moves under the hand while pods come and go', async () => {
-  for (const path of ['/land', '/nodes', '/truth']) {
+  for (const path of ['/space', '/nodes', '/truth']) {
     await visit(path);
     await page.locator('.figures').waitFor();
     // What moves because the page is being filled is no jump.
@@ -241,7 +241,7 @@ test('nothing moves under the hand while pods come and go', async () => {
 
 describe('by keys alone', () => {
   test('from view to view, to a filter, to the keys, and along a strip', async () => {
-    await visit('/land');
+    await visit('/space');
     await page.keyboard.press('2');
     await page.getByRole('heading', { name: 'Nodes', level: 1 }).waitFor();
     await page.keyboard.press('/');
@@ -274,14 +274,15 @@ describe('by keys alone', () => {
       reached.add(focused.name);
       expect(focused.outlineStyle, focused.name).not.toBe('none');
     }
-    for (const name of ['Land', 'Try it', 'master1', 'Copy']) expect([...reached]).toContain(name);
+    for (const name of ['Address space', 'Try it', 'master1', 'Copy'])
+      expect([...reached]).toContain(name);
   });
 });
 
 describe('for everybody', () => {
   const paths = [
-    '/land',
-    '/land?pool=overflow',
+    '/space',
+    '/space?pool=overflow',
     '/nodes',
     '/nodes/node1',
     '/routes',
@@ -320,7 +321,7 @@ describe('for everybody', () => {
   test('on a phone: every view fits, and the views are in reach of a thumb', async () => {
     const phone = await launchBrowser(up.url, { width: 390, height: 844, hasTouch: true });
     try {
-      const small = await phone.open(`${up.url}/land`);
+      const small = await phone.open(`${up.url}/space`);
       for (const path of paths) {
         await small.goto(`${up.url}${path}`);
         await small.locator('.live-live').waitFor();
@@ -368,7 +369,7 @@ async function mustFitWithLongNames(site: UpProcess, at: Page) {
   await at.getByText(/^\d+ of 14$/).waitFor();
   for (const width of [390, 1400]) {
     await at.setViewportSize({ width, height: 900 });
-    const views = ['land', 'land?pool=huge', 'nodes', `nodes/${name}`, 'routes', 'truth', 'try'];
+    const views = ['space', 'space?pool=huge', 'nodes', `nodes/${name}`, 'routes', 'truth', 'try'];
     for (const path of views) {
       await at.goto(`${site.url}/${path}`);
       await at.getByRole('heading', { level: 1 }).waitFor();
@@ -376,7 +377,7 @@ async function mustFitWithLongNames(site: UpProcess, at: Page) {
         'document.documentElement.scrollWidth - window.innerWidth',
       );
       expect(overhang, `${path} at ${width}`).toBeLessThanOrEqual(0);
-      if (/land|truth/.test(path)) await keepPicture(at, `long-${width}-${path.slice(0, 5)}`);
+      if (/space|truth/.test(path)) await keepPicture(at, `long-${width}-${path.slice(0, 5)}`);
     }
   }
 }
@@ -385,7 +386,7 @@ test('a site without nodes says so in every view, and one with long names fits',
   const bare = await startUp(['--nodes', '0']);
   const other = await launchBrowser(bare.url);
   try {
-    const empty = await other.open(`${bare.url}/land`);
+    const empty = await other.open(`${bare.url}/space`);
     await empty.getByText('No block is given out yet.').waitFor();
     for (const path of ['nodes', 'routes', 'truth']) {
       await empty.goto(`${bare.url}/${path}`);

@@ -57,7 +57,7 @@ describe('exit codes', () => {
       ['doctor', '--from', fixtures.path('incident/before/cilium.yaml')],
       'there is no Node in what was given',
     ],
-    [['whatif', 'drain', 'x', ...clean], 'whatif drain: could not tell'],
+    [['whatif', 'drain', 'x', ...clean], 'whatif drain: no answer'],
     [['whatif', 'shrink-pool', 'cluster-pool', '10.1.0.1/24', ...clean], 'has host bits set'],
     [['whatif', 'add-nodes', 'many', ...clean], '"many" is not a whole number'],
     [['whatif', 'relabel', 'a', 'rack', ...clean], '"rack" is neither key=value nor key-'],

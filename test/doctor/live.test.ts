@@ -146,7 +146,7 @@ describe('after node1 has left', () => {
     ]);
     expect(countsOf(report)).toMatchObject({ Blackhole: 1, Orphan: 1, Detour: 2 });
     const [blackhole] = report.findings;
-    expect(Object.values(blackhole?.says ?? {}).filter((text) => text === 'not held')).toHaveLength(
+    expect(Object.values(blackhole?.says ?? {}).filter((text) => text === 'no route')).toHaveLength(
       2,
     );
   });

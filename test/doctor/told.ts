@@ -1,7 +1,8 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DoctorReport, WhatIf } from '../../src/plan/doctor/finding.ts';
+import type { DoctorReport } from '../../src/plan/doctor/finding.ts';
+import type { WhatIf } from '../../src/plan/doctor/what-if-answer.ts';
 import { nowText, run, type Told } from '../cli/collecting-terminal.ts';
 
 const fixtures = new URL('./fixtures', import.meta.url).pathname;

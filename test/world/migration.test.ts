@@ -419,7 +419,9 @@ test('a move is taken back before anything was let go, and the node is as it was
   await cluster.must('DELETE', '/api/v1/namespaces/default/pods/bare');
   const late = await runBuilt(args);
   expect(late.code).toBe(1);
-  expect(late.stderr).toMatch(/strays has not arrived within 3 s; it waits at "evict: 1 pods/);
+  expect(late.stderr).toMatch(
+    /strays has not finished its move within 3 s; it waits at "evict: 1 pods/,
+  );
   expect((await wholeNode('strays')).spec.unschedulable).toBe(true);
   const undone = await runBuilt(['migrate', 'undo', 'strays', '--yes', ...onCluster]);
   expect(undone.code, undone.stderr).toBe(0);

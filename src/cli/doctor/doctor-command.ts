@@ -21,7 +21,7 @@ Examples:
   What can be cured safely is shown, and done step by step:
     $ cadastre doctor --fix
 
-  For a script; exit 0 clean, 1 findings, above 1 could not tell:
+  For a script; exit 0 clean, 1 findings, above 1 no answer:
     $ cadastre doctor -o json | jq '.findings[] | select(.severity == "critical")'`;
 
 const truthNames = {
@@ -61,7 +61,7 @@ export function registerDoctor(program: Command, terminal: Terminal): void {
       }
       if (seen.blocks.length === 0) {
         const { record, why } = seen.truth;
-        terminal.say(`could not tell: no node has a block by ${truthNames[record]} (${why})`);
+        terminal.say(`no answer: no node has a block by ${truthNames[record]} (${why})`);
       }
       const isAnswer = seen.blocks.length > 0 && !isBlind(report.sources);
       terminal.exitCode = findings.length > 0 ? 1 : isAnswer ? 0 : 3;

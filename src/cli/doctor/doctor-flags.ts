@@ -70,7 +70,7 @@ export function addDoctorFlags(command: Command): Command {
     .addOption(
       new Option(
         '--listen-routers <n>',
-        'stop when so many routers have told everything',
+        'stop when that many routers have sent their whole table',
       ).helpGroup(group),
     )
     .addOption(
@@ -83,7 +83,7 @@ export function addDoctorFlags(command: Command): Command {
       ).helpGroup(group),
     )
     .addOption(
-      new Option('--cilium-namespace <name>', 'where Cilium lives')
+      new Option('--cilium-namespace <name>', 'the namespace of Cilium')
         .default('kube-system')
         .helpGroup(group),
     );

@@ -20,7 +20,7 @@ const mostShown = 12;
 export function renderReport(report: DoctorReport, columns: number, isWide: boolean): string {
   const { checked, findings, sources } = report;
   const lines = [
-    `Checked ${plural(checked.nodes, 'node')}, ${plural(checked.blocks, 'block')}, ${plural(checked.routes, 'route')}: ${countText(findings)}.`,
+    `Checked ${plural(checked.nodes, 'node')}, ${plural(checked.blocks, 'block')}, ${plural(checked.routes, 'route')}: ${findingCountText(findings)}.`,
     '',
     ...sourceLines(sources, columns),
   ];
@@ -40,7 +40,7 @@ export function renderReport(report: DoctorReport, columns: number, isWide: bool
   return `${lines.join('\n')}\n`;
 }
 
-export function countText(findings: readonly DoctorFinding[]): string {
+export function findingCountText(findings: readonly DoctorFinding[]): string {
   if (findings.length === 0) return 'no finding in what was seen';
   const by = (['critical', 'warning', 'info'] as const).flatMap((severity) => {
     const count = findings.filter((finding) => finding.severity === severity).length;

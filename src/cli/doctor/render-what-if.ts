@@ -1,5 +1,5 @@
 import { plural } from '../../base/count-text.ts';
-import type { WhatIf } from '../../plan/doctor/finding.ts';
+import type { WhatIf } from '../../plan/doctor/what-if-answer.ts';
 import { wrapped } from '../wrapped.ts';
 
 const mostShown = 20;
@@ -14,11 +14,11 @@ export function renderWhatIf(answer: WhatIf, columns: number, isWide: boolean): 
       ? `NOT safe: ${plural(nodes.size, 'node')} would lose ${plural(loses.length, 'block')}`
       : `NOT safe: refused for ${refused.length}`;
   const lines = [`${action}: ${verdict}`];
-  const section = <T>(title: string, all: readonly T[], tell: (one: T) => string[]) => {
+  const section = <T>(title: string, all: readonly T[], linesOf: (one: T) => string[]) => {
     if (all.length === 0) return;
     lines.push('', title);
     const shown = isWide ? all : all.slice(0, mostShown);
-    for (const one of shown) lines.push(...tell(one));
+    for (const one of shown) lines.push(...linesOf(one));
     const more = all.length - shown.length;
     if (more > 0) lines.push(`  and ${more} more (-o wide shows all)`);
   };

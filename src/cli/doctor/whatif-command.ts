@@ -19,7 +19,7 @@ Examples:
   Before ten machines are bought:
     $ cadastre whatif add-nodes 10 --labels rack=83
 
-Exit codes: 0 safe, 1 not, above 1 could not tell.`;
+Exit codes: 0 safe, 1 not, above 1 no answer.`;
 
 export function registerWhatIf(program: Command, terminal: Terminal): void {
   const group = program
@@ -87,7 +87,7 @@ Examples:
   ${['$ cadastre whatif', name, words, ...more].join(' ')}
   $ cadastre whatif ${name} ${words} --from cluster.json -o json
 
-Exit codes: 0 safe, 1 not, above 1 could not tell.`;
+Exit codes: 0 safe, 1 not, above 1 no answer.`;
 }
 
 type WhatIfFlags = DoctorFlagValues & { labels?: string };
@@ -101,15 +101,15 @@ async function answer(action: Action, flags: WhatIfFlags, terminal: Terminal): P
   }
   const found = whatIf(evidence, action);
   if (found.kind === 'unknown') {
-    throw new CadastreError('BAD_INPUT', `whatif ${action.kind}: could not tell: ${found.why}`);
+    throw new CadastreError('BAD_INPUT', `whatif ${action.kind}: no answer: ${found.why}`);
   }
-  const { whatIf: told } = found;
+  const { whatIf: answer } = found;
   await printAnswer(terminal, flags.output, {
-    data: told,
-    names: told.loses.map(({ node }) => `node/${node}`),
-    table: (columns, isWide) => renderWhatIf(told, columns, isWide),
+    data: answer,
+    names: answer.loses.map(({ node }) => `node/${node}`),
+    table: (columns, isWide) => renderWhatIf(answer, columns, isWide),
   });
-  terminal.exitCode = told.safe ? 0 : 1;
+  terminal.exitCode = answer.safe ? 0 : 1;
 }
 
 function readCidr(text: string) {

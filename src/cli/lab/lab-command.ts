@@ -8,6 +8,7 @@ import type { Software } from '../../lab/topology.ts';
 import { type Format, printAnswer } from '../output.ts';
 import { stopOnSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
+import type { ReplayFlags } from './lab-replay.ts';
 
 /** `cadastre lab …`: a whole site out of network namespaces. */
 export function registerLab(program: Command, terminal: Terminal): void {
@@ -245,15 +246,6 @@ Examples:
         await open.close();
       }
     });
-}
-
-export interface ReplayFlags {
-  name?: string;
-  routers?: Software;
-  keep?: boolean;
-  patience: string;
-  apiServer?: 'real' | 'embedded';
-  output: Format;
 }
 
 interface PodFlags {

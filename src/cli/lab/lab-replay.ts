@@ -7,12 +7,20 @@ import { type ReplayReport, replay, type StepReport } from '../../lab/replay/run
 import { stories } from '../../lab/replay/stories.ts';
 import type { Story } from '../../lab/replay/story.ts';
 import { loadTopology } from '../../lab/topologies.ts';
-import { isReachableFromOutside } from '../../lab/topology.ts';
+import { isReachableFromOutside, type Software } from '../../lab/topology.ts';
 import { bringUp } from '../../lab/up.ts';
-import { printAnswer } from '../output.ts';
+import { type Format, printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
-import type { ReplayFlags } from './lab-command.ts';
+
+export interface ReplayFlags {
+  name?: string;
+  routers?: Software;
+  keep?: boolean;
+  patience: string;
+  apiServer?: 'real' | 'embedded';
+  output: Format;
+}
 
 /** `lab replay`: the lab it needs, the story, the verdict. */
 export async function runReplay(

@@ -24,7 +24,7 @@ Examples:
   Every block of the register, by address:
     $ cadastre blocks
 
-  What rests after its node is gone, and until when:
+  What is in cool-down after its node is gone, and until when:
     $ cadastre blocks --phase Cooling
 
   The blocks of one node; the block around a pod's address:
@@ -129,13 +129,19 @@ export function describeBlock(look: Look, block: Block): BlockDescription {
 function nextWords(block: Block, step: BlockStep): string {
   switch (step.kind) {
     case 'stay':
-      return block.phase === 'Draining' ? 'goes when its node has emptied it' : 'stays';
+      return block.phase === 'Draining'
+        ? 'is released when its node has no pod left in it'
+        : 'stays';
     case 'cool':
-      return step.nodeGone ? 'cools: its node is gone' : 'cools: its node gave it back';
+      return step.nodeGone
+        ? 'enters cool-down: its node is gone'
+        : 'enters cool-down: its node released it';
     case 'rest':
       return `is free at ${timeText(step.untilMs)}`;
     case 'free':
-      return block.phase === 'Guard' ? 'goes: it guards nothing' : 'is freed: its rest is over';
+      return block.phase === 'Guard'
+        ? 'is deleted: it guards nothing'
+        : 'is freed: its cool-down is over';
   }
 }
 

@@ -3,13 +3,14 @@ import { apiVersion } from '../../model/keys.ts';
 import { planOf } from '../../plan/blocks/plan-of.ts';
 import { registerOf } from '../../plan/blocks/register-of.ts';
 import { printAnswer } from '../output.ts';
-import { renderSections, type Section } from '../sections.ts';
+import { renderSections } from '../sections.ts';
 import type { Terminal } from '../terminal.ts';
 import { addLookFlags, type Look, type LookFlagValues, lookAt } from '../view/look.ts';
-import { explainLand } from './explain-land.ts';
 import { explainNode } from './explain-node.ts';
 import { explainPool } from './explain-pool.ts';
+import { explainPrefix } from './explain-prefix.ts';
 import { findTarget } from './explain-target.ts';
+import type { Explanation } from './explanation.ts';
 
 const examples = `
 Examples:
@@ -22,15 +23,6 @@ Examples:
 
   Whom a pool serves; say which when a node has the same name:
     $ cadastre explain pool/rack-83`;
-
-/** An answer to "why": facts for programs, sections for people. */
-export interface Explanation {
-  subject: { kind: string; name: string };
-  facts: Record<string, unknown>;
-  heading: string;
-  sections: Section[];
-  names: string[];
-}
 
 export function registerExplain(program: Command, terminal: Terminal): void {
   const command = program
@@ -60,5 +52,5 @@ function explain(look: Look, what: string): Explanation {
   const planned = registerOf(look.state, look.settings.sources);
   const plan = planOf(planned, look.state, look.settings.rules);
   if (target.kind === 'node') return explainNode(look, target.node, plan, planned);
-  return explainLand(look, target.prefix, target.address, plan);
+  return explainPrefix(look, target.prefix, target.address, plan);
 }

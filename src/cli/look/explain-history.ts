@@ -1,7 +1,7 @@
 import type { BlockLog, HistoryEntry } from '../../model/block-history.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 
-/** What became of the blocks in or around a piece of land. */
+/** What became of the blocks in or around a prefix. */
 export function historyAt(history: readonly BlockLog[], prefix: Prefix): BlockLog[] {
   return history
     .filter(({ cidr }) => parsePrefix(cidr)?.overlaps(prefix))
@@ -15,7 +15,7 @@ export function historyLines(logs: readonly BlockLog[]): string[][] {
   const gone = logs
     .filter(({ dropped }) => dropped > 0)
     .map(({ cidr, dropped }) => [
-      `${dropped} older entries were let go${isOne ? '' : ` of ${cidr}`}`,
+      `${dropped} older entries were dropped${isOne ? '' : ` of ${cidr}`}`,
     ]);
   // Of several blocks too in the order in which it happened.
   const happened = logs

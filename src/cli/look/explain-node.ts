@@ -6,8 +6,8 @@ import { countText } from '../numbers.ts';
 import type { Section } from '../sections.ts';
 import type { Look } from '../view/look.ts';
 import { type BlockDescription, describeBlock } from './blocks-command.ts';
-import type { Explanation } from './explain-command.ts';
-import { recordsOf } from './nodes-command.ts';
+import type { Explanation } from './explanation.ts';
+import { recordsByNode } from './nodes-command.ts';
 import { whyBlock } from './why.ts';
 
 /** Why this pool and block: what the node is, what it holds, what every pool says to it. */
@@ -20,7 +20,7 @@ export function explainNode(
   const row = plan.nodes.find(({ name }) => name === node.name);
   const { blocks: next = [], refused = [] } = row ?? {};
   const blocks = look.register.blocksOf(node.name).map((block) => describeBlock(look, block));
-  const records = recordsOf(look, node.name);
+  const records = recordsByNode(look, node.name);
   const pools = poolCandidates(look.register)(node);
   const findings = plan.findings.filter(({ nodes }) => nodes.includes(node.name));
   const labels = Object.entries(node.labels).map(([key, value]) => [`${key}=${value}`]);

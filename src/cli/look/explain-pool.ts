@@ -5,10 +5,10 @@ import { nextBlock, poolObstacle } from '../../plan/blocks/assign.ts';
 import { countText } from '../numbers.ts';
 import type { Section } from '../sections.ts';
 import type { Look } from '../view/look.ts';
-import type { Explanation } from './explain-command.ts';
+import type { Explanation } from './explanation.ts';
 import { describePool } from './pools-command.ts';
 
-/** Whom a pool serves, from what land, what is left of it, and what stands in its way. */
+/** Whom a pool serves, from which CIDRs, what is left of them, and why it does not serve. */
 export function explainPool(look: Look, pool: Pool): Explanation {
   const { register, state } = look;
   const described = describePool(look, pool);

@@ -7,20 +7,20 @@ import { Prefix, parsePrefix, prefixProblem } from '../../net/prefix.ts';
 import type { Register } from '../../plan/blocks/register.ts';
 
 /** What a person points at with one word. */
-export type Target =
+export type ExplainTarget =
   | { kind: 'node'; node: ClusterNode }
   | { kind: 'pool'; pool: Pool }
-  | { kind: 'land'; prefix: Prefix; address?: Address };
+  | { kind: 'prefix'; prefix: Prefix; address?: Address };
 
 /**
  * A CIDR and an address are known by their form; a name is looked for among
  * nodes, pools and NodeBlocks. `node/x`, `pool/x` and `block/x` say which.
  */
-export function findTarget(register: Register, text: string): Target {
+export function findTarget(register: Register, text: string): ExplainTarget {
   const [, kind, name] = /^(node|pool|block)\/(.+)$/.exec(text) ?? [];
   if (kind === undefined || name === undefined) {
-    const land = readLand(text);
-    if (land !== undefined) return land;
+    const target = readPrefixTarget(text);
+    if (target !== undefined) return target;
   }
   const wanted = name ?? text;
   const node = kind === undefined || kind === 'node' ? register.nodes.get(wanted) : undefined;
@@ -33,7 +33,7 @@ export function findTarget(register: Register, text: string): Target {
   }
   if (node !== undefined) return { kind: 'node', node };
   if (pool !== undefined) return { kind: 'pool', pool };
-  if (block !== undefined) return { kind: 'land', prefix: block.prefix };
+  if (block !== undefined) return { kind: 'prefix', prefix: block.prefix };
   // No name has these forms, so it was meant as an address; with what is wrong it is found sooner.
   if (kind === undefined && /^[\d.]+$|^[\d./]+\/\d+$|^[\da-f:.]*:[\da-f:./]*$/i.test(text)) {
     const problem = text.includes('/') ? prefixProblem(text) : undefined;
@@ -45,14 +45,14 @@ export function findTarget(register: Register, text: string): Target {
   });
 }
 
-function readLand(text: string): Target | undefined {
+function readPrefixTarget(text: string): ExplainTarget | undefined {
   const address = parseAddress(text);
   if (address !== undefined) {
-    return { kind: 'land', prefix: Prefix.of(address, familyBits(address.family)), address };
+    return { kind: 'prefix', prefix: Prefix.of(address, familyBits(address.family)), address };
   }
   const prefix = parsePrefix(text);
   if (prefix === undefined) return undefined;
   const problem = prefixProblem(text);
-  if (problem === undefined) return { kind: 'land', prefix };
+  if (problem === undefined) return { kind: 'prefix', prefix };
   throw new CadastreError('BAD_USAGE', problem);
 }

@@ -21,7 +21,7 @@ import { clusterUsage, localUsage, type UsageLine, usageRow } from './ipam-usage
 
 type IpamShowFlags = NodeStateFlags & IpamFlagValues & { showBlocks?: boolean; ip?: string };
 
-/** `cadastre ipam show`: how full the land is, in the columns of `calicoctl ipam show`. */
+/** `cadastre ipam show`: how full pools and blocks are, in the columns of `calicoctl ipam show`. */
 export function registerIpam(program: Command, terminal: Terminal): void {
   const ipam = program
     .command('ipam')

@@ -4,7 +4,7 @@ import { holds, ServicePoolSet } from '../../plan/services/service-pools.ts';
 import type { Look } from '../view/look.ts';
 import type { LocalStatus } from '../view/node-states.ts';
 
-/** How full one piece of land is. Texts, because an IPv6 pool counts further than numbers do. */
+/** How full one pool or block is. Texts, because an IPv6 pool counts further than numbers do. */
 export interface UsageLine {
   grouping: 'IP Pool' | 'Block' | 'LB Pool';
   /** Of a pool: its name. */
@@ -41,7 +41,7 @@ function line(
   return { ...where, total: `${total}`, inUse: `${inUse}`, free: `${free}` };
 }
 
-/** This node's blocks; what rests after a pod, or is the gateway's, is not free either. */
+/** This node's blocks; what is in cool-down after a pod, or is the gateway's, is not free either. */
 export function localUsage({ blocks, agent }: LocalStatus): UsageLine[] {
   return blocks.map(({ cidr, total, free }) => ({
     grouping: 'Block' as const,

@@ -3,7 +3,7 @@ import { apiVersion } from '../../model/keys.ts';
 import { selects } from '../../model/label-selector.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { AllocationPlan, PlannedBlock } from '../../plan/blocks/allocation-plan.ts';
-import type { Finding, Refusal } from '../../plan/blocks/finding.ts';
+import type { BlockRefusal, Finding } from '../../plan/blocks/finding.ts';
 import { sourceNames } from '../../plan/blocks/holdings.ts';
 import { planOf } from '../../plan/blocks/plan-of.ts';
 import { registerOf } from '../../plan/blocks/register-of.ts';
@@ -81,7 +81,7 @@ export interface NodeDescription {
   state: 'Served' | 'Waiting' | 'Refused';
   /** What it is about to get. */
   next: PlannedBlock[];
-  refused: Refusal[];
+  refused: BlockRefusal[];
   records: Array<{ source: string; cidrs: string[] }>;
   findings: Finding[];
 }
@@ -108,14 +108,14 @@ function describerOf(look: Look, plan: AllocationPlan): (node: ClusterNode) => N
       state: refused.length > 0 ? 'Refused' : next.length > 0 ? 'Waiting' : 'Served',
       next,
       refused,
-      records: recordsOf(look, node.name),
+      records: recordsByNode(look, node.name),
       findings: findingsOf.get(node.name) ?? [],
     };
   };
 }
 
 /** What records other than the register say, most trusted first. */
-export function recordsOf({ register }: Look, nodeName: string): NodeDescription['records'] {
+export function recordsByNode({ register }: Look, nodeName: string): NodeDescription['records'] {
   const { bySource } = register.holdingsOf(nodeName);
   return [...bySource].map(([source, { ipv4, ipv6 }]) => ({
     source: sourceNames[source],
@@ -141,12 +141,12 @@ const comingWords = { keep: 'keeps', adopt: 'will take over', assign: 'will get'
 
 function note({ next, refused, findings }: NodeDescription): string {
   const reasons = refused.map(({ reason, detail }) => `${reason}: ${detail}`);
-  const told = new Set(refused.map(({ detail }) => detail));
+  const refusals = new Set(refused.map(({ detail }) => detail));
   return [
     ...next.map(({ cidr, pool, action }) => `${comingWords[action]} ${cidr} of pool ${pool}`),
     ...reasons,
     ...findings
-      .filter(({ detail }) => !told.has(detail))
+      .filter(({ detail }) => !refusals.has(detail))
       .map(({ reason, detail }) => `${reason}: ${detail}`),
   ].join('; ');
 }

@@ -9,9 +9,9 @@ import {
   runMigration,
 } from '../../migrate/migrate-node.ts';
 import { watchRouters } from '../../migrate/migrate-routers.ts';
-import { MigrationEyes, type RouterWatch } from '../../migrate/migration-view.ts';
-import type { Move } from '../../plan/migration/migration-plan.ts';
-import { stepsOf } from '../../plan/migration/migration-steps.ts';
+import { MigrationView, type RouterWatch } from '../../migrate/migration-view.ts';
+import type { NodeMove } from '../../plan/migration/migration-plan.ts';
+import { moveSteps } from '../../plan/migration/migration-steps.ts';
 import { askYes } from '../ask-yes.ts';
 import { readSeconds } from '../numbers.ts';
 import { readListen } from '../run/listen-flag.ts';
@@ -19,7 +19,7 @@ import { stopOnSignals } from '../stop-signals.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { addIpamFlags } from '../view/ipam-flags.ts';
-import type { MigrateFlags } from './migrate-command.ts';
+import type { MigrateFlags } from './migrate-flags.ts';
 import { makePlan } from './migrate-plan.ts';
 
 interface ApplyFlags extends MigrateFlags {
@@ -38,7 +38,7 @@ Examples:
   The next three of the plan, in a script, each seen at the routers that report over BMP:
     $ cadastre migrate apply --all --limit 3 --yes --bmp 0.0.0.0:11019
 
-A move that was broken off goes on where it is when it is applied again.`;
+A move that was interrupted continues from its last step when it is applied again.`;
 
 const undoExamples = `
 Examples:
@@ -51,7 +51,7 @@ export function addMigrateApply(migrate: Command, terminal: Terminal): void {
     .argument('[node]', 'the node to move')
     .summary('move one node, or the next ones of the plan')
     .description(
-      'Moves a node: pods go, routes are taken back, the old block is let go, the operator gives a new one, routes are seen, pods may come. An operator must run.',
+      'Moves a node: cordons it, evicts its pods, withdraws its routes, releases the old block, waits until the operator has assigned a new one and its routes are announced, and uncordons it. An operator must run.',
     )
     .option('--all', 'the nodes of the plan, in its order, one at a time')
     .option('--limit <n>', 'with --all: at most so many')
@@ -64,7 +64,7 @@ export function addMigrateApply(migrate: Command, terminal: Terminal): void {
     .argument('<node>', 'the node to bring back to the blocks it had')
     .summary('bring a node back to the blocks it had')
     .description(
-      'Takes a move back, from wherever it is. Before the old block was let go that is a matter of uncordoning; after it, the node moves once more, the other way.',
+      'Undoes a move, from whatever step it has reached. Before the old block is released, that means uncordoning; afterwards the node moves once more, the other way.',
     )
     .addHelpText('after', undoExamples);
   addCommon(addIpamFlags(undo)).action((node: string, flags: ApplyFlags) =>
@@ -123,8 +123,8 @@ async function applyMoves(
     [...begun].filter((node) => names.includes(node)),
     terminal,
   );
-  if (!(await askYes(terminal, flags.yes === true, `Move ${names.join(', ')}?`))) return;
-  await withHands(flags, terminal, timeoutMs, async (run) => {
+  if (!(await askYes(terminal, flags.yes === true, `NodeMove ${names.join(', ')}?`))) return;
+  await withMigrationRun(flags, terminal, timeoutMs, async (run) => {
     for (const node of names) {
       const move = chosen.find((one) => one.node === node);
       if (move !== undefined) {
@@ -141,21 +141,21 @@ async function undoMove(name: string, flags: ApplyFlags, terminal: Terminal): Pr
   const timeoutMs = readSeconds('--timeout', flags.timeout, 1, 86_400) * 1000;
   if (!(await askYes(terminal, flags.yes === true, `Bring ${name} back to the blocks it had?`)))
     return;
-  await withHands(flags, terminal, timeoutMs, async (run) => {
-    const { phase } = await beginUndo(run.client, run.eyes, name);
+  await withMigrationRun(flags, terminal, timeoutMs, async (run) => {
+    const { phase } = await beginUndo(run.client, run.view, name);
     if (phase === 'Undone') {
-      terminal.say(`${name}: is back already`);
+      terminal.say(`${name}: already has the blocks it had`);
       return;
     }
     await runMigration({ ...run, say: sayOf(name, terminal) }, name);
-    terminal.say(`${name}: is back`);
+    terminal.say(`${name}: has the blocks it had`);
   });
 }
 
 const sayOf = (node: string, terminal: Terminal) => (step: string, words: string) =>
   terminal.say(`${node}: ${step}: ${words}`);
 
-async function withHands(
+async function withMigrationRun(
   flags: ApplyFlags,
   terminal: Terminal,
   timeoutMs: number,
@@ -180,9 +180,9 @@ async function withHands(
       closeRouters = watching.close;
       routers = watching.unseen;
     }
-    const eyes = new MigrationEyes(client, signal, routers);
-    await eyes.ready();
-    await work({ client, eyes, clock: terminal.clock, timeoutMs, signal: stopping.signal });
+    const view = new MigrationView(client, signal, routers);
+    await view.ready();
+    await work({ client, view, clock: terminal.clock, timeoutMs, signal: stopping.signal });
   } finally {
     ending.abort();
     stopping.done();
@@ -191,14 +191,14 @@ async function withHands(
   }
 }
 
-function show(moves: readonly Move[], begun: readonly string[], terminal: Terminal): void {
-  for (const node of begun) terminal.say(`${node}: goes on where it is`);
+function show(moves: readonly NodeMove[], begun: readonly string[], terminal: Terminal): void {
+  for (const node of begun) terminal.say(`${node}: continues from its last step`);
   for (const move of moves) {
-    const rows = stepsOf(move).map(({ step, does, hurts }) => [step, does, hurts]);
+    const rows = moveSteps(move).map(({ step, does, hurts }) => [step, does, hurts]);
     terminal.say(
       `${move.node}: ${move.from.join(', ')} → ${move.to.map(({ cidr }) => cidr).join(', ')}`,
     );
-    terminal.say(renderTable(['STEP', 'WHAT', 'TOUCHES'], rows, terminal.columns).trimEnd());
+    terminal.say(renderTable(['STEP', 'WHAT', 'AFFECTS'], rows, terminal.columns).trimEnd());
   }
 }
 

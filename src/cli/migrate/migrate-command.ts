@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { Terminal } from '../terminal.ts';
-import { addIpamFlags, type IpamFlagValues } from '../view/ipam-flags.ts';
-import { addViewFlags, type ViewFlagValues } from '../view/view-flags.ts';
+import { addIpamFlags } from '../view/ipam-flags.ts';
+import { addViewFlags } from '../view/view-flags.ts';
 import { addMigrateApply } from './migrate-apply.ts';
+import { addPools, type MigrateFlags } from './migrate-flags.ts';
 import { printPlan } from './migrate-plan.ts';
 import { printStatus } from './migrate-status.ts';
 
@@ -30,21 +31,19 @@ Examples:
   $ cadastre migrate status
   $ cadastre migrate undo node1`;
 
-export type MigrateFlags = ViewFlagValues & IpamFlagValues & { pools?: string[] };
-
 export function registerMigrate(program: Command, terminal: Terminal): void {
   const migrate = program
     .command('migrate')
     .summary("from today's allocations to pools, node by node")
     .description(
-      'Moves a running cluster to pools without stopping it: what fits is adopted as it is, and every other node moves by itself, in steps that can be taken back.',
+      'Moves a running cluster to pools without stopping it: what fits is adopted as it is, and every other node moves by itself, in steps that can be undone.',
     )
     .addHelpText('after', groupExamples);
   const plan = migrate
     .command('plan')
-    .summary('what is adopted, who must move, in which order, and whom each step touches')
+    .summary('what is adopted, who must move, in which order, and whom each step affects')
     .description(
-      'Says what is adopted as it is, which nodes must move and in which order, and for each step what it does, whom it touches and how it is taken back. Changes nothing.',
+      'Says what is adopted as it is, which nodes must move and in which order, and for each step what it does, whom it affects and how it is undone. Changes nothing.',
     );
   addPools(addIpamFlags(addViewFlags(plan)))
     .addHelpText('after', planExamples)
@@ -58,12 +57,4 @@ export function registerMigrate(program: Command, terminal: Terminal): void {
   addPools(addIpamFlags(addViewFlags(status)))
     .addHelpText('after', statusExamples)
     .action((names: string[], flags: MigrateFlags) => printStatus(names, flags, terminal));
-}
-
-export function addPools(command: Command): Command {
-  return command.option(
-    '--pools <path>',
-    'IPPools from a file or folder, in the place of those of the same name; repeatable',
-    (path: string, before: string[] | undefined) => [...(before ?? []), path],
-  );
 }

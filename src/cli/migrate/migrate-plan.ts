@@ -8,7 +8,7 @@ import {
   type NodeBlocks,
   planMigration,
 } from '../../plan/migration/migration-plan.ts';
-import { preparation, stepsOf } from '../../plan/migration/migration-steps.ts';
+import { moveSteps, preparation } from '../../plan/migration/migration-steps.ts';
 import { compareText } from '../../plan/pools/pool-set.ts';
 import { printAnswer } from '../output.ts';
 import { renderSections } from '../sections.ts';
@@ -17,7 +17,7 @@ import type { Terminal } from '../terminal.ts';
 import { type IpamSettings, readIpamFlags } from '../view/ipam-flags.ts';
 import { readState, warnOf } from '../view/look.ts';
 import { readFilesOf } from '../view/view-flags.ts';
-import type { MigrateFlags } from './migrate-command.ts';
+import type { MigrateFlags } from './migrate-flags.ts';
 
 /** The plan, and what it was made from. */
 export interface Planned {
@@ -61,7 +61,7 @@ export async function printPlan(flags: MigrateFlags, terminal: Terminal): Promis
       stay: plan.stay,
       adopt: plan.adopt,
       fresh: plan.fresh,
-      moves: plan.moves.map((move, at) => ({ order: at + 1, ...move, steps: stepsOf(move) })),
+      moves: plan.moves.map((move, at) => ({ order: at + 1, ...move, steps: moveSteps(move) })),
       refused: plan.refused,
       findings: plan.findings,
     },
@@ -78,8 +78,8 @@ function planText(plan: MigrationPlan, mode: string, columns: number): string {
     title: step,
     lines: [
       ['does', does],
-      ['touches', hurts],
-      ['taken back', undo],
+      ['affects', hurts],
+      ['undo', undo],
     ],
   }));
   parts.push(renderSections('Before the first node moves', steps, columns));
@@ -101,17 +101,17 @@ function planText(plan: MigrationPlan, mode: string, columns: number): string {
       move.method,
       [
         `${move.reason}: ${move.detail}`,
-        ...(move.after.length > 0 ? [`after ${move.after.join(', ')} has cooled`] : []),
+        ...(move.after.length > 0 ? [`after the cool-down of ${move.after.join(', ')}`] : []),
       ].join('; '),
     ]);
     const headings = ['MOVE', 'NODE', 'FROM', 'TO', 'POOL', 'BY', 'WHY'];
     parts.push(renderTable(headings, moves, columns));
     const touched = plan.moves.flatMap((move) =>
-      stepsOf(move)
+      moveSteps(move)
         .filter(({ hurts }) => hurts !== 'nobody' && !hurts.startsWith('nobody:'))
         .map(({ step, hurts }, at) => [at === 0 ? move.node : '', step, hurts]),
     );
-    parts.push(renderTable(['NODE', 'STEP', 'TOUCHES'], touched, columns));
+    parts.push(renderTable(['NODE', 'STEP', 'AFFECTS'], touched, columns));
   }
   if (plan.refused.length > 0) {
     const refused = plan.refused.map(({ node, reason, detail }) => [node, reason, detail]);
@@ -138,7 +138,7 @@ function nodeRow({ node, blocks }: NodeBlocks, words: string): string[] {
 function closingWords(plan: MigrationPlan): string {
   const quiet = plan.stay.length + plan.adopt.length;
   const parts = [
-    `${plural(quiet, 'node')} notice nothing`,
+    `${plural(quiet, 'node')} keep their blocks`,
     `${plan.fresh.length} get their first block`,
     `${plan.moves.length} must move`,
     `${plan.refused.length} cannot be served`,

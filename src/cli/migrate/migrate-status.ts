@@ -3,7 +3,7 @@ import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { pickNamed } from '../view/look.ts';
-import type { MigrateFlags } from './migrate-command.ts';
+import type { MigrateFlags } from './migrate-flags.ts';
 import { makePlan } from './migrate-plan.ts';
 
 export async function printStatus(
@@ -45,7 +45,7 @@ export async function printStatus(
       migrations.length === 0
         ? ''
         : renderTable(
-            ['NODE', 'PHASE', 'FROM', 'NOW', 'STEP', 'WORDS'],
+            ['NODE', 'PHASE', 'FROM', 'NOW', 'STEP', 'MESSAGE'],
             migrations.map(({ node, phase, from, now, step, message }) => [
               node,
               phase,

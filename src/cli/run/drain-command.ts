@@ -27,9 +27,11 @@ export function registerDrain(program: Command, terminal: Terminal): void {
   program
     .command('drain')
     .argument('<node>')
-    .description("take a node's routes back from its routers, before it goes; or bring them back")
+    .description(
+      "withdraw a node's routes from its routers before it is taken out, or announce them again",
+    )
     .option('--undo', 'announce its blocks again')
-    .option('--timeout <seconds>', 'how long to wait for the word of its agent', '60')
+    .option('--timeout <seconds>', 'how long to wait for the report of its agent', '60')
     .option('--kubeconfig <file>', 'the cluster (default: $KUBECONFIG, the pod, ~/.kube/config)')
     .option('--context <name>', 'the context of the kubeconfig')
     .addOption(
@@ -40,7 +42,7 @@ export function registerDrain(program: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-Exit code: 0 if the routers have heard it, 1 if not yet.
+Exit code: 0 if the agent reports it done, 1 if not yet.
 
 Examples:
   $ cadastre whatif drain node1     # who would lose what

@@ -69,7 +69,7 @@ export function addIpamFlags(command: Command): Command {
   flag('--cluster-pool-ipv6-mask-size <length>', 'cluster-pool: size of a block (default: 112)');
   flag(
     '--cooldown-seconds <n>',
-    `cluster-pool: rest of a block whose node is gone (default: ${defaultCooldownSeconds})`,
+    `cluster-pool: cool-down of a block whose node is gone (default: ${defaultCooldownSeconds})`,
   );
   list('--service-cidr <cidr>', 'a Service network, never to be cut into; repeatable');
   list(
@@ -187,7 +187,7 @@ function readSources(mode: Mode, given: readonly string[] | undefined): HoldingS
 
 /**
  * A flag that the mode never reads is a mistake in the mode or in the flag:
- * somebody who forgot `--ipam cluster-pool` must hear of it.
+ * somebody who forgot `--ipam cluster-pool` must be told.
  */
 function refuseIdleFlags(mode: Mode, values: IpamFlagValues): void {
   const onlyForClusterPool = {

@@ -1,20 +1,20 @@
 /** The frame around every view: names, figures, whether it is live, keys. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ViewName, views } from '../views.ts';
-import { Land } from './land.tsx';
+import { AddressSpace } from './address-space.tsx';
 import { address, followLinks, go, usePlace } from './location.ts';
 import { Nodes } from './nodes.tsx';
-import { count } from './parts.tsx';
+import { spacedCount } from './parts.tsx';
 import { Routes } from './routes.tsx';
-import { type Store, store, useStore } from './store.ts';
+import { type RowStore, store, useStore } from './store.ts';
 import { applyTheme, readTheme, type Theme } from './theme.ts';
 import { Time } from './time.tsx';
-import { Truth } from './truth.tsx';
-import { TryIt } from './try.tsx';
+import { TruthView } from './truth.tsx';
+import { TryItView } from './try.tsx';
 import { useTruth } from './use-truth.ts';
 
 const titles: Record<ViewName, string> = {
-  land: 'Land',
+  space: 'Address space',
   nodes: 'Nodes',
   routes: 'Routes',
   truth: 'Truth',
@@ -32,9 +32,14 @@ export function App() {
   useEffect(() => {
     document.title = `${titles[place.view]} · ${meta?.title ?? 'Cadastre'}`;
   }, [place.view, meta?.title]);
-  const View = { land: Land, nodes: Nodes, routes: Routes, truth: Truth, time: Time, try: TryIt }[
-    place.view
-  ];
+  const View = {
+    space: AddressSpace,
+    nodes: Nodes,
+    routes: Routes,
+    truth: TruthView,
+    time: Time,
+    try: TryItView,
+  }[place.view];
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: links keep their own keys; this only keeps plain clicks in the page
     <div class={`app app-${store.connection}`} onClick={followLinks}>
@@ -42,7 +47,7 @@ export function App() {
         Skip to the content
       </a>
       <header class="top">
-        <a class="word" href="/land" aria-label="Cadastre">
+        <a class="word" href="/space" aria-label="Cadastre">
           <svg viewBox="0 0 24 24" aria-hidden="true">
             <path d="M3 7.5 10.5 3 21 6.5v11L13.5 21 3 17z" />
             <path d="M10.5 3v8.2L3 17M10.5 11.2 21 13M13.5 21v-9" />
@@ -86,7 +91,8 @@ export function App() {
           <section class="view">
             <h1>Not here</h1>
             <p class="empty">
-              There is no view called {place.unknown}. <a href={address('land')}>To the land</a>
+              There is no view called {place.unknown}.{' '}
+              <a href={address('space')}>To the address space</a>
             </p>
           </section>
         )}
@@ -96,7 +102,7 @@ export function App() {
   );
 }
 
-function Live({ store }: { store: Store }) {
+function Live({ store }: { store: RowStore }) {
   const words = { live: 'live', connecting: 'connecting', away: 'reconnecting' };
   const isOld = store.connection === 'away' && store.leftMs > 0;
   const left = new Date(store.leftMs).toLocaleTimeString('en-GB');
@@ -129,7 +135,7 @@ function ThemeSwitch() {
 }
 
 /** A strip of numbers that stays where it is. */
-function Figures({ store }: { store: Store }) {
+function Figures({ store }: { store: RowStore }) {
   const truth = useTruth();
   const nodes = store.all('node');
   const blocks = store.map('block');
@@ -141,10 +147,10 @@ function Figures({ store }: { store: Store }) {
   const critical = findings.filter(({ severity }) => severity === 'critical').length;
   return (
     <dl class="figures" aria-label="At a glance">
-      <Figure name="pools" value={count(store.map('pool').size)} href="/land" />
-      <Figure name="blocks" value={count(blocks.size)} href="/land" />
-      <Figure name="nodes" value={count(nodes.length)} href="/nodes" />
-      <Figure name="pod addresses" value={count(pods)} href="/nodes" />
+      <Figure name="pools" value={spacedCount(store.map('pool').size)} href="/space" />
+      <Figure name="blocks" value={spacedCount(blocks.size)} href="/space" />
+      <Figure name="nodes" value={spacedCount(nodes.length)} href="/nodes" />
+      <Figure name="pod addresses" value={spacedCount(pods)} href="/nodes" />
       <Figure
         name="sessions up"
         value={`${up}/${sessions.length}`}
@@ -153,13 +159,13 @@ function Figures({ store }: { store: Store }) {
       />
       <Figure
         name="nodes that differ"
-        value={count(disagreeing)}
+        value={spacedCount(disagreeing)}
         href="/truth"
         tone={disagreeing > 0 ? 'warn' : ''}
       />
       <Figure
         name="findings"
-        value={count(findings.length)}
+        value={spacedCount(findings.length)}
         href="/truth"
         tone={critical > 0 ? 'bad' : findings.length > 0 ? 'warn' : ''}
       />
@@ -168,7 +174,7 @@ function Figures({ store }: { store: Store }) {
 }
 
 function Figure(props: { name: string; value: string; href: string; tone?: string }) {
-  // Before anything was heard a nought would be a claim.
+  // Before anything has arrived, a zero would be a claim.
   const isKnown = store.map('meta').size > 0;
   return (
     <div class={`figure ${props.tone ?? ''}`}>

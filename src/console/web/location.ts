@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type ViewName, views } from '../views.ts';
 
-export interface Place {
+export interface PageLocation {
   view: ViewName;
   /** `/nodes/master1`. */
   name: string;
@@ -13,9 +13,9 @@ export interface Place {
 
 const moved = 'cadastre-moved';
 
-export function readPlace(): Place {
+export function readPlace(): PageLocation {
   const [, first = '', second = ''] = location.pathname.split('/');
-  const view = views.find((one) => one === first) ?? 'land';
+  const view = views.find((one) => one === first) ?? 'space';
   const unknown = first === '' || first === view ? '' : decoded(first);
   return { view, name: decoded(second), query: new URLSearchParams(location.search), unknown };
 }
@@ -50,7 +50,7 @@ export function setQuery(change: Record<string, string>): void {
   go(address(view, name, Object.fromEntries(query)), 'replace');
 }
 
-export function usePlace(): Place {
+export function usePlace(): PageLocation {
   const [place, setPlace] = useState(readPlace);
   useEffect(() => {
     const read = () => setPlace(readPlace());

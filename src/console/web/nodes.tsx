@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { NodeDetail } from '../node-detail.ts';
 import type { NodeRow } from '../rows.ts';
 import { EntryList } from './entries.tsx';
-import { address, type Place, setQuery } from './location.ts';
+import { address, type PageLocation, setQuery } from './location.ts';
 import {
   Age,
   addresses,
@@ -16,16 +16,17 @@ import {
   SameCommand,
   Scroll,
   type Tone,
+  UnannouncedReasons,
   useNow,
 } from './parts.tsx';
 import { useStore } from './store.ts';
 import { blocksOf, useTruth } from './use-truth.ts';
 
-export function Nodes({ place }: { place: Place }) {
+export function Nodes({ place }: { place: PageLocation }) {
   return place.name === '' ? <NodeList place={place} /> : <OneNode name={place.name} />;
 }
 
-function NodeList({ place }: { place: Place }) {
+function NodeList({ place }: { place: PageLocation }) {
   const store = useStore();
   const now = useNow();
   const wanted = place.query.get('filter') ?? '';
@@ -79,7 +80,7 @@ function NodeList({ place }: { place: Place }) {
                 </td>
                 <td class="roomy">{sessionWords(node)}</td>
                 <td>
-                  <NodeState node={node} />
+                  <NodeStateMark node={node} />
                 </td>
                 <td class="right roomy">
                   <Age sinceMs={node.createdMs} now={now} />
@@ -113,7 +114,7 @@ export function stateOf(node: NodeRow): [Tone, string] {
   return node.agent.isReady ? ['good', 'serving'] : ['warn', node.agent.reason];
 }
 
-export function NodeState({ node }: { node: NodeRow }) {
+export function NodeStateMark({ node }: { node: NodeRow }) {
   const [tone, words] = stateOf(node);
   return <Mark tone={tone}>{words}</Mark>;
 }
@@ -179,7 +180,7 @@ function OneNode({ name }: { name: string }) {
       </p>
       <div class="view-head">
         <h1>{name}</h1>
-        <NodeState node={node} />
+        <NodeStateMark node={node} />
         {isDisputed && (
           <a href={address('truth', '', { filter: name })}>
             <Mark tone="bad">records disagree</Mark>
@@ -202,7 +203,7 @@ function OneNode({ name }: { name: string }) {
                 <BlockLink cidr={cidr} />
                 <span>
                   {used
-                    ? `${used.pods} of ${addresses(Number(used.total))} addresses in use (${percent(used.pods, Number(used.total))}), ${used.resting} resting`
+                    ? `${used.pods} of ${addresses(Number(used.total))} addresses in use (${percent(used.pods, Number(used.total))}), ${used.resting} in cool-down`
                     : 'not reported'}
                 </span>
                 <meter
@@ -211,6 +212,7 @@ function OneNode({ name }: { name: string }) {
                   value={used?.pods ?? 0}
                   aria-label={`${cidr}: addresses in use`}
                 />
+                <UnannouncedReasons node={node} cidr={cidr} />
               </div>
             );
           })}
@@ -241,7 +243,7 @@ function OneNode({ name }: { name: string }) {
                 <th scope="col" class="right">
                   for
                 </th>
-                <th scope="col">announced</th>
+                <th scope="col">advertised</th>
               </tr>
             </thead>
             <tbody>
@@ -266,7 +268,7 @@ function OneNode({ name }: { name: string }) {
               ))}
             </tbody>
           </table>
-          {node.sessions.length === 0 && <Empty>No peer is for this node.</Empty>}
+          {node.sessions.length === 0 && <Empty>No BGP peer selects this node.</Empty>}
         </div>
         <div class="card wide">
           <h2>History</h2>

@@ -7,7 +7,7 @@ const hues = [188, 62, 330, 128, 262, 28, 226, 96, 295, 158, 5, 44];
 
 export interface Ink {
   paper: string;
-  land: string;
+  space: string;
   line: string;
   ink: string;
   muted: string;
@@ -22,7 +22,7 @@ export function readInk(): Ink {
   const read = (name: string) => style.getPropertyValue(name).trim();
   return {
     paper: read('--paper'),
-    land: read('--land'),
+    space: read('--space'),
     line: read('--line'),
     ink: read('--ink'),
     muted: read('--muted'),

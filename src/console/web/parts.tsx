@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ageText } from '../../base/age-text.ts';
+import type { NodeRow } from '../rows.ts';
 import { address } from './location.ts';
 import { store } from './store.ts';
 
@@ -72,9 +73,26 @@ export function NodeLink({ name }: { name: string }) {
 
 export function BlockLink({ cidr, pool }: { cidr: string; pool?: string }) {
   return (
-    <a class="cidr" href={address('land', '', { pool: pool ?? '', block: cidr })}>
+    <a class="cidr" href={address('space', '', { pool: pool ?? '', block: cidr })}>
       {cidr}
     </a>
+  );
+}
+
+/** Why the node's agent does not advertise a block of its own: to one peer, or to any. */
+export function UnannouncedReasons(props: { node: NodeRow; cidr: string; peer?: string }) {
+  const { node, cidr, peer } = props;
+  const stated = node.unannounced.filter(
+    (one) => one.cidr === cidr && (one.peer === undefined || (peer ?? one.peer) === one.peer),
+  );
+  return (
+    <>
+      {stated.map((one) => (
+        <p key={one.peer ?? ''} class="small unannounced">
+          <Mark tone="warn">{one.reason}</Mark> {one.detail}
+        </p>
+      ))}
+    </>
   );
 }
 
@@ -133,10 +151,10 @@ export function percent(part: number, whole: number): string {
 
 /** Of IPv6 nobody reads the digits. */
 export function addresses(total: number): string {
-  return total < 2 ** 32 ? count(total) : `2^${Math.round(Math.log2(total))}`;
+  return total < 2 ** 32 ? spacedCount(total) : `2^${Math.round(Math.log2(total))}`;
 }
 
-export function count(value: number): string {
+export function spacedCount(value: number): string {
   return value.toLocaleString('en').replaceAll(',', ' ');
 }
 

@@ -1,8 +1,8 @@
-/** Nodes and peers: who speaks with whom, and whether what is announced is what is held. */
+/** Sessions of nodes with routers, and whether what a node advertises is in the router's table. */
 import { ageText } from '../../base/age-text.ts';
 import type { RouterView } from '../router-view.ts';
 import type { NodeRow, SessionRow } from '../rows.ts';
-import { type Place, setQuery } from './location.ts';
+import { type PageLocation, setQuery } from './location.ts';
 import {
   Age,
   BlockLink,
@@ -12,12 +12,13 @@ import {
   NodeLink,
   SameCommand,
   Scroll,
+  UnannouncedReasons,
   useNow,
 } from './parts.tsx';
-import { type Store, useStore } from './store.ts';
+import { type RowStore, useStore } from './store.ts';
 import { blocksOf } from './use-truth.ts';
 
-export function Routes({ place }: { place: Place }) {
+export function Routes({ place }: { place: PageLocation }) {
   const store = useStore();
   const now = useNow();
   const wanted = (place.query.get('filter') ?? '').trim().toLowerCase();
@@ -63,7 +64,7 @@ export function Routes({ place }: { place: Place }) {
                     return (
                       <td key={name}>
                         {session === undefined ? (
-                          <span class="muted">not its peer</span>
+                          <span class="muted">not a peer</span>
                         ) : (
                           <button
                             type="button"
@@ -90,7 +91,7 @@ export function Routes({ place }: { place: Place }) {
           {store.map('node').size === 0 ? (
             <Empty>There are no nodes yet.</Empty>
           ) : peers.length === 0 ? (
-            <Empty>No node speaks with a router.</Empty>
+            <Empty>No node has a BGP session.</Empty>
           ) : (
             nodes.length === 0 && <Empty>No node matches.</Empty>
           )}
@@ -114,7 +115,7 @@ interface PeerColumn {
   router: RouterView | undefined;
 }
 
-function peersOf(store: Store): PeerColumn[] {
+function peersOf(store: RowStore): PeerColumn[] {
   const found = new Map<string, PeerColumn>();
   const add = (name: string, address: string, asn: number) => {
     const router = store.all('router').find((one) => one.name === name || one.address === address);
@@ -133,9 +134,9 @@ function PeerHead({ name, address, asn, router }: PeerColumn) {
       <b>{name}</b>
       <span class="muted mono">{`${address} · AS ${asn}`}</span>
       {router === undefined ? (
-        <Mark tone="off">cannot be asked</Mark>
+        <Mark tone="off">table not seen</Mark>
       ) : router.isUp ? (
-        <Mark tone="good">{`holds ${router.held.length}`}</Mark>
+        <Mark tone="good">{`${router.held.length} routes`}</Mark>
       ) : (
         <Mark tone="bad">down</Mark>
       )}
@@ -152,17 +153,17 @@ function heldFrom(node: NodeRow, router: RouterView | undefined): RouterView['he
 function toneOf(session: SessionRow, node: NodeRow, router: RouterView | undefined): string {
   if (session.state !== 'Established') return 'bad';
   if (router === undefined || !router.isUp) return 'good';
-  const told = session.announced.map(({ prefix }) => prefix).sort();
+  const advertised = session.announced.map(({ prefix }) => prefix).sort();
   const held = heldFrom(node, router)
     .map(({ prefix }) => prefix)
     .sort();
-  return told.join() === held.join() ? 'good' : 'warn';
+  return advertised.join() === held.join() ? 'good' : 'warn';
 }
 
 function countWords(session: SessionRow, node: NodeRow, router: RouterView | undefined): string {
-  const told = session.announced.length;
-  if (router === undefined || !router.isUp) return `${told} told`;
-  return `${told} told, ${heldFrom(node, router).length} held`;
+  const advertised = session.announced.length;
+  if (router === undefined || !router.isUp) return `${advertised} advertised`;
+  return `${advertised} advertised, ${heldFrom(node, router).length} in its table`;
 }
 
 function Comparison(props: {
@@ -176,15 +177,15 @@ function Comparison(props: {
       <aside class="card beside-card">
         <h2>Route by route</h2>
         <p class="muted">
-          Choose a session: what the node announced stands beside what the router holds.
+          Choose a session: what the node advertises stands beside the router's table.
         </p>
       </aside>
     );
   }
   const session = node.sessions.find(({ peer: name }) => name === peer.name);
   const held = new Map(heldFrom(node, peer.router).map((route) => [route.prefix, route]));
-  const told = new Map((session?.announced ?? []).map((route) => [route.prefix, route]));
-  const prefixes = [...new Set([...blocksOf(node), ...told.keys(), ...held.keys()])].sort();
+  const advertised = new Map((session?.announced ?? []).map((route) => [route.prefix, route]));
+  const prefixes = [...new Set([...blocksOf(node), ...advertised.keys(), ...held.keys()])].sort();
   return (
     <aside class="card beside-card" aria-live="polite">
       <h2>
@@ -206,8 +207,8 @@ function Comparison(props: {
           <tr>
             <th scope="col">route</th>
             <th scope="col">registered</th>
-            <th scope="col">announced</th>
-            <th scope="col">held</th>
+            <th scope="col">advertised</th>
+            <th scope="col">in its table</th>
           </tr>
         </thead>
         <tbody>
@@ -225,7 +226,16 @@ function Comparison(props: {
                     <Mark tone="bad">no</Mark>
                   )}
                 </td>
-                <td class="mono">{told.get(prefix)?.nextHop ?? <Mark tone="warn">no</Mark>}</td>
+                <td>
+                  {advertised.get(prefix) === undefined ? (
+                    <>
+                      <Mark tone="warn">no</Mark>
+                      <UnannouncedReasons node={node} cidr={prefix} peer={peer.name} />
+                    </>
+                  ) : (
+                    <span class="mono">{advertised.get(prefix)?.nextHop}</span>
+                  )}
+                </td>
                 <td class="mono">
                   {peer.router === undefined ? (
                     <Mark tone="off">not seen</Mark>
@@ -243,7 +253,7 @@ function Comparison(props: {
           })}
         </tbody>
       </table>
-      {prefixes.length === 0 && <Empty>Nothing is registered, announced or held.</Empty>}
+      {prefixes.length === 0 && <Empty>Nothing is registered, advertised or in its table.</Empty>}
     </aside>
   );
 }

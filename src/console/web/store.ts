@@ -8,10 +8,10 @@ import type { RowChange, RowKind, Rows, StateMessage } from '../rows.ts';
 
 export type Connection = 'connecting' | 'live' | 'away';
 
-/** Readers are told at most so often: the eye wants calm, and tables are long. */
-const tellEveryMs = 150;
+/** Views are drawn anew at most this often: tables are long. */
+const notifyEveryMs = 150;
 
-export class Store {
+export class RowStore {
   connection: Connection = 'connecting';
   /** When it was live last. */
   leftMs = 0;
@@ -20,7 +20,7 @@ export class Store {
   readonly #rows = new Map<RowKind, Map<string, unknown>>();
   readonly #versions = new Map<RowKind, number>();
   readonly #listeners = new Set<() => void>();
-  #telling = 0;
+  #notifying = 0;
   #source: EventSource | undefined;
 
   map<K extends RowKind>(kind: K): ReadonlyMap<string, Rows[K]> {
@@ -87,7 +87,7 @@ export class Store {
       touched.add(kind);
     }
     for (const kind of touched) this.#touch(kind);
-    this.#tell();
+    this.#notify();
   }
 
   #touch(kind: RowKind): void {
@@ -97,15 +97,15 @@ export class Store {
   #setConnection(connection: Connection): void {
     if (this.connection === 'live' && connection === 'away') this.leftMs = Date.now();
     this.connection = connection;
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
-    if (this.#telling !== 0) return;
-    this.#telling = window.setTimeout(() => {
-      this.#telling = 0;
+  #notify(): void {
+    if (this.#notifying !== 0) return;
+    this.#notifying = window.setTimeout(() => {
+      this.#notifying = 0;
       for (const listener of this.#listeners) listener();
-    }, tellEveryMs);
+    }, notifyEveryMs);
   }
 
   #of(kind: RowKind): Map<string, unknown> {
@@ -118,10 +118,10 @@ export class Store {
   }
 }
 
-export const store = new Store();
+export const store = new RowStore();
 
 /** Renders again when something changed. */
-export function useStore(): Store {
+export function useStore(): RowStore {
   const [, setTick] = useState(0);
   useEffect(() => store.subscribe(() => setTick((tick) => tick + 1)), []);
   return store;

@@ -1,10 +1,10 @@
 import { EntryList } from './entries.tsx';
-import { type Place, setQuery } from './location.ts';
+import { type PageLocation, setQuery } from './location.ts';
 import { Filter, SameCommand, useNow } from './parts.tsx';
 import { useStore } from './store.ts';
 
 /** What happened, newest first, by node, block or reason. */
-export function Time({ place }: { place: Place }) {
+export function Time({ place }: { place: PageLocation }) {
   const store = useStore();
   const now = useNow();
   const node = place.query.get('node') ?? '';

@@ -2,12 +2,12 @@
 import { useRef } from 'preact/hooks';
 import type { JudgementRow } from '../rows.ts';
 import { FindingList } from './findings.tsx';
-import { type Place, setQuery } from './location.ts';
+import { type PageLocation, setQuery } from './location.ts';
 import { Empty, Filter, NodeLink, ribFlags, SameCommand, Scroll } from './parts.tsx';
 import { useStore } from './store.ts';
 import { TruthLines } from './truth-lines.tsx';
 import { isRed, type ShownTruth, useTruth } from './use-truth.ts';
-import { WhatIf } from './what-if.tsx';
+import { WhatIfPanel } from './what-if.tsx';
 
 const words: Record<string, string> = {
   truth: 'the truth',
@@ -19,7 +19,7 @@ const words: Record<string, string> = {
   unseen: 'could not be seen',
 };
 
-export function Truth({ place }: { place: Place }) {
+export function TruthView({ place }: { place: PageLocation }) {
   const store = useStore();
   const truth = useTruth();
   const frame = useRef<HTMLDivElement>(null);
@@ -35,7 +35,7 @@ export function Truth({ place }: { place: Place }) {
   return (
     <section class="view">
       <div class="view-head">
-        <h1>Truth</h1>
+        <h1>TruthView</h1>
         <Filter
           label="Filter"
           value={place.query.get('filter') ?? ''}
@@ -114,7 +114,7 @@ export function Truth({ place }: { place: Place }) {
         </div>
         <div class="card">
           <h2>What if</h2>
-          <WhatIf drained={drained} lost={lost} />
+          <WhatIfPanel drained={drained} lost={lost} />
         </div>
       </div>
       <SameCommand command={sameCommand(drained, lost)} />

@@ -1,12 +1,12 @@
 /** Faults and changes on a switch: only in `cadastre up`. */
 import { useState } from 'preact/hooks';
 import { EntryList } from './entries.tsx';
-import { address, type Place } from './location.ts';
+import { address, type PageLocation } from './location.ts';
 import { Empty, Mark, SameCommand, useNow } from './parts.tsx';
 import { useStore } from './store.ts';
 import { useTruth } from './use-truth.ts';
 
-export function TryIt(_: { place: Place }) {
+export function TryItView(_: { place: PageLocation }) {
   const store = useStore();
   const now = useNow();
   const [said, setSaid] = useState('');
@@ -64,7 +64,7 @@ export function TryIt(_: { place: Place }) {
         <div class="card try">
           <h2>A second allocator</h2>
           <p>
-            Somebody switches on another allocator over the same land. It writes its own idea of
+            Somebody switches on another allocator over the same pools. It writes its own idea of
             each node's block into <code>Node.spec.podCIDRs</code>. Elsewhere a speaker announced
             that field, and a year later draining one node took another one's pods off the network.
           </p>
@@ -76,7 +76,7 @@ export function TryIt(_: { place: Place }) {
         </div>
         <div class="card try">
           <h2>Nodes</h2>
-          <p>A new node joins the site, gets its block, and its routers hear of it.</p>
+          <p>A new node joins the site, gets its block, and advertises it to its routers.</p>
           {button('add-node', 'Add a node', {})}
           {node && (
             <label class="filter">

@@ -1,11 +1,11 @@
 /** Pick a node, see before and after, and who loses. */
 import { useEffect, useState } from 'preact/hooks';
-import type { WhatIfReply } from '../what-if-answer.ts';
+import type { WhatIfAnswer } from '../../plan/doctor/what-if-answer.ts';
 import { setQuery } from './location.ts';
 import { Empty, Mark, NodeLink } from './parts.tsx';
 import { useStore } from './store.ts';
 
-export function WhatIf({ drained, lost }: { drained: string; lost: string }) {
+export function WhatIfPanel({ drained, lost }: { drained: string; lost: string }) {
   const store = useStore();
   const byName = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
   const nodes = [...store.map('node').keys()].sort(byName);
@@ -63,11 +63,11 @@ export function WhatIf({ drained, lost }: { drained: string; lost: string }) {
   );
 }
 
-function Answer({ reply }: { reply: WhatIfReply }) {
+function Answer({ reply }: { reply: WhatIfAnswer }) {
   if (reply.kind === 'unknown') {
     return (
       <p>
-        <Mark tone="off">cannot tell</Mark> {reply.why}
+        <Mark tone="off">no answer</Mark> {reply.why}
       </p>
     );
   }
@@ -139,15 +139,15 @@ function nodesOf(names: string[]): string {
   return many === 1 ? (names[0] as string) : `${many} nodes`;
 }
 
-function useReply(question: string, version: string): WhatIfReply | undefined {
-  const [held, setHeld] = useState<{ question: string; reply: WhatIfReply }>();
+function useReply(question: string, version: string): WhatIfAnswer | undefined {
+  const [held, setHeld] = useState<{ question: string; reply: WhatIfAnswer }>();
   useEffect(() => {
     if (question === '') return;
     let isCurrent = true;
     const ask = async () => {
       try {
         const answer = await fetch(`/api/whatif?${question}`);
-        const reply = (await answer.json()) as WhatIfReply;
+        const reply = (await answer.json()) as WhatIfAnswer;
         if (isCurrent) setHeld({ question, reply });
       } catch {
         // Away for a moment; the next change asks again.

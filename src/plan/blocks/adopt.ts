@@ -5,13 +5,13 @@ import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { compareText } from '../pools/pool-set.ts';
 import type { Cut } from './cut.ts';
-import type { Finding, Refusal } from './finding.ts';
+import type { BlockRefusal, Finding } from './finding.ts';
 import { cellsToGuard } from './guards.ts';
 import type { Register } from './register.ts';
 
 export interface Adoption {
   cuts: Cut[];
-  refused: Refusal[];
+  refused: BlockRefusal[];
   findings: Finding[];
 }
 

@@ -5,7 +5,7 @@ import { compareText } from '../pools/pool-set.ts';
 import { poolUsage, totalUsage } from '../pools/pool-status.ts';
 import type { Cut } from './cut.ts';
 import { decideNode, mostCutsAtOnce, type NodeDecision, type Rules } from './decide-node.ts';
-import type { Finding, Refusal } from './finding.ts';
+import type { BlockRefusal, Finding } from './finding.ts';
 import type { Register } from './register.ts';
 
 export interface PlannedBlock {
@@ -17,7 +17,7 @@ export interface PlannedBlock {
 export interface AllocationPlan {
   apiVersion: string;
   kind: 'AllocationPlan';
-  nodes: Array<{ name: string; blocks: PlannedBlock[]; refused: Refusal[] }>;
+  nodes: Array<{ name: string; blocks: PlannedBlock[]; refused: BlockRefusal[] }>;
   pools: Array<{
     name: string;
     capacity: number;
@@ -60,7 +60,7 @@ export function planAllocation(
     for (let isHungry = true; isHungry; ) {
       cuts.push(...decision.assign);
       for (const cut of decision.assign) register.putBlock(asBlock(register, name, cut));
-      // A large appetite is served in portions; the operator asks again until it is stilled.
+      // A large demand is served in portions; the operator asks again until it is covered.
       isHungry = decision.assign.length >= mostCutsAtOnce;
       if (isHungry) decision = decide(register, name, rules) ?? decision;
     }
@@ -100,14 +100,14 @@ export function poolFindings(register: Register): Finding[] {
   });
 }
 
-/** Blocks and records of nodes that do not exist: they keep land out of use. */
+/** Blocks and records of nodes that do not exist: they keep addresses out of use. */
 export function goneHolders(register: Register): Finding[] {
   const found: Finding[] = [];
-  const tell = (nodeName: string, cidr: string, detail: string) =>
+  const report = (nodeName: string, cidr: string, detail: string) =>
     found.push({ reason: 'HolderGone', nodes: [nodeName], cidr, detail });
   for (const { nodeName, phase, prefix } of register.blocks.values()) {
     if (phase === 'Guard' || phase === 'Cooling' || register.nodes.has(nodeName)) continue;
-    tell(
+    report(
       nodeName,
       `${prefix}`,
       `${prefix} is registered for ${nodeName}, which does not exist; it will cool and be freed`,
@@ -116,7 +116,7 @@ export function goneHolders(register: Register): Finding[] {
   for (const { name, podCidrs } of register.ciliumNodes.values()) {
     if (podCidrs.length === 0 || register.nodes.has(name)) continue;
     const cidr = podCidrs.join(', ');
-    tell(
+    report(
       name,
       cidr,
       `CiliumNode ${name} holds ${cidr}, but there is no Node of that name; nobody else is given it`,

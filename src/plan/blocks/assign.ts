@@ -5,7 +5,7 @@ import type { Reason } from '../../model/reasons.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { Cut } from './cut.ts';
-import type { Refusal } from './finding.ts';
+import type { BlockRefusal } from './finding.ts';
 import type { Register } from './register.ts';
 
 /** What matters of a block here: where it lies and where it came from. */
@@ -16,7 +16,7 @@ export interface Holds {
 
 export interface Assignment {
   cuts: Cut[];
-  refused: Refusal[];
+  refused: BlockRefusal[];
 }
 
 /**
@@ -126,7 +126,7 @@ function refusal(
   family: Family,
   candidates: readonly Pool[],
   notes: readonly Note[],
-): Refusal {
+): BlockRefusal {
   const concerning = notes.filter((note) => note.family === family);
   const reason = weight.find((word) => concerning.some((note) => note.reason === word));
   if (reason !== undefined) {

@@ -23,7 +23,7 @@ export interface BlockFacts {
   cidr: string;
   /** The NodeBlock, as long as there is one. */
   block: Block | undefined;
-  /** Who tells whom of it, by the nodes' own reports. */
+  /** Who announces it to whom, by the nodes' own reports. */
   announcers: ReadonlyMap<string, readonly string[]>;
   /** How it came to its node, if this process was there. */
   givenBy?: Extract<HistoryEvent, 'Assigned' | 'Adopted' | 'Returned'> | undefined;
@@ -90,21 +90,21 @@ function routeNews(
   { announcers }: BlockFacts,
   nowMs: number,
 ): HistoryEntry[] {
-  const told = new Map<string, readonly string[]>();
+  const announced = new Map<string, readonly string[]>();
   for (const entry of before) {
-    if (entry.event === 'Announced') told.set(entry.node, entry.peers ?? []);
-    if (entry.event === 'Withdrawn') told.delete(entry.node);
+    if (entry.event === 'Announced') announced.set(entry.node, entry.peers ?? []);
+    if (entry.event === 'Withdrawn') announced.delete(entry.node);
   }
   const at = timeText(nowMs);
   const news: HistoryEntry[] = [];
-  for (const node of told.keys()) {
+  for (const node of announced.keys()) {
     if ((announcers.get(node) ?? []).length === 0) news.push({ at, event: 'Withdrawn', node });
   }
   const announcing = [...announcers].filter(([, peers]) => peers.length > 0);
   announcing.sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [node, all] of announcing.slice(0, maxAnnouncers)) {
     const peers = [...new Set(all)].sort().slice(0, maxPeers);
-    if (told.get(node)?.join('\n') === peers.join('\n')) continue;
+    if (announced.get(node)?.join('\n') === peers.join('\n')) continue;
     news.push({ at, event: 'Announced', node, peers });
   }
   return news;
@@ -150,7 +150,7 @@ function shortenLog(log: BlockLog): BlockLog {
 }
 
 /**
- * What may be forgotten, oldest first. What tells the present may not: the last
+ * What may be forgotten, oldest first. What describes the present may not: the last
  * word on the holder, and announcements that were not withdrawn; without them the
  * next comparison would find them new.
  */

@@ -7,17 +7,17 @@ import { allHoldings } from './holdings.ts';
 import type { Register } from './register.ts';
 
 /**
- * The end of a block's life. A block is let go in two steps, so that a crash
- * between them loses nothing: it cools first, still registered and still its
- * node's, and only when its rest is over is the object deleted.
+ * The end of a block's life. A block is released in two steps, so that a crash
+ * between them loses nothing: first a cool-down, still registered and still its
+ * node's, and only when that is over is the object deleted.
  *
- * What rests on something *not* being there must be confirmed by a fresh read
+ * What depends on something *not* being there must be confirmed by a fresh read
  * before it is written, because a cache or a list may be stale. `cool` with
  * `nodeGone`: read the Node (one that merely carries a deletionTimestamp is there,
  * and still runs pods). `cool` with `noRecord`: read the Node and the CiliumNode,
  * take them in, and ask again. In the same way a guard is freed only if the
  * API server itself says that none of `unlessExists` exists: a leader that has
- * heard of the guard need not have heard of the block behind it.
+ * seen the guard need not have seen the block behind it.
  */
 export type BlockStep =
   | { kind: 'stay' }

@@ -7,7 +7,7 @@ import { assignBlocks } from './assign.ts';
 import type { Cut } from './cut.ts';
 import { coversDemand, type Usable, usableByDefault } from './demand.ts';
 import { disagreements } from './disagreements.ts';
-import type { Finding, Refusal } from './finding.ts';
+import type { BlockRefusal, Finding } from './finding.ts';
 import { isRestOf, trustedHoldings } from './holdings.ts';
 import { misplaced, unguardedCells } from './misplaced.ts';
 import type { Register } from './register.ts';
@@ -32,7 +32,7 @@ export interface NodeDecision extends Standing {
   assign: Cut[];
   /** Kept blocks of another size than their pool's, whose cells are not all guarded. */
   unguarded: Cut[];
-  refused: Refusal[];
+  refused: BlockRefusal[];
   findings: Finding[];
 }
 
@@ -56,8 +56,14 @@ export function decideNode(register: Register, node: ClusterNode, rules: Rules):
   decision.findings.push(...adoption.findings);
   // A node whose own blocks are in doubt gets nothing new: its pods use the old ones.
   if (adoption.refused.length === 0) grow(register, rules, managed, decision);
+  const isSettled = !decision.refused.some(({ reason }) => reason === 'AdoptionIncomplete');
+  const blocks = isSettled ? [...decision.keep, ...decision.rebind, ...decision.adopt] : [];
   decision.findings.push(
-    ...disagreements(register, decision),
+    ...disagreements(
+      register,
+      node.name,
+      blocks.map(({ prefix }) => prefix),
+    ),
     ...misplaced(register, node, standing),
   );
   return decision;
@@ -99,7 +105,7 @@ function holdingsToAdopt(register: Register, node: ClusterNode, standing: Block[
   });
 }
 
-/** So that one node's appetite does not hold up the others. */
+/** So that one node's demand does not hold up the others. */
 export const mostCutsAtOnce = 16;
 
 function grow(

@@ -1,27 +1,28 @@
 import { families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import type { NodeDecision } from './decide-node.ts';
 import type { Finding } from './finding.ts';
 import { sourceNames } from './holdings.ts';
 import type { Register } from './register.ts';
 
 /**
  * Records that say something else than the register: the incident's own fault,
- * two writers for one fact. A record that says nothing does not disagree.
+ * two writers for one fact. A record that says nothing does not disagree; where
+ * the node's blocks are not settled (`blocks` is empty), none does.
  */
-export function disagreements(register: Register, decision: NodeDecision): Finding[] {
-  const { node, keep, rebind, adopt, refused } = decision;
-  const holdings = register.holdingsOf(node.name);
+export function disagreements(
+  register: Register,
+  node: string,
+  blocks: readonly Prefix[],
+): Finding[] {
+  const holdings = register.holdingsOf(node);
   const found: Finding[] = holdings.malformed.map(({ source, value }) => ({
     reason: 'MalformedHolding',
-    nodes: [node.name],
+    nodes: [node],
     cidr: value,
-    detail: `${sourceNames[source]} of ${node.name} has "${value}", which is not a CIDR`,
+    detail: `${sourceNames[source]} of ${node} has "${value}", which is not a CIDR`,
   }));
-  if (refused.some((refusal) => refusal.reason === 'AdoptionIncomplete')) return found;
-  const truth = [...keep, ...rebind, ...adopt].map(({ prefix }) => prefix);
   for (const family of families) {
-    const ours = truth.filter((prefix) => prefix.family === family);
+    const ours = blocks.filter((prefix) => prefix.family === family);
     if (ours.length === 0) continue;
     const others = [...holdings.bySource]
       .filter(([, theirs]) => theirs[family].length > 0 && !sameSet(theirs[family], ours))
@@ -29,9 +30,9 @@ export function disagreements(register: Register, decision: NodeDecision): Findi
     if (others.length === 0) continue;
     found.push({
       reason: 'SourcesDisagree',
-      nodes: [node.name],
+      nodes: [node],
       cidr: ours.join(', '),
-      detail: `${node.name} has ${ours.join(', ')}, but ${others.join(' and ')}`,
+      detail: `${node} has ${ours.join(', ')}, but ${others.join(' and ')}`,
     });
   }
   return found;

@@ -10,7 +10,7 @@ export interface Finding {
 }
 
 /** Why a node did not get a block of one family. */
-export interface Refusal {
+export interface BlockRefusal {
   family: Family;
   reason: Reason;
   detail: string;

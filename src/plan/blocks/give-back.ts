@@ -6,7 +6,7 @@ import { blocksToGiveBack, type PodDemand } from '../pod-address/pod-address-dem
 export interface GiveBackInput {
   readonly owned: readonly OwnedBlock[];
   readonly use: readonly PodBlockUse[];
-  /** What was given back before, and may have been told already. */
+  /** What was given back before, and may have been reported already. */
   readonly before: readonly BlockRelease[];
   /** undefined: this mode gives back only what the register drains. */
   readonly demand: PodDemand | undefined;
@@ -17,7 +17,7 @@ const everything: PodDemand = { ipv4: Number.MAX_SAFE_INTEGER, ipv6: Number.MAX_
 /**
  * The blocks that the node gives back. A word once given is kept until that very
  * NodeBlock is gone: the operator may have acted on it already. The caller stops
- * giving addresses out of them in the same breath.
+ * giving addresses out of them at the same time.
  */
 export function nextReleases({ owned, use, before, demand }: GiveBackInput): BlockRelease[] {
   const kept = before.filter(({ uid }) => owned.some((block) => block.uid === uid));

@@ -6,7 +6,7 @@ import type { Prefix } from '../../net/prefix.ts';
 import type { AllocationPlan } from './allocation-plan.ts';
 import type { Rules } from './decide-node.ts';
 import { disagreements } from './disagreements.ts';
-import type { Finding, Refusal } from './finding.ts';
+import type { BlockRefusal, Finding } from './finding.ts';
 import { type HoldingSource, type Holdings, readHoldings, trustedHoldings } from './holdings.ts';
 import type { Register } from './register.ts';
 
@@ -34,7 +34,7 @@ export function planHostScope(
   const rows = nodes.map((node) => {
     const holdings = held.get(node.name) as Holdings;
     const blocks = families.flatMap((family) => trustedHoldings(holdings, family));
-    findings.push(...clashes(claims, node, blocks), ...differences(register, node, blocks));
+    findings.push(...clashes(claims, node, blocks), ...disagreements(register, node.name, blocks));
     return {
       name: node.name,
       blocks: blocks.map((prefix) => ({ cidr: `${prefix}`, pool: '', action: 'keep' as const })),
@@ -53,7 +53,7 @@ function familiesSeen(all: readonly Holdings[]): ReadonlySet<Family> {
   return new Set(seen.length > 0 ? seen : ['ipv4']);
 }
 
-function missing(node: ClusterNode, family: Family): Refusal {
+function missing(node: ClusterNode, family: Family): BlockRefusal {
   const detail = `${node.name} has no ${family} block in Node.spec.podCIDRs or its annotations, and mode kubernetes allocates none`;
   return { family, reason: 'NoBlockRecorded', detail };
 }
@@ -76,18 +76,4 @@ function clashes(claims: ClaimIndex<string>, node: ClusterNode, blocks: readonly
     claims.record(prefix, node.name);
   }
   return found;
-}
-
-function differences(register: Register, node: ClusterNode, blocks: readonly Prefix[]): Finding[] {
-  return disagreements(register, {
-    node,
-    keep: [],
-    rebind: [],
-    adopt: blocks.map((prefix) => ({ prefix, pool: '', guards: [] })),
-    assign: [],
-    surplus: [],
-    unguarded: [],
-    refused: [],
-    findings: [],
-  });
 }

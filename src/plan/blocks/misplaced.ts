@@ -13,7 +13,7 @@ export function misplaced(register: Register, node: ClusterNode, standing: Stand
     reason: 'SurplusBlock',
     nodes: [node.name],
     cidr: block.prefix.toString(),
-    detail: `${node.name} holds ${block.prefix}, more than it should; nothing speaks of it, so it is released`,
+    detail: `${node.name} holds ${block.prefix}, more than it should; no record names it, so it is released`,
   }));
   for (const block of [...standing.keep, ...standing.rebind]) {
     const cidr = block.prefix.toString();

@@ -29,7 +29,7 @@ import {
  * of one name, decides what *is*. So nothing here needs to be locked, and a
  * conflict only means: put in what was learned, and decide again.
  *
- * Everything that occupies land is a claim with an owner, in one interval index
+ * Everything that occupies addresses is a claim with an owner, in one interval index
  * over all pools, sizes and families:
  *
  *   node/N      blocks of node N, what N holds without being registered, and
@@ -37,13 +37,13 @@ import {
  *   shadow/N    what less trusted records say N holds; nobody else is given it,
  *               but its true owner may adopt it
  *   guard/NAME  a cell that odd-sized blocks lie in
- *   pool/P      what pool P reserves of its own land, as long as P may serve
+ *   pool/P      what pool P reserves of its own CIDRs, as long as P may serve
  *   address/N   node N's own address, where it lies in the range the flags give
  *
  * Claims are compared as sets per owner and brought up to date on every change;
  * no code path adds or removes a single claim by hand.
  */
-export type Owner = `${'node' | 'shadow' | 'guard' | 'pool' | 'address'}/${string}`;
+export type ClaimOwner = `${'node' | 'shadow' | 'guard' | 'pool' | 'address'}/${string}`;
 
 export class Register {
   readonly claims = new ClaimIndex<string>();
@@ -60,7 +60,7 @@ export class Register {
   /** By the pool each block belongs to now; made when asked for, dropped when pools change. */
   #blocksByPool: Map<string, Set<Block>> | undefined;
   readonly #pending = new Map<string, Prefix[]>();
-  readonly #claimed = new Map<string, Map<string, { prefix: Prefix; owner: Owner }>>();
+  readonly #claimed = new Map<string, Map<string, { prefix: Prefix; owner: ClaimOwner }>>();
   readonly #holdings = new Map<string, Holdings>();
 
   constructor(sources: readonly HoldingSource[]) {
@@ -188,7 +188,7 @@ export class Register {
     else {
       // A block of a node may have taken the guard's name since.
       const stands = this.blocks.get(block.name);
-      const owner: Owner = `guard/${block.name}`;
+      const owner: ClaimOwner = `guard/${block.name}`;
       const guards = stands === undefined || stands.nodeName !== '' ? [] : [stands];
       this.#setClaims(
         owner,
@@ -205,9 +205,9 @@ export class Register {
       this.#holdings.set(nodeName, holdings);
     } else this.#holdings.delete(nodeName);
 
-    const owner: Owner = `node/${nodeName}`;
-    const wanted = new Map<string, { prefix: Prefix; owner: Owner }>();
-    const want = (prefix: Prefix, by: Owner) => {
+    const owner: ClaimOwner = `node/${nodeName}`;
+    const wanted = new Map<string, { prefix: Prefix; owner: ClaimOwner }>();
+    const want = (prefix: Prefix, by: ClaimOwner) => {
       const key = prefix.toString();
       if (!wanted.has(key)) wanted.set(key, { prefix, owner: by });
     };
@@ -242,7 +242,7 @@ export class Register {
     );
   }
 
-  #setClaims(key: string, claims: ReadonlyArray<{ prefix: Prefix; owner: Owner }>): void {
+  #setClaims(key: string, claims: ReadonlyArray<{ prefix: Prefix; owner: ClaimOwner }>): void {
     const before = this.#claimed.get(key);
     if (before === undefined && claims.length === 0) return;
     const after = new Map(claims.map((claim) => [`${claim.owner} ${claim.prefix}`, claim]));
@@ -256,12 +256,12 @@ export class Register {
     else this.#claimed.delete(key);
   }
 
-  /** A pool that serves nothing must not keep land from one that does. */
+  /** A pool that serves nothing must not keep addresses from one that does. */
   #judgePools(): void {
     this.poolSet = new PoolSet(this.#pools.values(), [...this.#networks.values()].flat());
     this.#blocksByPool = undefined;
     for (const pool of this.poolSet.pools) {
-      const owner: Owner = `pool/${pool.name}`;
+      const owner: ClaimOwner = `pool/${pool.name}`;
       const reserved = this.poolSet.problem(pool.name) === undefined ? ownReserved(pool) : [];
       this.#setClaims(
         owner,
@@ -271,7 +271,7 @@ export class Register {
   }
 }
 
-/** What a pool reserves, cut down to its own land: other pools are none of its business. */
+/** What a pool reserves, cut down to its own CIDRs: it reserves nothing of other pools. */
 function ownReserved({ cidrs, reserved }: Pool): Prefix[] {
   return reserved.flatMap((range) =>
     cidrs

@@ -187,7 +187,7 @@ describe('more blocks than a node should have', () => {
         reason: 'SurplusBlock',
         nodes: ['n'],
         cidr: '10.0.3.0/24',
-        detail: 'n holds 10.0.3.0/24, more than it should; nothing speaks of it, so it is released',
+        detail: 'n holds 10.0.3.0/24, more than it should; no record names it, so it is released',
       },
     ]);
   });

@@ -9,9 +9,9 @@ import type { Register } from './register.ts';
 /** What becomes of the blocks that are registered in a node's name. */
 export interface Standing {
   keep: Block[];
-  /** Of an earlier incarnation of the node, or let go too early: they are its own again. */
+  /** Of an earlier incarnation of the node, or released too early: they are its own again. */
   rebind: Block[];
-  /** Beyond what the node should have, and nothing speaks of them. */
+  /** Beyond what the node should have, and no record names them. */
   surplus: Block[];
 }
 
@@ -38,7 +38,7 @@ export function standingOf(register: Register, node: ClusterNode, byDemand: bool
 /**
  * `evident`: blocks that records outside the register say the node uses; `back`:
  * cooling blocks that are the node's again. A block that cools although the same
- * node's records still name it was let go on stale knowledge (two leaders that saw
+ * node's records still name it was released on stale knowledge (two leaders that saw
  * different records), unless the node's own agent gave it back. What an earlier
  * incarnation held comes back, if there is room, unless the node's records speak
  * of another block by now.

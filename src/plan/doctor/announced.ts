@@ -41,7 +41,7 @@ export function announcedRecord(cilium: CiliumSettings | undefined, truth: Truth
   return { kind: 'record', record, orAnnotation, why: `${name} announces ${field}` };
 }
 
-export interface Announcement {
+export interface AnnouncedPrefix {
   prefix: Prefix;
   /** Undefined: to every peer. */
   peer?: string;
@@ -53,7 +53,7 @@ export function announcementsOf(
   node: ClusterNode,
   cilium: CiliumNode | undefined,
   report: WitnessReport | undefined,
-): Announcement[] | undefined {
+): AnnouncedPrefix[] | undefined {
   const sessions = report?.status?.sessions;
   if (sessions !== undefined && sessions.length > 0) {
     return sessions.flatMap(({ peer, state, announced }) =>

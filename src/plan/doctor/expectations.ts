@@ -1,7 +1,7 @@
 import { selects } from '../../model/label-selector.ts';
 import { canonicalAddress } from './next-hops.ts';
 import type { RouteView } from './route-view.ts';
-import type { OwnedBlock, Survey } from './survey.ts';
+import type { Survey, SurveyedBlock } from './survey.ts';
 
 /**
  * Which router is to hold which block. Who is configured to speak with it
@@ -32,7 +32,7 @@ export class Expectations {
     this.#matchPeers();
   }
 
-  expects(view: RouteView, block: OwnedBlock): boolean {
+  expects(view: RouteView, block: SurveyedBlock): boolean {
     if (!view.isRouter) return true;
     const peers = this.#peerNames.get(view.name);
     if (peers !== undefined) return this.#isPeer(peers, block.node);
@@ -44,7 +44,7 @@ export class Expectations {
   }
 
   /** The owner's own agent says that it announces the block to somebody. */
-  isAnnounced(block: OwnedBlock): boolean {
+  isAnnounced(block: SurveyedBlock): boolean {
     const known = this.#survey.nodes.get(block.node);
     const sessions = known?.report?.status?.sessions ?? [];
     return (

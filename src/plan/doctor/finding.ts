@@ -91,39 +91,3 @@ export interface DoctorReport {
   checked: { nodes: number; blocks: number; routes: number };
   findings: DoctorFinding[];
 }
-
-export interface WhatIf {
-  apiVersion: string;
-  kind: 'WhatIf';
-  action: string;
-  safe: boolean;
-  /** Whose pods would lose the network. */
-  loses: Loss[];
-  /** What changes without anybody losing it: a route goes with its node, a block is newly cut. */
-  moves: Move[];
-  /** What would not be done, or for whom, and why. */
-  refused: Denial[];
-}
-
-export interface Loss {
-  node: string;
-  prefix: string;
-  why: string;
-  /** Ways that would be left, or what to do before; empty: none. */
-  alternatives: string[];
-}
-
-export interface Move {
-  node: string;
-  prefix: string;
-  from: string;
-  to: string;
-  why: string;
-}
-
-export interface Denial {
-  node: string | null;
-  prefix: string | null;
-  reason: Reason;
-  detail: string;
-}

@@ -1,7 +1,8 @@
 import { selects } from '../../model/label-selector.ts';
+import { type Claimants, saysAbout } from './claimants.ts';
 import type { DoctorFinding } from './finding.ts';
 import { routeFix } from './fixes.ts';
-import { type Claimants, saysAbout } from './records.ts';
+import { statedReason } from './stated-reasons.ts';
 import type { Survey, SurveyedNode } from './survey.ts';
 
 /**
@@ -24,6 +25,7 @@ export function judgeAnnouncing(survey: Survey, claimants: Claimants): DoctorFin
       if (sessions.length > 0 && missing.length === 0) continue;
       const isNowhere = missing.length === sessions.length;
       const others = sessions.filter((session) => !missing.includes(session));
+      const stated = statedReason(surveyed, key);
       found.push({
         reason: 'NotAnnounced',
         severity: isNowhere ? 'critical' : 'warning',
@@ -39,6 +41,7 @@ export function judgeAnnouncing(survey: Survey, claimants: Claimants): DoctorFin
               `${state}${lastError === undefined ? '' : `: ${lastError}`}, not announced`,
             ]),
           ),
+          ...stated.says,
         },
         hurts: {
           now: isNowhere ? [name] : [],
@@ -47,7 +50,8 @@ export function judgeAnnouncing(survey: Survey, claimants: Claimants): DoctorFin
               ? [{ event: `lose-router ${others[0]?.peer}`, nodes: [name], prefixes: [key] }]
               : [],
         },
-        fix: routeFix(survey, 'NotAnnounced', { prefix: key, owner: name, node: name }),
+        fix:
+          stated.fix ?? routeFix(survey, 'NotAnnounced', { prefix: key, owner: name, node: name }),
       });
     }
   }

@@ -1,6 +1,5 @@
+import { type Claimants, saysAbout } from './claimants.ts';
 import type { DoctorFinding } from './finding.ts';
-import type { Claimants } from './records.ts';
-import { saysAbout } from './records.ts';
 import type { Survey } from './survey.ts';
 
 /**

@@ -11,7 +11,7 @@ import type { Survey } from './survey.ts';
 export function judgePools(survey: Survey): DoctorFinding[] {
   if (survey.pools.length === 0) return [];
   const poolSet = new PoolSet(survey.pools);
-  const taken = takenLand(survey);
+  const taken = takenSpace(survey);
   return [
     ...survey.pools.flatMap((pool) =>
       poolFamilies(pool).flatMap((family) => nearlyFull(survey, poolSet, taken, pool, family)),
@@ -20,8 +20,8 @@ export function judgePools(survey: Survey): DoctorFinding[] {
   ];
 }
 
-/** Everything that cannot be cut any more: blocks of nodes, resting ones, guards, what is reserved. */
-function takenLand({ blocks, evidence, pools }: Survey): ClaimIndex<number> {
+/** Everything that cannot be cut any more: blocks of nodes, cooling ones, guards, what is reserved. */
+function takenSpace({ blocks, evidence, pools }: Survey): ClaimIndex<number> {
   const taken = new ClaimIndex<number>();
   for (const { prefix } of blocks) taken.record(prefix, 0);
   for (const { prefix } of evidence.blocks) taken.record(prefix, 0);

@@ -132,7 +132,7 @@ function secondAllocators(
   const { truth, evidence } = survey;
   const served = [...survey.nodes.values()].filter(({ blocks }) => blocks.length > 0).length;
   const found: DoctorFinding[] = [];
-  const tell = (record: RecordName, who: string, fix: string) => {
+  const report = (record: RecordName, who: string, fix: string) => {
     const { nodes, differ } = records.get(record) ?? { nodes: [], differ: 0 };
     found.push({
       reason: 'SecondAllocator',
@@ -154,7 +154,7 @@ function secondAllocators(
   if (truth.record !== 'node' && evidence.controllerManagerAllocates !== false) {
     const isKnown = evidence.controllerManagerAllocates === true && (spec?.differ ?? 0) > 0;
     if (isKnown || isEverywhere(spec)) {
-      tell(
+      report(
         'Node.spec',
         'kube-controller-manager',
         'run kube-controller-manager with --allocate-node-cidrs=false',
@@ -163,10 +163,10 @@ function secondAllocators(
   }
   const ciliumAllocates = modeOfCilium(evidence.cilium?.ipam ?? '')?.pools === 'flags';
   if (truth.record === 'register' && ciliumAllocates && isEverywhere(records.get('CiliumNode'))) {
-    tell('CiliumNode', "Cilium's operator", 'set ipam: kubernetes in cilium-config');
+    report('CiliumNode', "Cilium's operator", 'set ipam: kubernetes in cilium-config');
   }
   if (truth.record === 'node' && isEverywhere(records.get('NodeBlock'))) {
-    tell(
+    report(
       'NodeBlock',
       "Cadastre's operator",
       'run one of them: stop the operator, or change --ipam',

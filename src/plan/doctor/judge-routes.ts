@@ -1,12 +1,11 @@
-import type { Prefix } from '../../net/prefix.ts';
+import { type Claimants, sideBySide } from './claimants.ts';
 import { Expectations } from './expectations.ts';
-import { none } from './facts.ts';
 import type { DoctorFinding, DoctorReason } from './finding.ts';
 import { routeFix } from './fixes.ts';
 import { judgeStrays } from './judge-strays.ts';
-import { type Claimants, saysAbout } from './records.ts';
-import { type RoutePath, type RouteView, usedPaths } from './route-view.ts';
-import type { OwnedBlock, Survey } from './survey.ts';
+import { type RouteView, usedPaths } from './route-view.ts';
+import { statedReason } from './stated-reasons.ts';
+import type { Survey, SurveyedBlock } from './survey.ts';
 
 /** How one router stands to one block. */
 interface Standing {
@@ -50,8 +49,8 @@ export function judgeRoutes(survey: Survey, claimants: Claimants): DoctorFinding
 
 function standingOf(
   view: RouteView,
-  { prefix, key }: OwnedBlock,
-  owners: readonly OwnedBlock[],
+  { prefix, key }: SurveyedBlock,
+  owners: readonly SurveyedBlock[],
 ): Standing {
   const standing: Standing = { view, entries: [], isRight: false, nowhere: [], isMissing: false };
   const paths = usedPaths(view, prefix, key);
@@ -69,49 +68,52 @@ function judgeBlock(
   survey: Survey,
   claimants: Claimants,
   expectations: Expectations,
-  block: OwnedBlock,
+  block: SurveyedBlock,
   standings: readonly Standing[],
 ): DoctorFinding[] {
   const { key, node } = block;
   const found: DoctorFinding[] = [];
-  const isToldWhat = survey.nodes.get(node)?.announces !== undefined;
+  const surveyed = survey.nodes.get(node);
+  // Whose announcements are not known is not said to announce nothing.
+  const isKnown = surveyed?.announces !== undefined;
   const says = () =>
     sideBySide(
       claimants,
       standings.map(({ view }) => view),
       block.prefix,
       key,
-      isToldWhat,
+      isKnown,
     );
-  const tell = (
+  const report = (
     reason: DoctorReason,
     about: string,
     severity: DoctorFinding['severity'],
     hurts: DoctorFinding['hurts'],
-  ) =>
+  ) => {
+    const isUnannounced = reason === 'Blackhole' || reason === 'NotAnnounced';
+    const stated = statedReason(isUnannounced ? surveyed : undefined, key);
     found.push({
       reason,
       severity,
       node: about,
       prefix: key,
       owner: node,
-      says: says(),
+      says: { ...says(), ...stated.says },
       hurts,
-      fix: routeFix(survey, reason, { prefix: key, owner: node, node: about }),
+      fix: stated.fix ?? routeFix(survey, reason, { prefix: key, owner: node, node: about }),
     });
+  };
 
   const entries = [...new Set(standings.flatMap((one) => one.entries))].sort();
   for (const entry of entries) {
     const event = { event: `drain ${entry}`, nodes: [node], prefixes: [key] };
     const remains = standings.every((one) => one.isRight || !one.entries.includes(entry));
-    tell('Detour', entry, 'warning', { now: [], if: remains ? [] : [event] });
+    report('Detour', entry, 'warning', { now: [], if: remains ? [] : [event] });
   }
   if (standings.some(({ nowhere }) => nowhere.length > 0)) {
-    tell('WrongNextHop', node, 'critical', { now: [node], if: [] });
+    report('WrongNextHop', node, 'critical', { now: [node], if: [] });
   }
-  const isLeaving = survey.nodes.get(node)?.node.isLeaving === true;
-  // Whose announcements are not known is not said to announce nothing.
-  const isKnown = survey.nodes.get(node)?.announces !== undefined;
+  const isLeaving = surveyed?.node.isLeaving === true;
   const missing = standings.filter(
     ({ isMissing, view }) => isMissing && (view.isRouter || isKnown),
   );
@@ -119,50 +121,17 @@ function judgeBlock(
   const expected = missing.filter(({ view }) => expectations.expects(view, block));
   if (missing.length === standings.length) {
     if (missing.some(({ view }) => view.isRouter)) {
-      tell('Blackhole', node, 'critical', { now: [node], if: [] });
-    } else tell('NotAnnounced', node, 'critical', { now: [node], if: [] });
-    if (expectations.isAnnounced(block)) tell('NotHeld', node, 'critical', { now: [node], if: [] });
+      report('Blackhole', node, 'critical', { now: [node], if: [] });
+    } else report('NotAnnounced', node, 'critical', { now: [node], if: [] });
+    if (expectations.isAnnounced(block))
+      report('NotHeld', node, 'critical', { now: [node], if: [] });
   } else if (expected.length > 0) {
     const others = standings.filter(({ isMissing, view }) => !isMissing && view.isRouter);
     const events = others.length === 1 ? [`lose-router ${others[0]?.view.name}`] : [];
-    tell('NotHeld', node, 'warning', {
+    report('NotHeld', node, 'warning', {
       now: [],
       if: events.map((event) => ({ event, nodes: [node], prefixes: [key] })),
     });
   }
   return found;
-}
-
-/** The records about a prefix, and what each router holds of it. */
-export function sideBySide(
-  claimants: Claimants,
-  views: readonly RouteView[],
-  prefix: Prefix,
-  key: string,
-  isAnnouncingKnown = false,
-): Record<string, string> {
-  const says = saysAbout(claimants, key);
-  if (isAnnouncingKnown) says.announced ??= 'by nobody';
-  for (const view of views) if (view.isRouter) says[view.name] = heldText(view, prefix, key);
-  return says;
-}
-
-function heldText(view: RouteView, prefix: Prefix, key: string): string {
-  const exact = view.routes.get(key)?.paths ?? [];
-  const used = exact.filter(({ isUsed }) => isUsed);
-  if (used.length > 0) return pathsText(used);
-  if (exact.length > 0) return `held, not used: ${pathsText(exact)}`;
-  const covering = usedPaths(view, prefix, key);
-  return covering.length > 0 ? `${pathsText(covering)}, by a larger route` : none;
-}
-
-function pathsText(paths: readonly RoutePath[]): string {
-  return `via ${paths.map(pathText).join(' and ')}`;
-}
-
-function pathText({ nextHop, hop }: RoutePath): string {
-  if (hop.kind === 'node') return `${nextHop} (${hop.node})`;
-  if (hop.kind === 'router') return `${nextHop} (router ${hop.router})`;
-  if (hop.kind === 'own') return 'the router itself';
-  return `${nextHop} (no node)`;
 }

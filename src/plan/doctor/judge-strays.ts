@@ -1,10 +1,9 @@
 import { families, familyBits } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
+import { type Claimants, sideBySide } from './claimants.ts';
 import type { DoctorFinding, DoctorReason, Severity } from './finding.ts';
 import { routeFix } from './fixes.ts';
-import { sideBySide } from './judge-routes.ts';
-import type { Claimants } from './records.ts';
 import type { RoutedPrefix } from './route-view.ts';
 import { isAddressOf, type Survey } from './survey.ts';
 
@@ -15,12 +14,12 @@ import { isAddressOf, type Survey } from './survey.ts';
  * alone: a router holds many.
  */
 export function judgeStrays(survey: Survey, claimants: Claimants): DoctorFinding[] {
-  const land = new Land(survey, claimants);
+  const space = new ClusterSpace(survey, claimants);
   const strays = new Map<string, { stray: Stray; routed: RoutedPrefix }>();
   for (const view of survey.views) {
     for (const routed of view.routes.values()) {
       if (survey.owners.has(routed.key)) continue;
-      for (const stray of straysOf(survey, land, routed)) {
+      for (const stray of straysOf(survey, space, routed)) {
         const id = `${stray.reason} ${stray.node ?? ''} ${routed.key}`;
         if (!strays.has(id)) strays.set(id, { stray, routed });
       }
@@ -51,7 +50,7 @@ interface Stray {
   hurts: DoctorFinding['hurts'];
 }
 
-function straysOf(survey: Survey, land: Land, routed: RoutedPrefix): Stray[] {
+function straysOf(survey: Survey, space: ClusterSpace, routed: RoutedPrefix): Stray[] {
   const { prefix, key, paths } = routed;
   const found: Stray[] = [];
   const around = survey.claims.overlapping(prefix).map(({ owner }) => survey.blocks[owner]!);
@@ -85,7 +84,7 @@ function straysOf(survey: Survey, land: Land, routed: RoutedPrefix): Stray[] {
       );
       continue;
     }
-    const isOurs = land.isOurs(prefix, key);
+    const isOurs = space.isOurs(prefix, key);
     const owner = survey.former.get(key) ?? null;
     if (hop.kind === 'unknown') {
       if (isOurs && around.length === 0) {
@@ -126,22 +125,22 @@ export function isService(survey: Survey, prefix: Prefix, name: string): boolean
 }
 
 /**
- * Is a prefix the cluster's? In the pools' land, or named by some record. Where
+ * Is a prefix the cluster's? In a CIDR of the pools, or named by some record. Where
  * no pool is known (mode kubernetes: the range is a flag of
  * kube-controller-manager) a prefix of the blocks' size in their neighbourhood
  * counts as well.
  */
-class Land {
-  readonly #land: PrefixSet;
+class ClusterSpace {
+  readonly #space: PrefixSet;
   readonly #claimants: Claimants;
   readonly #lengths: ReadonlySet<string> | undefined;
   readonly #former: Survey['former'];
 
-  constructor({ land, blocks, former }: Survey, claimants: Claimants) {
+  constructor({ poolSpace, blocks, former }: Survey, claimants: Claimants) {
     this.#claimants = claimants;
     this.#former = former;
-    if (land !== undefined) {
-      this.#land = land;
+    if (poolSpace !== undefined) {
+      this.#space = poolSpace;
       return;
     }
     this.#lengths = new Set(blocks.map(({ prefix }) => `${prefix.family}/${prefix.length}`));
@@ -150,14 +149,14 @@ class Land {
         .filter(({ prefix }) => prefix.family === family)
         .map(({ prefix }) => prefix.parent(Math.max(prefix.length - neighbourhoodBits, 0))),
     );
-    this.#land = PrefixSet.of(around);
+    this.#space = PrefixSet.of(around);
   }
 
   isOurs(prefix: Prefix, key: string): boolean {
     if (this.#former.has(key)) return true;
     if (this.#claimants.has(key) && !isOnlyAnnounced(this.#claimants, key)) return true;
     const isAlike = this.#lengths?.has(`${prefix.family}/${prefix.length}`) ?? true;
-    return isAlike && this.#land.covers(prefix);
+    return isAlike && this.#space.covers(prefix);
   }
 }
 

@@ -18,6 +18,7 @@ import {
   session,
 } from '../../../test/doctor/worlds.ts';
 import { runs } from '../../../test/parts/random.ts';
+import type { ReportedUnannounced } from '../../model/node-report-status.ts';
 import { reasons } from '../../model/reasons.ts';
 import type { Evidence } from './evidence.ts';
 import { type DoctorFinding, type DoctorReason, doctorReasons } from './finding.ts';
@@ -185,7 +186,7 @@ const pairs: Record<DoctorReason, Pair> = {
     finding: {
       node: 'b',
       prefix: '10.1.1.0/24',
-      says: { CiliumNode: 'b', announced: 'b', tor1: 'via 10.0.0.2 (b)', tor2: 'not held' },
+      says: { CiliumNode: 'b', announced: 'b', tor1: 'via 10.0.0.2 (b)', tor2: 'no route' },
       hurts: {
         now: [],
         if: [{ event: 'lose-router tor1', nodes: ['b'], prefixes: ['10.1.1.0/24'] }],
@@ -395,7 +396,7 @@ describe('what routers hold', () => {
       withTor1(ofCilium(), toA, route('10.1.1.0/24', '10.0.0.2', { isUsed: false })),
     );
     expect(found.map(({ reason }) => reason)).toEqual(['Blackhole']);
-    expect(found[0]?.says.tor1).toBe('held, not used: via 10.0.0.2 (b)');
+    expect(found[0]?.says.tor1).toBe('in the table, not used: via 10.0.0.2 (b)');
   });
 
   test('a link-local next hop is matched by who told it', () => {
@@ -448,6 +449,53 @@ describe('what routers hold', () => {
       ['Blackhole', 'b'],
       ['NotHeld', 'b'],
     ]);
+  });
+
+  describe('why a block is not announced', () => {
+    const cidr = '10.1.1.0/24';
+    const stating = (
+      unannounced: ReportedUnannounced[],
+      sessions = [session('tor1', '10.0.0.2')],
+    ) => ({
+      ...ofCadastre(),
+      routers: [router('tor1', [toA])],
+      reports: ofCadastre().reports.map((one) =>
+        one.name === 'b' ? { ...one, status: { ...one.status, sessions, unannounced } } : one,
+      ),
+    });
+    const noNextHop = { cidr, peer: 'tor1', reason: 'NoNextHop', detail: 'b has no address' };
+
+    test('is told in the words of the agent, with the cure for that reason', () => {
+      const found = judge(stating([noNextHop, { ...noNextHop, cidr: '10.1.9.0/24' }]));
+      expect(found.map(({ reason }) => reason)).toEqual(['Blackhole', 'NotAnnounced']);
+      for (const { says, fix } of found) {
+        expect(says['agent of b']).toBe('NoNextHop: b has no address');
+        expect(fix).toContain('give b an address of that family');
+      }
+    });
+
+    test('for each router, where they differ', () => {
+      const refused = { cidr, peer: 'tor2', reason: 'PeerRefused', detail: 'no password' };
+      const [blackhole] = judge(stating([noNextHop, refused]));
+      expect(blackhole?.says['agent of b']).toBe(
+        'NoNextHop: b has no address; PeerRefused: no password',
+      );
+      expect(blackhole?.fix).toMatch(/give b an address.*; correct the BGPPeer/);
+    });
+
+    test('leaves the cure as it is where the reason passes by itself, or is none that we know', () => {
+      const plain = judge(stating([]))[0]?.fix;
+      for (const reason of ['AnnouncementPending', 'toString', 'OfANewerAgent']) {
+        const [blackhole] = judge(stating([{ cidr, reason, detail: 'soon' }]));
+        expect(blackhole?.says['agent of b']).toBe(`${reason}: soon`);
+        expect(blackhole?.fix).toBe(plain);
+      }
+    });
+
+    test('a report that holds anything else there is read over', () => {
+      const broken = stating('anything' as unknown as ReportedUnannounced[]);
+      expect(judge(broken)[0]?.says).not.toHaveProperty('agent of b');
+    });
   });
 
   test('a stale route is seen in mode kubernetes too, where no pool is known', () => {

@@ -11,7 +11,7 @@
  *   judge-strays    Orphan, Stale, UnknownPrefix
  *   judge-announcing   NotAnnounced
  *   judge-kernel    Detour inside the machine we run on
- *   judge-land      DuplicateBlock, OverlappingBlocks, OutsidePools, OverlapsNetwork,
+ *   judge-blocks    DuplicateBlock, OverlappingBlocks, OutsidePools, OverlapsNetwork,
  *                   StrandedBlock, LeakedAddress
  *   judge-pools     PoolNearlyFull, NoPoolForGroup
  *   judge-reports   what agents found out by themselves
@@ -24,16 +24,16 @@
 import { apiVersion } from '../../model/keys.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { compareText } from '../pools/pool-set.ts';
+import { claimantsOf } from './claimants.ts';
 import type { Evidence } from './evidence.ts';
 import { type DoctorFinding, type DoctorReport, doctorReasons, type Source } from './finding.ts';
 import { judgeAnnouncing } from './judge-announcing.ts';
+import { judgeBlocks } from './judge-blocks.ts';
 import { judgeKernel } from './judge-kernel.ts';
-import { judgeLand } from './judge-land.ts';
 import { judgePools } from './judge-pools.ts';
 import { judgeRecords } from './judge-records.ts';
 import { judgeReports } from './judge-reports.ts';
 import { judgeRoutes } from './judge-routes.ts';
-import { claimantsOf } from './records.ts';
 import { type Survey, survey } from './survey.ts';
 
 /** What is wrong, worst first. */
@@ -58,7 +58,7 @@ export function* judgeInSteps(surveyed: Survey): Generator<undefined, DoctorFind
     () => judgeRoutes(surveyed, claimants),
     () => judgeAnnouncing(surveyed, claimants),
     () => judgeKernel(surveyed, claimants),
-    () => judgeLand(surveyed, claimants),
+    () => judgeBlocks(surveyed, claimants),
     () => judgePools(surveyed),
     () => judgeReports(surveyed),
   ];
@@ -96,7 +96,7 @@ function noted(surveyed: Survey, source: Source): Source {
   return { ...source, note: source.note === undefined ? words : `${source.note}; ${words}` };
 }
 
-/** By reason, then by place; the same finding is told once. */
+/** By reason, then by place; the same finding is reported once. */
 function inOrder(findings: readonly DoctorFinding[]): DoctorFinding[] {
   const rank = new Map<string, number>(doctorReasons.map((reason, at) => [reason, at]));
   const placed = findings.map((finding) => {

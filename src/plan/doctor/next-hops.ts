@@ -16,7 +16,7 @@ const unknown: Hop = { kind: 'unknown' };
 /**
  * A next hop is matched to a node by the node's addresses, and to a router by
  * the addresses that dumps and the peers' configuration give. A link-local next
- * hop says nothing by itself; then whoever told the route decides.
+ * hop says nothing by itself; then whoever advertised the route decides.
  */
 export class NextHops {
   readonly #hops = new Map<string, Hop>();

@@ -142,7 +142,7 @@ function strandedBlock(survey: Survey, finding: DoctorFinding): RepairStep | und
       do: 'cool block',
       block: fenceOf(block),
       does: `sets NodeBlock ${block.name} to Cooling: there is no Node ${name}`,
-      safe: 'it stays registered and rests first; refused if the Node is there, or the block another, by then',
+      safe: 'it stays registered for its cool-down; refused if the Node is there, or the block another, by then',
     };
   }
   const cilium = ciliumNodes.find(

@@ -1,8 +1,9 @@
+import type { ClusterNode } from '../../model/node.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
+import type { AnnouncedPrefix } from './announced.ts';
 import type { RouterRoute, RouterTable } from './evidence.ts';
 import type { Hop, NextHops } from './next-hops.ts';
-import type { SurveyedNode } from './survey.ts';
 
 /** One router's table, by prefix, with every next hop understood. */
 export interface RouteView {
@@ -49,7 +50,10 @@ export function viewTable(table: RouterTable, nextHops: NextHops): RouteView {
 
 /** The announcements as the table of a router that hears everybody. */
 export function announcedTable(
-  nodes: ReadonlyMap<string, SurveyedNode>,
+  nodes: ReadonlyMap<
+    string,
+    { node: ClusterNode; announces: readonly AnnouncedPrefix[] | undefined }
+  >,
   families: ReadonlySet<Family>,
 ): RouteView {
   const routes = new Map<string, RoutedPrefix>();

@@ -13,13 +13,13 @@ import { compareText } from '../pools/pool-set.ts';
 import { servingPools } from '../pools/serving-pools.ts';
 import {
   type AnnouncedBy,
-  type Announcement,
+  type AnnouncedPrefix,
   announcedRecord,
   announcementsOf,
 } from './announced.ts';
-import type { Evidence } from './evidence.ts';
+import type { Evidence, RouterTable } from './evidence.ts';
 import { canonicalAddress, NextHops } from './next-hops.ts';
-import { type NodeRecords, recordsOf } from './records.ts';
+import { type NodeRecords, nodeRecords } from './records.ts';
 import { announcedTable, type RouteView, viewTable } from './route-view.ts';
 
 /**
@@ -36,16 +36,18 @@ export interface Survey {
   /** By name, sorted. */
   nodes: ReadonlyMap<string, SurveyedNode>;
   /** Every block of every live node, by its text; more than one owner is a finding. */
-  owners: ReadonlyMap<string, OwnedBlock[]>;
-  blocks: readonly OwnedBlock[];
+  owners: ReadonlyMap<string, SurveyedBlock[]>;
+  blocks: readonly SurveyedBlock[];
   /** The same blocks by where they lie; the owner is the index in `blocks`. */
   claims: ClaimIndex<number>;
   nextHops: NextHops;
   /** What the routers hold; where none was seen, what is announced, as if it were one. */
   views: readonly RouteView[];
+  /** Routers that are known and could not be asked: what they hold is not judged. */
+  unseenRouters: readonly string[];
   pools: readonly Pool[];
-  /** The pools' land; undefined where nobody knows it. */
-  land: PrefixSet | undefined;
+  /** The CIDRs of the pools; undefined where no pool is known. */
+  poolSpace: PrefixSet | undefined;
   /** Nodes that are down: not Ready, and no router has a way to them. They own nothing now. */
   down: ReadonlySet<string>;
   /** Prefixes that records name without a live owner: by text, the name of who had it. */
@@ -59,12 +61,12 @@ export interface SurveyedNode {
   registered: readonly Block[];
   /** What each record says the node has. */
   records: NodeRecords;
-  blocks: readonly OwnedBlock[];
+  blocks: readonly SurveyedBlock[];
   /** undefined: not known. */
-  announces: readonly Announcement[] | undefined;
+  announces: readonly AnnouncedPrefix[] | undefined;
 }
 
-export interface OwnedBlock {
+export interface SurveyedBlock {
   prefix: Prefix;
   key: string;
   node: string;
@@ -85,8 +87,8 @@ export function survey(evidence: Evidence): Survey {
   const routers = routerViews(evidence, nextHops);
   const down = new Set<string>();
   const nodes = new Map<string, SurveyedNode>();
-  const blocks: OwnedBlock[] = [];
-  const owners = new Map<string, OwnedBlock[]>();
+  const blocks: SurveyedBlock[] = [];
+  const owners = new Map<string, SurveyedBlock[]>();
   const claims = new ClaimIndex<number>();
   for (const node of sorted(evidence.nodes)) {
     const { name } = node;
@@ -98,7 +100,7 @@ export function survey(evidence: Evidence): Survey {
     const report = witness(reports.get(name), node);
     const own = trueBlocks(truth, node, cilium, registered.get(name) ?? [])
       .sort((a, b) => a.compare(b))
-      .map((prefix): OwnedBlock => ({ prefix, key: prefix.toString(), node: name }));
+      .map((prefix): SurveyedBlock => ({ prefix, key: prefix.toString(), node: name }));
     for (const block of own) {
       claims.record(block.prefix, blocks.push(block) - 1);
       const known = owners.get(block.key);
@@ -111,7 +113,7 @@ export function survey(evidence: Evidence): Survey {
       cilium,
       report,
       registered: held,
-      records: recordsOf(evidence, node, cilium, report, held),
+      records: nodeRecords(evidence, node, cilium, report, held),
       blocks: own,
       announces: announcementsOf(announcedBy, node, cilium, report),
     });
@@ -128,8 +130,12 @@ export function survey(evidence: Evidence): Survey {
     blocks,
     claims,
     views: withAnnouncements(routers, nodes),
+    unseenRouters: evidence.routers
+      .filter((table) => !hasAnswered(table))
+      .map(({ router }) => router)
+      .sort(),
     pools,
-    land: pools.length === 0 ? undefined : PrefixSet.of(pools.flatMap(({ cidrs }) => cidrs)),
+    poolSpace: pools.length === 0 ? undefined : PrefixSet.of(pools.flatMap(({ cidrs }) => cidrs)),
     former: formerHolders(evidence, nodes),
   };
 }
@@ -141,9 +147,14 @@ function witness(report: WitnessReport | undefined, node: ClusterNode): WitnessR
 }
 
 function routerViews(evidence: Evidence, nextHops: NextHops): RouteView[] {
-  return [...evidence.routers]
+  return evidence.routers
+    .filter(hasAnswered)
     .sort((a, b) => compareText(a.router, b.router))
     .map((table) => viewTable(table, nextHops));
+}
+
+function hasAnswered({ families: answered, routes }: RouterTable): boolean {
+  return answered.size > 0 || routes.length > 0;
 }
 
 /** A kubelet that is silent may well have pods that serve; a router that still has a way there knows. */

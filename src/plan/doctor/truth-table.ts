@@ -50,6 +50,7 @@ export function truthTable(survey: Survey, findings: readonly DoctorFinding[]): 
         ...records.map((record) => row.record(record)),
         row.announced(),
         ...routers.map((view) => row.router(view)),
+        ...survey.unseenRouters.map((name) => row.unseenRouter(name)),
       ],
       reasons: row.reasons(),
     };
@@ -68,7 +69,7 @@ function recordColumns({ truth, nodes }: Survey): RecordName[] {
 }
 
 function columnsOf(
-  { truth, nodes }: Survey,
+  { truth, nodes, unseenRouters }: Survey,
   records: readonly RecordName[],
   routers: readonly RouteView[],
 ): TruthColumn[] {
@@ -89,11 +90,11 @@ function columnsOf(
       title: 'what the node advertises to its routers',
       isSeen: all.some(({ announces }) => announces !== undefined),
     },
-    ...routers.map(({ name }) => ({
+    ...[...routers.map(({ name }) => name), ...unseenRouters].map((name) => ({
       id: `router ${name}`,
       label: name,
       title: `what is in the table of ${name} with this node as next hop`,
-      isSeen: true,
+      isSeen: !unseenRouters.includes(name),
     })),
   ];
 }
@@ -209,6 +210,10 @@ class RowMaker {
       .filter(({ prefix }) => !isService(this.#survey, prefix, this.#name))
       .map(({ key }) => key);
     return this.#cell(`router ${view.name}`, cidrs, this.#stateOf(cidrs, this.#isLacking(view)));
+  }
+
+  unseenRouter(name: string): TruthCell {
+    return this.#cell(`router ${name}`, [], 'unseen');
   }
 
   /** A block of the node that this router should lead to it, and does not, by a finding. */

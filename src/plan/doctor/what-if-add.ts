@@ -3,9 +3,8 @@ import type { ClusterNode } from '../../model/node.ts';
 import { planAllocation } from '../blocks/allocation-plan.ts';
 import type { Rules } from '../blocks/decide-node.ts';
 import { registerOf } from '../blocks/register-of.ts';
-import type { Denial, Move } from './finding.ts';
 import type { Survey } from './survey.ts';
-import type { ChangesAnswer } from './what-if.ts';
+import type { ChangesAnswer, Denial, RouteMove } from './what-if-answer.ts';
 
 /** New nodes join: who gets which block, and who gets none. */
 export function addNodes(survey: Survey, count: number, labels: Labels): ChangesAnswer {
@@ -15,7 +14,7 @@ export function addNodes(survey: Survey, count: number, labels: Labels): Changes
   const fresh = newNames(count, new Set(names));
   for (const name of fresh) register.putNode(newNode(name, labels, survey.evidence.nowMs));
   const plan = planAllocation(register, names.concat([...fresh]), rulesOf(survey));
-  const moves: Move[] = [];
+  const moves: RouteMove[] = [];
   const refused: Denial[] = [];
   for (const { name, blocks, refused: denied } of plan.nodes) {
     if (!fresh.has(name)) continue;
@@ -39,7 +38,7 @@ function newNames(count: number, taken: ReadonlySet<string>): Set<string> {
 }
 
 export function noPools({ truth }: Survey): string {
-  return `no pool is known in mode ${truth.mode} (${truth.why}); in mode kubernetes the range is a flag of kube-controller-manager`;
+  return `no pool is known in mode ${truth.mode.name} (${truth.why}); in mode kubernetes the range is a flag of kube-controller-manager`;
 }
 
 export function rulesOf({ truth }: Survey): Rules {

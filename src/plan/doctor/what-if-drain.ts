@@ -1,7 +1,6 @@
-import type { Loss, Move } from './finding.ts';
 import { type RoutedPrefix, type RoutePath, type RouteView, usedPaths } from './route-view.ts';
-import type { OwnedBlock, Survey } from './survey.ts';
-import type { ChangesAnswer } from './what-if.ts';
+import type { Survey, SurveyedBlock } from './survey.ts';
+import type { ChangesAnswer, Loss, RouteMove } from './what-if-answer.ts';
 
 /**
  * Nodes go, and every path through them with them. A block of theirs goes too,
@@ -33,7 +32,7 @@ export function drainNodes(survey: Survey, names: readonly string[]): ChangesAns
     }
   }
   const loses: Loss[] = [];
-  const moves: Move[] = [];
+  const moves: RouteMove[] = [];
   const sorted = [...touched.values()].sort((a, b) => a.prefix.compare(b.prefix));
   for (const { prefix, key } of sorted) {
     const views = survey.views.filter((view) => view.families.has(prefix.family));
@@ -44,10 +43,10 @@ export function drainNodes(survey: Survey, names: readonly string[]): ChangesAns
     }
     if (!survey.claims.isFree(prefix)) continue;
     // Nobody's: an orphan that goes with its announcer, or stays with another.
-    const teller = held
+    const announcer = held
       .flatMap(({ before }) => before.map(pathNode))
       .find((one) => leaving.has(one));
-    moves.push({ ...goes(teller ?? '', key, held), why: 'nobody owns it' });
+    moves.push({ ...goes(announcer ?? '', key, held), why: 'nobody owns it' });
   }
   return { kind: 'changes', loses, moves, refused: [] };
 }
@@ -67,7 +66,7 @@ interface Held {
 
 function heldAt(
   view: RouteView,
-  prefix: OwnedBlock['prefix'],
+  prefix: SurveyedBlock['prefix'],
   key: string,
   leaving: ReadonlySet<string>,
 ): Held {
@@ -79,18 +78,18 @@ function heldAt(
 }
 
 /** Whose pods the prefix reaches: the block itself, blocks inside it, the one around it. */
-function ownersOf(survey: Survey, key: string, prefix: OwnedBlock['prefix']): OwnedBlock[] {
+function ownersOf(survey: Survey, key: string, prefix: SurveyedBlock['prefix']): SurveyedBlock[] {
   const exact = survey.owners.get(key);
   if (exact !== undefined) return exact;
   return survey.claims.overlapping(prefix).map(({ owner }) => survey.blocks[owner]!);
 }
 
 function judgeLoss(
-  { node, key: block }: OwnedBlock,
+  { node, key: block }: SurveyedBlock,
   key: string,
   held: readonly Held[],
   loses: Loss[],
-  moves: Move[],
+  moves: RouteMove[],
 ): void {
   const lost = held.filter(({ before, after }) => before.length > 0 && after.length === 0);
   const left = held.filter(({ after }) => after.length > 0);
@@ -117,13 +116,13 @@ function judgeLoss(
   });
 }
 
-function goes(node: string, key: string, held: readonly Held[]): Move {
+function goes(node: string, key: string, held: readonly Held[]): RouteMove {
   const isLeft = held.some(({ after }) => after.length > 0);
   return {
     node,
     prefix: key,
     from: heldText(held, 'before'),
-    to: isLeft ? heldText(held, 'after') : held.length === 0 ? 'not announced' : 'not held',
+    to: isLeft ? heldText(held, 'after') : held.length === 0 ? 'not announced' : 'no route',
     why: isLeft ? 'stays, announced by somebody else: an Orphan' : 'goes with its node',
   };
 }
@@ -137,7 +136,7 @@ function heldText(held: readonly Held[], when: 'before' | 'after'): string {
   if (held.length === 0) return 'no router was shown';
   const by = new Map<string, string[]>();
   for (const one of held) {
-    const text = one[when].length === 0 ? 'not held' : pathsText(one[when]);
+    const text = one[when].length === 0 ? 'no route' : pathsText(one[when]);
     by.set(text, [...(by.get(text) ?? []), one.view.name]);
   }
   return [...by].map(([text, views]) => `${views.join(', ')}: ${text}`).join('; ');

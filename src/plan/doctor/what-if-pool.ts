@@ -4,10 +4,9 @@ import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
 import { planAllocation } from '../blocks/allocation-plan.ts';
 import { registerOf } from '../blocks/register-of.ts';
-import type { Denial, Loss, Move } from './finding.ts';
-import type { OwnedBlock, Survey } from './survey.ts';
-import type { ChangesAnswer } from './what-if.ts';
+import type { Survey, SurveyedBlock } from './survey.ts';
 import { noPools, rulesOf } from './what-if-add.ts';
+import type { ChangesAnswer, Denial, Loss, RouteMove } from './what-if-answer.ts';
 
 /**
  * A pool goes, or becomes smaller. Nobody's block is taken away by that: the
@@ -15,15 +14,15 @@ import { noPools, rulesOf } from './what-if-add.ts';
  * each of them would have to move, and for whom there is no other place.
  */
 export function removePool(survey: Survey, name: string): ChangesAnswer {
-  return withoutLand(survey, name, undefined);
+  return withoutCidrs(survey, name, undefined);
 }
 
 /** `to`: what the pool is left with. */
 export function shrinkPool(survey: Survey, name: string, to: Prefix): ChangesAnswer {
-  return withoutLand(survey, name, to);
+  return withoutCidrs(survey, name, to);
 }
 
-function withoutLand(survey: Survey, name: string, to: Prefix | undefined): ChangesAnswer {
+function withoutCidrs(survey: Survey, name: string, to: Prefix | undefined): ChangesAnswer {
   const pool = survey.pools.find((one) => one.name === name);
   if (pool === undefined) {
     const known = survey.pools.map((one) => one.name).join(', ');
@@ -35,23 +34,23 @@ function withoutLand(survey: Survey, name: string, to: Prefix | undefined): Chan
     return { kind: 'unknown', why: `${to} has nothing of pool ${name} (${pool.cidrs.join(', ')})` };
   }
   const rest = PrefixSet.of(left);
-  const homeless = survey.blocks.filter(
+  const displaced = survey.blocks.filter(
     ({ prefix }) =>
       pool.cidrs.some((cidr) => cidr.contains(prefix)) &&
       !rest.covers(prefix) &&
       !survey.pools.some((one) => one !== pool && one.cidrs.some((cidr) => cidr.contains(prefix))),
   );
-  const { loses, moves } = rehouse(survey, pool, left, homeless);
-  const nodes = new Set(homeless.map(({ node }) => node)).size;
+  const { loses, moves } = newBlocksFor(survey, pool, left, displaced);
+  const nodes = new Set(displaced.map(({ node }) => node)).size;
   const refused: Denial[] =
-    homeless.length === 0
+    displaced.length === 0
       ? []
       : [
           {
             node: null,
             prefix: null,
             reason: 'PoolInUse',
-            detail: `${plural(homeless.length, 'block')} of ${plural(nodes, 'node')} ${homeless.length === 1 ? 'is' : 'are'} held there; ${to === undefined ? 'the pool stays until they are given back' : 'they would lie in no pool'}`,
+            detail: `${plural(displaced.length, 'block')} of ${plural(nodes, 'node')} ${displaced.length === 1 ? 'is' : 'are'} held there; ${to === undefined ? 'the pool stays until they are given back' : 'they would lie in no pool'}`,
           },
         ];
   return { kind: 'changes', loses, moves, refused };
@@ -63,15 +62,15 @@ function partsOf(pool: Pool, to: Prefix): Prefix[] {
     .map((cidr) => (cidr.length > to.length ? cidr : to));
 }
 
-/** Where those who live there would go: the same choice that the operator makes for a new node. */
-function rehouse(
+/** Which blocks those nodes would get: the same choice that the operator makes for a new node. */
+function newBlocksFor(
   survey: Survey,
   pool: Pool,
   left: readonly Prefix[],
-  homeless: readonly OwnedBlock[],
-): { loses: Loss[]; moves: Move[] } {
-  if (homeless.length === 0) return { loses: [], moves: [] };
-  const names = new Set(homeless.map(({ node }) => node));
+  displaced: readonly SurveyedBlock[],
+): { loses: Loss[]; moves: RouteMove[] } {
+  if (displaced.length === 0) return { loses: [], moves: [] };
+  const names = new Set(displaced.map(({ node }) => node));
   const register = registerOf(survey.evidence);
   if (left.length === 0) register.removePool(pool.name);
   else register.putPool({ ...pool, cidrs: left });
@@ -85,8 +84,8 @@ function rehouse(
   const plan = planAllocation(register, order, rulesOf(survey));
   const rows = new Map(plan.nodes.map((row) => [row.name, row]));
   const loses: Loss[] = [];
-  const moves: Move[] = [];
-  for (const { node, key, prefix } of homeless) {
+  const moves: RouteMove[] = [];
+  for (const { node, key, prefix } of displaced) {
     const row = rows.get(node);
     const next = row?.blocks.find(({ cidr }) => cidr.includes(':') === (prefix.family === 'ipv6'));
     if (next !== undefined) {

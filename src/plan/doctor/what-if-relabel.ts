@@ -1,12 +1,11 @@
 import { selects } from '../../model/label-selector.ts';
 import { registerOf } from '../blocks/register-of.ts';
-import type { Loss, Move } from './finding.ts';
 import type { Survey } from './survey.ts';
-import type { ChangesAnswer } from './what-if.ts';
+import type { ChangesAnswer, Loss, RouteMove } from './what-if-answer.ts';
 
 /**
- * Labels change: which pool is for the node then, and which routers it speaks
- * with. A block is never taken away for a label; it is lost to the outside if
+ * Labels change: which pool is for the node then, and which routers it has
+ * sessions with. A block is never taken away for a label; it is lost to the outside if
  * the node has no router left.
  */
 export function relabelNode(
@@ -23,7 +22,7 @@ export function relabelNode(
     else after[key] = value;
   }
   const loses: Loss[] = [];
-  const moves: Move[] = [];
+  const moves: RouteMove[] = [];
   const peersFor = (labels: Readonly<Record<string, string>>) =>
     (survey.evidence.peers ?? [])
       .filter(
@@ -41,7 +40,7 @@ export function relabelNode(
       loses.push({ node: name, prefix: key, why, alternatives: [] });
     } else if (routers.join() !== routersAfter.join()) {
       const [from, to] = [routers.join(', ') || 'no router', routersAfter.join(', ')];
-      moves.push({ node: name, prefix: key, from, to, why: 'other routers are told' });
+      moves.push({ node: name, prefix: key, from, to, why: 'it is announced to other routers' });
     }
     const home = register.poolSet.containing(prefix);
     if (home === undefined || selecting.includes(home)) continue;
@@ -57,12 +56,12 @@ export function relabelNode(
           : 'it keeps the block; a new Node of this name would get another',
     });
   }
-  const isHomeless = survey.pools.length > 0 && selecting.length === 0;
+  const isUnselected = survey.pools.length > 0 && selecting.length === 0;
   return {
     kind: 'changes',
     loses,
     moves,
-    refused: isHomeless
+    refused: isUnselected
       ? [
           {
             node: name,

@@ -1,7 +1,6 @@
-import type { Loss, Move } from './finding.ts';
 import { usedPaths } from './route-view.ts';
 import type { Survey } from './survey.ts';
-import type { ChangesAnswer } from './what-if.ts';
+import type { ChangesAnswer, Loss, RouteMove } from './what-if-answer.ts';
 
 /** A router goes: who is reachable through no other. */
 export function loseRouter(survey: Survey, name: string): ChangesAnswer {
@@ -12,7 +11,7 @@ export function loseRouter(survey: Survey, name: string): ChangesAnswer {
     return { kind: 'unknown', why: `there is no router ${name} (${known})` };
   }
   const loses: Loss[] = [];
-  const moves: Move[] = [];
+  const moves: RouteMove[] = [];
   for (const { prefix, key, node } of survey.blocks) {
     if (usedPaths(gone, prefix, key).length === 0) continue;
     const others = routers.filter(

@@ -11,8 +11,8 @@ import {
   router,
 } from '../../../test/doctor/worlds.ts';
 import type { Evidence } from './evidence.ts';
-import type { WhatIf } from './finding.ts';
 import { type Action, whatIf } from './what-if.ts';
+import type { WhatIf } from './what-if-answer.ts';
 
 function ask(evidence: Evidence, action: Action): WhatIf {
   const answer = whatIf(evidence, action);
@@ -49,7 +49,7 @@ describe('drain', () => {
         node: 'a',
         prefix: '10.1.0.0/24',
         from: 'tor1, tor2: via a',
-        to: 'not held',
+        to: 'no route',
         why: 'goes with its node',
       },
     ]);
@@ -166,7 +166,7 @@ describe('add-nodes', () => {
     expect(answer.moves).toMatchObject([{ prefix: '10.1.2.0/24' }]);
     const evidence = cleanWorlds['kubernetes of Cilium']();
     expect(refusal(evidence, { kind: 'add-nodes', count: 1, labels: {} })).toContain(
-      'no pool is known',
+      'no pool is known in mode kubernetes (',
     );
   });
 });

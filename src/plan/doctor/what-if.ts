@@ -2,9 +2,9 @@ import { apiVersion } from '../../model/keys.ts';
 import type { Labels } from '../../model/label-selector.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { Evidence } from './evidence.ts';
-import type { WhatIf } from './finding.ts';
 import { type Survey, survey } from './survey.ts';
 import { addNodes } from './what-if-add.ts';
+import type { ChangesAnswer, WhatIfAnswer } from './what-if-answer.ts';
 import { drainNodes } from './what-if-drain.ts';
 import { removePool, shrinkPool } from './what-if-pool.ts';
 import { relabelNode } from './what-if-relabel.ts';
@@ -18,16 +18,6 @@ export type Action =
   | { kind: 'relabel'; node: string; labels: Readonly<Record<string, string | null>> }
   | { kind: 'add-nodes'; count: number; labels: Labels }
   | { kind: 'lose-router'; router: string };
-
-export type WhatIfAnswer =
-  | { kind: 'answer'; whatIf: WhatIf }
-  /** The question cannot be answered from this evidence, and why. */
-  | { kind: 'unknown'; why: string };
-
-/** The changes that an action brings, route by route. */
-export type Changes = Pick<WhatIf, 'loses' | 'moves' | 'refused'>;
-
-export type ChangesAnswer = ({ kind: 'changes' } & Changes) | { kind: 'unknown'; why: string };
 
 /** Who would lose what; nothing is changed. */
 export function whatIf(evidence: Evidence, action: Action): WhatIfAnswer {

@@ -202,7 +202,7 @@ export function isUntouched({ migration, node, blocks }: MigrationWorld): boolea
 function nextOfUndo(world: MigrationWorld): NextStep {
   const { migration, node, blocks } = world;
   if (!migration.hasReleased) {
-    // Nothing was let go: the first steps are taken back, if the Node is still that one.
+    // Nothing was released: the first steps are undone, if the Node is still that one.
     if (node === undefined || node.uid !== migration.nodeUid) {
       return act('finish', { do: 'finish', phase: 'Undone' });
     }

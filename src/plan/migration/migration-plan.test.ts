@@ -13,7 +13,7 @@ import { selects } from '../../model/label-selector.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import { type MigrationPlan, planMigration } from './migration-plan.ts';
-import { preparation, stepsOf } from './migration-steps.ts';
+import { moveSteps, preparation } from './migration-steps.ts';
 
 function plan(objects: KubeObject[]): MigrationPlan {
   const names = objects.filter(({ kind }) => kind === 'Node').map((o) => o.metadata?.name ?? '');
@@ -100,7 +100,7 @@ describe('the migration plan', () => {
       ['bare', 'recreate'],
       ['fixed', 'recreate'],
     ]);
-    const [release, recreate] = result.moves.map((move) => stepsOf(move).map(({ step }) => step));
+    const [release, recreate] = result.moves.map((move) => moveSteps(move).map(({ step }) => step));
     expect(release).toContain('release');
     expect(recreate).toContain('recreate');
   });

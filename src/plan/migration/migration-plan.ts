@@ -32,7 +32,7 @@ export interface MigrationPlan {
   /** Have none yet and get one. */
   fresh: NodeBlocks[];
   /** In the order in which they should move. */
-  moves: Move[];
+  moves: NodeMove[];
   /** Cannot be served as the pools are. */
   refused: Array<{ node: string; from: string[]; reason: Reason; detail: string }>;
   findings: Finding[];
@@ -43,7 +43,7 @@ export interface NodeBlocks {
   blocks: Array<{ cidr: string; pool: string; source?: string }>;
 }
 
-export interface Move {
+export interface NodeMove {
   node: string;
   from: string[];
   to: Array<{ cidr: string; pool: string }>;

@@ -1,6 +1,6 @@
-import type { MigrationPlan, Move } from './migration-plan.ts';
+import type { MigrationPlan, NodeMove } from './migration-plan.ts';
 
-/** One thing to do: what it does, how it is taken back, and whom it touches. */
+/** One thing to do: what it does, how it is undone, and whom it affects. */
 export interface PlannedStep {
   step: string;
   does: string;
@@ -41,7 +41,7 @@ export function preparation(plan: MigrationPlan, mode: string): PlannedStep[] {
   const { length: fresh } = plan.fresh;
   steps.push({
     step: 'start-operator',
-    does: `run cadastre operator --ipam ${mode}: it takes over the blocks of ${adopting} ${adopting === 1 ? 'node' : 'nodes'} as they are, and gives blocks to ${fresh} that have none`,
+    does: `run cadastre operator --ipam ${mode}: it adopts the blocks of ${adopting} ${adopting === 1 ? 'node' : 'nodes'} as they are, and assigns blocks to ${fresh} that have none`,
     undo: 'stop it, and delete the NodeBlocks; other records still say the same',
     hurts: nobody,
   });
@@ -49,7 +49,7 @@ export function preparation(plan: MigrationPlan, mode: string): PlannedStep[] {
 }
 
 /** The steps of one node's move, as `migrate apply` takes them. */
-export function stepsOf({ node, from, to, method, blast }: Move): PlannedStep[] {
+export function moveSteps({ node, from, to, method, blast }: NodeMove): PlannedStep[] {
   const old = from.join(', ');
   const fresh = to.map(({ cidr }) => cidr).join(', ');
   const pods = blast.pods === undefined ? 'its pods' : `${blast.pods} pods`;
@@ -68,35 +68,35 @@ export function stepsOf({ node, from, to, method, blast }: Move): PlannedStep[] 
     },
     {
       step: 'withdraw',
-      does: `its agent, if it has one, takes ${old} back from the routers`,
-      undo: 'the annotation cadastre.dev/drain is taken away',
+      does: `its agent, if it has one, withdraws ${old} from the routers`,
+      undo: 'the annotation cadastre.dev/drain is removed',
       hurts: others.length === 0 ? `nobody: ${old} is empty` : others.join('; '),
     },
   ];
   if (method === 'release') {
     steps.push({
       step: 'release',
-      does: `the NodeBlocks of ${old} drain; the agent gives them back; they cool`,
+      does: `the NodeBlocks of ${old} drain; the agent releases them; they enter cool-down`,
       undo: back,
       hurts: 'pods of DaemonSets wait for an address until the new block is there',
     });
   } else {
     steps.push({
       step: 'recreate',
-      does: `the Node is deleted (fenced by its uid), its blocks cool, and it is made anew without a word of ${old}: nothing else can change Node.spec.podCIDRs`,
-      undo: `${back}: the Node is made anew as it was, saved in NodeMigration ${node}`,
+      does: `the Node is deleted (fenced by its uid), its blocks enter cool-down, and it is re-created without ${old}: nothing else can change Node.spec.podCIDRs`,
+      undo: `${back}: the Node is re-created as it was, saved in NodeMigration ${node}`,
       hurts: `pods of DaemonSets on ${node}, its agents among them, are started again`,
     });
   }
   steps.push(
     {
       step: 'assign',
-      does: `the operator gives it ${fresh} of pool ${[...new Set(to.map(({ pool }) => pool))].join(', ')}`,
+      does: `the operator assigns ${fresh} of pool ${[...new Set(to.map(({ pool }) => pool))].join(', ')}`,
       undo: back,
       hurts: nobody,
     },
     { step: 'project', does: 'no record names the old block any more', undo: back, hurts: nobody },
-    { step: 'announce', does: `routers are told of ${fresh}`, undo: back, hurts: nobody },
+    { step: 'announce', does: `${fresh} is announced to the routers`, undo: back, hurts: nobody },
     { step: 'uncordon', does: `${node} takes pods again`, undo: back, hurts: nobody },
   );
   return steps;

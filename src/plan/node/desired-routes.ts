@@ -165,7 +165,7 @@ function wayTo(input: RoutingInput, other: RoutedNode, tunnel: DesiredTunnel | u
     input.routing === 'native' ? input.directRoutes : input.routing.endsWith('-across-subnets');
   const neighbours = mayBeDirect
     ? addresses.flatMap((address) => {
-        // A link-local address is on every link and so tells nothing about one.
+        // A link-local address is on every link and so says nothing about one.
         const uplink = linkTo(input.uplinks, address);
         return uplink === undefined ? [] : [{ address, uplink }];
       })

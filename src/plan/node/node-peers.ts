@@ -4,7 +4,7 @@ import { type PeerSettings, peerSettings } from '../../model/peer-settings.ts';
 import { parseAddress } from '../../net/address.ts';
 import type { Family } from '../../net/family.ts';
 
-/** A router that one node speaks with, as its speaker takes it. */
+/** A router that one node has a session with, as its speaker takes it. */
 export type NodePeer = PeerSettings & { name: string; routerId: string };
 
 interface PeeringNode {
@@ -16,7 +16,7 @@ interface PeeringNode {
 
 /**
  * By name, so that which of two peers with one address is refused does not
- * depend on who was heard of first.
+ * depend on who was seen first.
  */
 export function nodePeers(peers: Iterable<BgpPeer>, node: PeeringNode): NodePeer[] {
   const chosen: NodePeer[] = [];

@@ -13,7 +13,7 @@ import { hostScopeSources } from '../blocks/host-scope.ts';
  *
  * - `register` (ip-pool and the cluster-pool modes): the NodeBlocks that name the
  *   node *and its uid*. A block of an earlier node of the same name is not this
- *   node's; the operator gives it back to it, or rests it.
+ *   node's; the operator gives it back to it, or lets it cool down.
  * - `node` (mode kubernetes): Node.spec.podCIDRs, and a family that is missing
  *   there from the annotation, the new name before the old one.
  */

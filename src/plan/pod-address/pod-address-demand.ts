@@ -6,7 +6,7 @@ import { familyLabel, type PodBlockUse } from './pod-address.ts';
 
 export type PodDemand = Partial<Record<Family, number>>;
 
-/** How many addresses of each family the node should hold; what rests is not in use. */
+/** How many addresses of each family the node should hold; what is in cool-down is not in use. */
 export function podDemand(use: readonly PodBlockUse[], preAllocate: number): PodDemand {
   const demand: PodDemand = {};
   for (const family of families) {
@@ -19,7 +19,7 @@ export function podDemand(use: readonly PodBlockUse[], preAllocate: number): Pod
 }
 
 /**
- * Blocks to give back: empty, nothing resting in them, and not needed for the
+ * Blocks to give back: empty, nothing in cool-down in them, and not needed for the
  * demand. Draining ones go as soon as they are empty. The last ones first,
  * because round robin starts at the front; the node keeps at least one block
  * of each family that is not draining.
@@ -52,7 +52,7 @@ export function useLines(use: readonly PodBlockUse[]): string[] {
   );
 }
 
-/** Enough for the ADDs that are on their way while the runtime hears about it. */
+/** Enough for the ADDs that are on their way while the runtime learns of it. */
 const keptInReserve = 4n;
 
 /**

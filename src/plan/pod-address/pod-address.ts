@@ -48,7 +48,7 @@ export class PodAddressSpace {
   #blocks: PodAddressBlock[] = [];
   /** Text of every address a pod has, also of blocks that were taken away meanwhile. */
   readonly #held = new Map<string, Address>();
-  /** In the order in which they were freed, and so in which their rest ends. */
+  /** In the order in which they were freed, and so in which their cool-down ends. */
   readonly #resting = new Map<string, { address: Address; untilMs: number }>();
   readonly #last = new Map<Family, Address>();
 
@@ -97,7 +97,7 @@ export class PodAddressSpace {
     this.#blockOf(address)?.take(address);
   }
 
-  /** Free again after its rest. */
+  /** Free again after its cool-down. */
   release(address: Address, nowMs: number, restMs: number): void {
     if (!this.#held.delete(address.toString())) return;
     this.rest(address, nowMs + restMs);
@@ -114,7 +114,7 @@ export class PodAddressSpace {
     this.#blockOf(address)?.take(address);
   }
 
-  /** What rests now, with how long it still will. */
+  /** What is in cool-down now, and for how long. */
   resting(nowMs: number): Array<{ address: Address; forMs: number }> {
     this.#wake(nowMs);
     return [...this.#resting.values()].map(({ address, untilMs }) => ({
@@ -200,7 +200,7 @@ export class PodAddressSpace {
     const rest = this.#resting.get(address.toString());
     if (rest !== undefined) {
       const retryAfterMs = rest.untilMs - nowMs;
-      const detail = `${address} was freed and rests for ${Math.ceil(retryAfterMs / 1000)} s more`;
+      const detail = `${address} was freed and is in cool-down for ${Math.ceil(retryAfterMs / 1000)} s more`;
       return { kind: 'refused', reason: 'AddressResting', detail, retryAfterMs };
     }
     if (block.isTaken(address)) return refuse('AddressTaken', `${address} belongs to another pod`);
@@ -218,12 +218,12 @@ export class PodAddressSpace {
     return {
       kind: 'refused',
       reason: 'NoFreeAddress',
-      detail: `${detail}; ${resting.length} freed ones still rest`,
+      detail: `${detail}; ${resting.length} freed ones are in cool-down`,
       retryAfterMs: Math.max(0, soonest.untilMs - nowMs),
     };
   }
 
-  /** Those whose rest is over are free. */
+  /** Those whose cool-down is over are free. */
   #wake(nowMs: number): void {
     for (const [text, { address, untilMs }] of this.#resting) {
       if (untilMs > nowMs) return;

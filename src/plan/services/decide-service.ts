@@ -34,7 +34,7 @@ export interface ServiceRefusal {
 }
 
 export interface ServiceDecision {
-  /** Whether the Service is ours to speak of; else its status is left alone. */
+  /** Whether the Service is ours to serve; else its status is left alone. */
   isOurs: boolean;
   claim: Array<{ address: Address; pool: string }>;
   keep: ServiceAddress[];

@@ -12,7 +12,7 @@ import type { RoutedNode } from '../node/desired-routes.ts';
 import { type Span, spanOf } from './service-pools.ts';
 
 /**
- * Which addresses of Services a node tells its routers. Three things must agree:
+ * Which addresses of Services a node announces. Three things must agree:
  * the register gives the address to this very Service (uid and all), the Service
  * shows it, so that the nodes' own rules know what to do with the packets, and the
  * node can serve it: any node can for traffic policy Cluster, one with a ready

@@ -31,8 +31,8 @@ function spanOfPrefix(prefix: Prefix): Span {
 const overlap = (a: Span, b: Span) =>
   a.family === b.family && a.first <= b.last && b.first <= a.last;
 
-/** Land that belongs to somebody else, but for what they leave out themselves. */
-export interface ForeignLand extends NamedNetwork {
+/** A network that belongs to somebody else, but for what they leave out themselves. */
+export interface ExcludedNetwork extends NamedNetwork {
   reserved?: readonly Prefix[];
 }
 
@@ -42,7 +42,7 @@ export interface ServicePool extends LoadBalancerPool {
 
 /**
  * The pools of Service addresses together, and which of them may serve. Of two
- * that overlap the older one is right, as with pools of blocks. Land that belongs
+ * that overlap the older one is right, as with pools of blocks. A network that belongs
  * to nodes, pods or cluster-internal Services is never given.
  */
 export class ServicePoolSet {
@@ -50,11 +50,11 @@ export class ServicePoolSet {
   readonly pools: readonly ServicePool[];
   readonly #problems = new Map<string, PoolProblem>();
 
-  constructor(pools: Iterable<LoadBalancerPool>, lands: readonly ForeignLand[] = []) {
+  constructor(pools: Iterable<LoadBalancerPool>, excluded: readonly ExcludedNetwork[] = []) {
     const all = [...pools]
       .map((pool): ServicePool => ({ ...pool, spans: pool.ranges.map(spanOf) }))
       .sort((a, b) => a.createdMs - b.createdMs || compareText(a.name, b.name));
-    const foreign = lands.map(({ name, prefix, reserved = [] }) => ({
+    const foreign = excluded.map(({ name, prefix, reserved = [] }) => ({
       name,
       span: spanOfPrefix(prefix),
       reserved: reserved.map(spanOfPrefix),

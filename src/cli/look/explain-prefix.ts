@@ -5,31 +5,31 @@ import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import type { AllocationPlan } from '../../plan/blocks/allocation-plan.ts';
 import { sourceNames } from '../../plan/blocks/holdings.ts';
 import { poolCandidates } from '../../plan/pools/pool-candidates.ts';
-import { landOf } from '../../plan/pools/pool-space.ts';
+import { prefixClaims } from '../../plan/pools/prefix-claims.ts';
 import { whyPool } from '../../plan/pools/why-pool.ts';
 import type { Section } from '../sections.ts';
 import type { Look } from '../view/look.ts';
 import { type BlockDescription, describeBlock } from './blocks-command.ts';
-import type { Explanation } from './explain-command.ts';
 import { historyAt, historyLines } from './explain-history.ts';
 import { blockLine } from './explain-node.ts';
+import type { Explanation } from './explanation.ts';
 
-/** Who holds a CIDR, or the block around an address, who else speaks of it, and who gets it next. */
-export function explainLand(
+/** Who holds a CIDR, or the block around an address, which records name it, and who gets it next. */
+export function explainPrefix(
   look: Look,
   prefix: Prefix,
   address: Address | undefined,
   plan: AllocationPlan,
 ): Explanation {
-  const land = landOf(look.register, prefix);
-  const blocks = land.blocks.map((block) => describeBlock(look, block));
-  const records = land.records.map(({ node, cidr, source }) => ({
+  const claims = prefixClaims(look.register, prefix);
+  const blocks = claims.blocks.map((block) => describeBlock(look, block));
+  const records = claims.records.map(({ node, cidr, source }) => ({
     node,
     cidr: cidr.toString(),
     source: sourceNames[source],
   }));
-  const pools = land.pools.map(({ pool, cidr }) => ({ pool, cidr: cidr.toString() }));
-  const reserved = land.reserved.map(({ pool, cidr }) => ({ pool, cidr: cidr.toString() }));
+  const pools = claims.pools.map(({ pool, cidr }) => ({ pool, cidr: cidr.toString() }));
+  const reserved = claims.reserved.map(({ pool, cidr }) => ({ pool, cidr: cidr.toString() }));
   const networks = networksAt(look, prefix);
   const planned = plan.nodes.flatMap(({ name, blocks: all }) =>
     all
@@ -46,7 +46,7 @@ export function explainLand(
       cidr.split(', ').some((one) => parsePrefix(one)?.overlaps(prefix)),
   );
   const history = historyAt(look.state.history, prefix);
-  const why = whyHeld(look, land.blocks);
+  const why = whyHeld(look, claims.blocks);
   const sections: Section[] = [
     { title: 'Holder', lines: shortened(holderLines(blocks, kept)) },
     { title: 'Why', lines: shortened(why.map(({ node, pool, words }) => [node, pool, words])) },
@@ -64,7 +64,7 @@ export function explainLand(
           `${node} ${action === 'adopt' ? 'takes over' : 'gets'} ${cidr}`,
           `pool ${pool}`,
         ]),
-      ).concat(land.isFree && next.length === 0 ? [[freeWords(pools, networks)]] : []),
+      ).concat(claims.isFree && next.length === 0 ? [[freeWords(pools, networks)]] : []),
     },
     { title: 'History', lines: historyLines(history) },
     {
@@ -82,7 +82,7 @@ export function explainLand(
       pools,
       reserved,
       networks,
-      free: land.isFree,
+      free: claims.isFree,
       next,
       why,
       history,

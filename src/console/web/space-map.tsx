@@ -1,13 +1,13 @@
 /** The large map: a canvas that is dragged, zoomed, pointed at, and walked with the arrow keys. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { cellOf } from './land-geometry.ts';
-import { cidrAt, type LandModel, stateAt } from './land-model.ts';
-import { lookup, paintCells, paintMap, type Sight } from './land-paint.ts';
 import { readInk } from './palette.ts';
+import { cellOf } from './space-geometry.ts';
+import { cidrAt, type SpaceModel, stateAt } from './space-model.ts';
+import { lookup, paintCells, paintMap, type Sight } from './space-paint.ts';
 import { useThemeVersion } from './theme.ts';
 
-export interface LandMapProps {
-  model: LandModel;
+export interface SpaceMapProps {
+  model: SpaceModel;
   version: string;
   tintOf: (index: number) => number;
   disputed: readonly number[];
@@ -18,20 +18,20 @@ export interface LandMapProps {
 
 const maxScale = 150;
 
-export function LandMap(props: LandMapProps) {
+export function SpaceMap(props: SpaceMapProps) {
   const { model, selected, onSelect, onOpen } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const hand = useMemo(() => new MapHand(), []);
+  const control = useMemo(() => new MapControl(), []);
   const theme = useThemeVersion();
   const [hovered, setHovered] = useState<{ index: number; x: number; y: number }>();
-  hand.props = props;
+  control.props = props;
   useEffect(() => {
     const element = canvas.current;
     if (element === null) return;
-    return hand.attach(element, (at) => setHovered(at));
-  }, [hand]);
-  useEffect(() => hand.repaintCells(), [hand, props.version, theme, model]);
-  useEffect(() => hand.paint(), [props.disputed, selected]);
+    return control.attach(element, (at) => setHovered(at));
+  }, [control]);
+  useEffect(() => control.repaintCells(), [control, props.version, theme, model]);
+  useEffect(() => control.paint(), [props.disputed, selected]);
   const move = (dx: number, dy: number) => {
     const { shape } = model;
     const { x, y } = selected === undefined ? { x: 0, y: 0 } : cellOf(shape, selected);
@@ -41,7 +41,7 @@ export function LandMap(props: LandMapProps) {
     };
     const index = lookup(shape)[next.y * shape.columns + next.x] as number;
     onSelect(index);
-    hand.show(next);
+    control.show(next);
   };
   const onKey = (event: KeyboardEvent) => {
     const steps: Record<string, () => void> = {
@@ -49,10 +49,10 @@ export function LandMap(props: LandMapProps) {
       ArrowRight: () => move(1, 0),
       ArrowUp: () => move(0, -1),
       ArrowDown: () => move(0, 1),
-      '+': () => hand.zoom(1.5),
-      '=': () => hand.zoom(1.5),
-      '-': () => hand.zoom(1 / 1.5),
-      '0': () => hand.fit(),
+      '+': () => control.zoom(1.5),
+      '=': () => control.zoom(1.5),
+      '-': () => control.zoom(1 / 1.5),
+      '0': () => control.fit(),
       Enter: () => selected !== undefined && onOpen(selected),
     };
     const step = steps[event.key];
@@ -75,13 +75,13 @@ export function LandMap(props: LandMapProps) {
       />
       <fieldset class="map-tools">
         <legend class="unseen">Zoom</legend>
-        <button type="button" aria-label="Closer" onClick={() => hand.zoom(1.6)}>
+        <button type="button" aria-label="Closer" onClick={() => control.zoom(1.6)}>
           +
         </button>
-        <button type="button" aria-label="Further" onClick={() => hand.zoom(1 / 1.6)}>
+        <button type="button" aria-label="Further" onClick={() => control.zoom(1 / 1.6)}>
           −
         </button>
-        <button type="button" aria-label="All of it" onClick={() => hand.fit()}>
+        <button type="button" aria-label="All of it" onClick={() => control.fit()}>
           ⤢
         </button>
       </fieldset>
@@ -90,7 +90,7 @@ export function LandMap(props: LandMapProps) {
   );
 }
 
-function Tip({ model, index, x, y }: { model: LandModel; index: number; x: number; y: number }) {
+function Tip({ model, index, x, y }: { model: SpaceModel; index: number; x: number; y: number }) {
   const tip = useRef<HTMLDivElement>(null);
   const block = model.blocks[index];
   const state = stateAt(model, index);
@@ -111,9 +111,9 @@ function Tip({ model, index, x, y }: { model: LandModel; index: number; x: numbe
   );
 }
 
-/** What the hand does to the map; kept outside of rendering, because a drag is sixty of them a second. */
-class MapHand {
-  props: LandMapProps | undefined;
+/** What the pointer does to the map; kept outside of rendering, because a drag is sixty of them a second. */
+class MapControl {
+  props: SpaceMapProps | undefined;
   #canvas: HTMLCanvasElement | undefined;
   #context: CanvasRenderingContext2D | null = null;
   #picture: ReturnType<typeof paintCells> | undefined;

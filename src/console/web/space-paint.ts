@@ -3,9 +3,10 @@
  * scales up; only what is in sight and special (hatching, outlines, names) is
  * drawn piece by piece. So a frame costs the same for 64 and for 65,536 blocks.
  */
-import { cellOf, type MapShape } from './land-geometry.ts';
-import { cellStates, type LandModel } from './land-model.ts';
+
 import { css, type Ink, tint } from './palette.ts';
+import { cellOf, type MapShape } from './space-geometry.ts';
+import { cellStates, type SpaceModel } from './space-model.ts';
 
 export interface Sight {
   /** Pixels a cell. */
@@ -26,7 +27,7 @@ const reserved = cellStates.indexOf('reserved');
 
 /** `tintOf`: the tint of a block's owner. */
 export function paintCells(
-  model: LandModel,
+  model: SpaceModel,
   ink: Ink,
   tintOf: (index: number) => number,
 ): MapPicture {
@@ -38,15 +39,15 @@ export function paintCells(
   const picture: MapPicture = { cells: canvas, cooling: [] };
   if (context === null) return picture;
   const image = context.createImageData(shape.columns, shape.rows);
-  const land = parseColour(ink.land);
+  const freeColour = parseColour(ink.space);
   const paper = parseColour(ink.paper);
   for (let index = 0; index < states.length; index++) {
     const state = states[index] as number;
     const colour =
       state === free
-        ? land
+        ? freeColour
         : state === reserved
-          ? mix(land, paper)
+          ? mix(freeColour, paper)
           : tint(tintOf(index), ink.isDark);
     const shown = state === cooling ? mix(colour, paper) : colour;
     if (state === cooling) picture.cooling.push(index);
@@ -66,7 +67,7 @@ export interface PaintInput {
   width: number;
   height: number;
   sight: Sight;
-  model: LandModel;
+  model: SpaceModel;
   picture: MapPicture;
   ink: Ink;
   disputed: readonly number[];

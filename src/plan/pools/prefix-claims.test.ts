@@ -4,7 +4,7 @@ import { readNode } from '../../model/node.ts';
 import { readBlock, writeBlock } from '../../model/node-block.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { Register } from '../blocks/register.ts';
-import { landOf } from './pool-space.ts';
+import { prefixClaims } from './prefix-claims.ts';
 
 const prefix = (text: string) => parsePrefix(text)!;
 
@@ -34,7 +34,7 @@ test.each([
   ['10.0.9.5/32', [], [], false],
   ['10.0.4.0/24', [], [], true],
 ])('%s', (text, blocks, records, isFree) => {
-  const land = landOf(register(), prefix(text));
+  const land = prefixClaims(register(), prefix(text));
   expect(land.blocks.map((block) => block.prefix.toString())).toEqual(blocks);
   expect(land.records.map(({ node, cidr, source }) => `${node} ${cidr} ${source}`)).toEqual(
     records,
@@ -44,7 +44,10 @@ test.each([
 });
 
 test('what a pool reserves is named with the pool; land of no pool has none', () => {
-  const { reserved } = landOf(register(), prefix('10.0.8.0/23'));
+  const { reserved } = prefixClaims(register(), prefix('10.0.8.0/23'));
   expect(reserved.map(({ pool, cidr }) => `${pool} ${cidr}`)).toEqual(['p 10.0.9.0/24']);
-  expect(landOf(register(), prefix('172.16.0.0/12'))).toMatchObject({ pools: [], isFree: true });
+  expect(prefixClaims(register(), prefix('172.16.0.0/12'))).toMatchObject({
+    pools: [],
+    isFree: true,
+  });
 });

@@ -1,7 +1,7 @@
 /** One CIDR of a pool as a map: which cell is whose, and in what state. Pure. */
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import type { BlockRow, PoolCidr, PoolRow } from '../rows.ts';
-import { type Cell, cellOf, type MapShape, mapShape, maxCellBits } from './land-geometry.ts';
+import { type Cell, cellOf, type MapShape, mapShape, maxCellBits } from './space-geometry.ts';
 
 export const cellStates = ['free', 'Active', 'Draining', 'Cooling', 'Guard', 'reserved'] as const;
 export type CellStateName = (typeof cellStates)[number];
@@ -11,7 +11,7 @@ export interface Patch extends Cell {
   side: number;
 }
 
-export interface LandModel {
+export interface SpaceModel {
   pool: PoolRow;
   cidr: PoolCidr;
   prefix: Prefix;
@@ -33,7 +33,7 @@ export function landModel(
   pool: PoolRow,
   cidr: PoolCidr,
   blocks: Iterable<BlockRow>,
-): LandModel | undefined {
+): SpaceModel | undefined {
   const prefix = parsePrefix(cidr.cidr);
   if (prefix === undefined) return undefined;
   const blockBits = cidr.blockLength - prefix.length;
@@ -41,7 +41,7 @@ export function landModel(
   const shape = mapShape(bits);
   const size = 2 ** bits;
   const perCell = 1n << BigInt(blockBits - bits);
-  const model: LandModel = {
+  const model: SpaceModel = {
     pool,
     cidr,
     prefix,
@@ -71,7 +71,7 @@ export function landModel(
 }
 
 /** An aligned range of a power of four is one square of the curve; of two, two of them. */
-function reserve(model: LandModel, text: string): void {
+function reserve(model: SpaceModel, text: string): void {
   const { prefix, shape, states } = model;
   const range = parsePrefix(text);
   if (range === undefined || !prefix.overlaps(range)) return;
@@ -88,16 +88,16 @@ function reserve(model: LandModel, text: string): void {
   }
 }
 
-export function stateAt(model: LandModel, index: number): CellStateName {
+export function stateAt(model: SpaceModel, index: number): CellStateName {
   return cellStates[model.states[index] ?? 0] as CellStateName;
 }
 
 /** The CIDR of a cell, be it held or free. */
-export function cidrAt({ prefix, shape }: LandModel, index: number): string {
+export function cidrAt({ prefix, shape }: SpaceModel, index: number): string {
   return prefix.subPrefix(prefix.length + shape.bits, index).toString();
 }
 
-export function indexOfCidr(model: LandModel, cidr: string): number | undefined {
+export function indexOfCidr(model: SpaceModel, cidr: string): number | undefined {
   const { prefix, shape } = model;
   const wanted = parsePrefix(cidr);
   if (wanted === undefined || !prefix.contains(wanted)) return undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cellOf, indexOf, mapShape } from './land-geometry.ts';
+import { cellOf, indexOf, mapShape } from './space-geometry.ts';
 
 describe.each([2, 3, 4, 5, 8, 9, 12])('a map of 2^%i blocks', (bits) => {
   const shape = mapShape(bits);

@@ -1,9 +1,9 @@
 /** A small pool: its blocks in order, each a button. */
-import { cidrAt, type LandModel, stateAt } from './land-model.ts';
+import { cidrAt, type SpaceModel, stateAt } from './space-model.ts';
 import { store } from './store.ts';
 
 export interface StripProps {
-  model: LandModel;
+  model: SpaceModel;
   colourOf: (index: number) => string;
   disputed: ReadonlySet<string>;
   selected: string;

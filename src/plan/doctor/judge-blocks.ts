@@ -4,12 +4,12 @@ import { familyBits } from '../../net/family.ts';
 import { Prefix, parsePrefix } from '../../net/prefix.ts';
 import { isHolder } from '../blocks/truth.ts';
 import { overlapsNetwork } from '../pools/pool-set.ts';
+import { type Claimants, saysAbout } from './claimants.ts';
 import type { DoctorFinding, DoctorReason, Severity } from './finding.ts';
-import { type Claimants, saysAbout } from './records.ts';
-import type { OwnedBlock, Survey } from './survey.ts';
+import type { Survey, SurveyedBlock } from './survey.ts';
 
 /** What is wrong with the blocks themselves, whatever routers say. */
-export function judgeLand(survey: Survey, claimants: Claimants): DoctorFinding[] {
+export function judgeBlocks(survey: Survey, claimants: Claimants): DoctorFinding[] {
   return [
     ...clashes(survey, claimants),
     ...outsidePools(survey, claimants),
@@ -52,10 +52,10 @@ function clashes(survey: Survey, claimants: Claimants): DoctorFinding[] {
         ),
       );
     }
-    const [block] = owners as [OwnedBlock];
+    const [block] = owners as [SurveyedBlock];
     for (const { owner: at } of survey.claims.overlapping(block.prefix)) {
       const inner = survey.blocks[at]!;
-      // Told once, of the smaller one; within a node it is untidy, but hurts nobody.
+      // Reported once, for the smaller one; within a node it is untidy, but hurts nobody.
       if (inner.key === key || !block.prefix.contains(inner.prefix)) continue;
       if (inner.node === block.node) continue;
       found.push(
@@ -78,12 +78,12 @@ function clashes(survey: Survey, claimants: Claimants): DoctorFinding[] {
 }
 
 function outsidePools(survey: Survey, claimants: Claimants): DoctorFinding[] {
-  const { land, pools } = survey;
-  if (land === undefined) return [];
+  const { poolSpace, pools } = survey;
+  if (poolSpace === undefined) return [];
   const names = listNames(pools.map((pool) => `${pool.name} ${pool.cidrs.join(', ')}`));
   return survey.blocks
     .filter(({ prefix }) => pools.some((pool) => pool.blockSize[prefix.family] !== undefined))
-    .filter(({ prefix }) => !land.covers(prefix))
+    .filter(({ prefix }) => !poolSpace.covers(prefix))
     .map(({ key, node }) =>
       finding(
         'OutsidePools',
@@ -113,13 +113,13 @@ function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
     }
   }
   const found: DoctorFinding[] = [];
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const { name, prefix, node } of networks) {
     for (const { owner: at } of claims.overlapping(prefix)) {
       const block = blocks[at]!;
       const id = `${block.key} ${node === undefined ? name : 'nodes'}`;
-      if (told.has(id)) continue;
-      told.add(id);
+      if (reported.has(id)) continue;
+      reported.add(id);
       const hurt = [...new Set([block.node, ...(node === undefined ? [] : [node])])].sort();
       found.push(
         finding(
@@ -144,11 +144,11 @@ function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
       pool,
       networks.map(({ name, prefix, node }) => ({ name, prefix, isNode: node !== undefined })),
     );
-    // Where a block of it lies there already, that has been told, and is worse.
-    const isTold = ofBlocks.some(({ prefix }) =>
+    // Where a block of it lies there already, that is reported, and worse.
+    const isReported = ofBlocks.some(({ prefix }) =>
       pool.cidrs.some((cidr) => cidr.contains(parsePrefix(prefix!)!)),
     );
-    if (problem === undefined || isTold) continue;
+    if (problem === undefined || isReported) continue;
     found.push(
       finding(
         'OverlapsNetwork',
@@ -166,11 +166,11 @@ function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
   return found;
 }
 
-/** Land that is kept for a node that does not exist. What merely cools is in order. */
+/** Blocks that are kept for a node that does not exist. A cool-down under way is in order. */
 function stranded(survey: Survey, claimants: Claimants): DoctorFinding[] {
   const found: DoctorFinding[] = [];
   const { nodes, evidence } = survey;
-  const tell = (prefix: string, name: string, fix: string) =>
+  const report = (prefix: string, name: string, fix: string) =>
     found.push(
       finding(
         'StrandedBlock',
@@ -184,20 +184,20 @@ function stranded(survey: Survey, claimants: Claimants): DoctorFinding[] {
     if (phase === 'Guard') continue;
     if (phase === 'Cooling') {
       const pool = survey.pools.find(({ name }) => name === block.pool);
-      const restMs = (pool?.cooldownSeconds ?? Number.POSITIVE_INFINITY) * 1000;
-      const isOver = coolingSinceMs > 0 && evidence.nowMs > coolingSinceMs + restMs + graceMs;
-      if (isOver) tell(`${prefix}`, nodeName, `its cool-down is over: see that an operator runs`);
+      const cooldownMs = (pool?.cooldownSeconds ?? Number.POSITIVE_INFINITY) * 1000;
+      const isOver = coolingSinceMs > 0 && evidence.nowMs > coolingSinceMs + cooldownMs + graceMs;
+      if (isOver) report(`${prefix}`, nodeName, `its cool-down is over: see that an operator runs`);
       continue;
     }
     const node = nodes.get(nodeName)?.node;
     if (survey.down.has(nodeName) || (node !== undefined && isHolder(node, block))) continue;
-    tell(`${prefix}`, nodeName, `the operator frees it after a cool-down: see that one runs`);
+    report(`${prefix}`, nodeName, `the operator frees it after a cool-down: see that one runs`);
   }
   for (const { name, podCidrs } of evidence.ciliumNodes) {
     if (nodes.has(name) || survey.down.has(name)) continue;
     for (const text of podCidrs) {
       const prefix = parsePrefix(text);
-      if (prefix !== undefined) tell(`${prefix}`, name, `kubectl delete ciliumnode ${name}`);
+      if (prefix !== undefined) report(`${prefix}`, name, `kubectl delete ciliumnode ${name}`);
     }
   }
   return found;

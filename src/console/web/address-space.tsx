@@ -2,32 +2,32 @@
 import { useMemo } from 'preact/hooks';
 import { ageText } from '../../base/age-text.ts';
 import type { BlockRow, PoolRow } from '../rows.ts';
-import { LandMap } from './land-map.tsx';
-import { cidrAt, indexOfCidr, type LandModel, landModel, stateAt } from './land-model.ts';
-import { Strip } from './land-strip.tsx';
-import { address, go, type Place, setQuery } from './location.ts';
+import { address, go, type PageLocation, setQuery } from './location.ts';
 import { css, readInk, tint, tintNumbers } from './palette.ts';
 import {
   Age,
   addresses,
   BlockLink,
-  count,
   Empty,
   Mark,
   NodeLink,
   percent,
   SameCommand,
   Scroll,
+  spacedCount,
   useNow,
 } from './parts.tsx';
 import { smallest } from './smallest.ts';
-import { type Store, useStore } from './store.ts';
+import { SpaceMap } from './space-map.tsx';
+import { cidrAt, indexOfCidr, landModel, type SpaceModel, stateAt } from './space-model.ts';
+import { Strip } from './space-strip.tsx';
+import { type RowStore, useStore } from './store.ts';
 import { useThemeVersion } from './theme.ts';
 import { useTruth } from './use-truth.ts';
 
 type ColourBy = 'rack' | 'pool';
 
-export function Land({ place }: { place: Place }) {
+export function AddressSpace({ place }: { place: PageLocation }) {
   const store = useStore();
   const truth = useTruth();
   const now = useNow();
@@ -48,7 +48,7 @@ export function Land({ place }: { place: Place }) {
     [version, chosen?.name],
   );
   const select = (cidr: string) => setQuery({ block: cidr });
-  const open = (model: LandModel, index: number) => {
+  const open = (model: SpaceModel, index: number) => {
     const owner = model.blocks[index]?.node;
     if (owner) go(address('nodes', owner));
   };
@@ -56,20 +56,20 @@ export function Land({ place }: { place: Place }) {
   if (pools.length === 0) {
     return (
       <section class="view">
-        <h1>Land</h1>
-        <Empty>There is no pool yet. An IPPool says which land nodes get their blocks from.</Empty>
+        <h1>Address space</h1>
+        <Empty>There is no pool yet. An IPPool says from which CIDRs nodes get their blocks.</Empty>
         <SameCommand command="cadastre pools" />
       </section>
     );
   }
   return (
-    <section class="view land">
-      <div class="land-head">
-        <h1>Land</h1>
+    <section class="view space">
+      <div class="space-head">
+        <h1>Address space</h1>
         <ColourSwitch value={colourBy} />
         <Legend tints={tints} isDark={ink.isDark} />
       </div>
-      <div class="land-body">
+      <div class="space-body">
         <PoolList pools={pools} chosen={poolName} place={place} />
         <div class={`sheets ${chosen ? 'one' : ''}`}>
           {chosen === undefined && poolName !== '' && (
@@ -90,7 +90,7 @@ export function Land({ place }: { place: Place }) {
                   onOpen={(index) => open(model, index)}
                 />
               ) : (
-                <LandMap
+                <SpaceMap
                   model={model}
                   version={`${version} ${colourBy}`}
                   tintOf={(index) => tintOf(tints, store, model, index, colourBy)}
@@ -172,7 +172,7 @@ function Legend({ tints, isDark }: { tints: ReadonlyMap<string, number>; isDark:
   );
 }
 
-function PoolList(props: { pools: PoolRow[]; chosen: string; place: Place }) {
+function PoolList(props: { pools: PoolRow[]; chosen: string; place: PageLocation }) {
   const { pools, chosen, place } = props;
   const colour = place.query.get('colour') ?? '';
   const link = (name: string, pool?: PoolRow) => {
@@ -180,13 +180,13 @@ function PoolList(props: { pools: PoolRow[]; chosen: string; place: Place }) {
     const taken = (pool?.cidrs ?? []).reduce((sum, c) => sum + c.assigned + c.cooling, 0);
     return (
       <a
-        href={address('land', '', { pool: name, colour })}
+        href={address('space', '', { pool: name, colour })}
         aria-current={chosen === name ? 'true' : undefined}
       >
         <span class="pool-name">{name || 'All pools'}</span>
         {pool && (
           <>
-            <span class="pool-use">{`${count(taken)} of ${count(total)}`}</span>
+            <span class="pool-use">{`${spacedCount(taken)} of ${spacedCount(total)}`}</span>
             <meter
               aria-label={`${name}: blocks taken`}
               min={0}
@@ -209,7 +209,7 @@ function PoolList(props: { pools: PoolRow[]; chosen: string; place: Place }) {
   );
 }
 
-function SheetHead({ model }: { model: LandModel }) {
+function SheetHead({ model }: { model: SpaceModel }) {
   const { pool, cidr } = model;
   return (
     <header class="sheet-head">
@@ -217,7 +217,7 @@ function SheetHead({ model }: { model: LandModel }) {
         <span class="cidr">{cidr.cidr}</span> <span class="sheet-pool">{pool.name}</span>
       </h2>
       <p>
-        {`${count(cidr.assigned)} assigned, ${count(cidr.free)} free of ${count(cidr.capacity)} blocks of /${cidr.blockLength}`}
+        {`${spacedCount(cidr.assigned)} assigned, ${spacedCount(cidr.free)} free of ${spacedCount(cidr.capacity)} blocks of /${cidr.blockLength}`}
         {cidr.cooling > 0 && `, ${cidr.cooling} cooling`}
         {model.perCell > 1n && `; a cell is ${model.perCell} blocks`}
         <span class="muted">
@@ -229,9 +229,9 @@ function SheetHead({ model }: { model: LandModel }) {
 }
 
 function Detail(props: {
-  store: Store;
+  store: RowStore;
   cidr: string;
-  models: LandModel[];
+  models: SpaceModel[];
   now: number;
   disputed: ReadonlySet<string>;
 }) {
@@ -300,12 +300,12 @@ function BlockTable(props: {
   blocks: readonly BlockRow[];
   now: number;
   selected: string;
-  store: Store;
+  store: RowStore;
   text: string;
 }) {
   const { text } = props;
   const wanted = text.trim().toLowerCase();
-  // Not on every render: ages alone are told anew every second, and there may be 65,536 blocks.
+  // Not on every render: ages alone are shown anew every second, and there may be 65,536 blocks.
   const { matching, shown } = useMemo(() => {
     const found = props.blocks.filter(
       ({ cidr, node, pool, phase }) =>
@@ -361,14 +361,14 @@ function BlockTable(props: {
         {props.blocks.length === 0
           ? 'No block is given out yet.'
           : matching.length > shown.length
-            ? `the first ${shown.length} of ${count(matching.length)}; the filter finds the others`
-            : `${count(matching.length)} of ${count(props.blocks.length)}`}
+            ? `the first ${shown.length} of ${spacedCount(matching.length)}; the filter finds the others`
+            : `${spacedCount(matching.length)} of ${spacedCount(props.blocks.length)}`}
       </p>
     </div>
   );
 }
 
-function sortedPools(store: Store): PoolRow[] {
+function sortedPools(store: RowStore): PoolRow[] {
   return store
     .all('pool')
     .sort(
@@ -376,7 +376,7 @@ function sortedPools(store: Store): PoolRow[] {
     );
 }
 
-function useBlocksByPool(store: Store): Map<string, BlockRow[]> {
+function useBlocksByPool(store: RowStore): Map<string, BlockRow[]> {
   return useMemo(() => {
     const byPool = new Map<string, BlockRow[]>();
     for (const block of store.map('block').values()) {
@@ -388,7 +388,7 @@ function useBlocksByPool(store: Store): Map<string, BlockRow[]> {
   }, [store.version('block')]);
 }
 
-function useTints(store: Store, colourBy: ColourBy): Map<string, number> {
+function useTints(store: RowStore, colourBy: ColourBy): Map<string, number> {
   return useMemo(
     () =>
       colourBy === 'rack'
@@ -400,8 +400,8 @@ function useTints(store: Store, colourBy: ColourBy): Map<string, number> {
 
 function tintOf(
   tints: ReadonlyMap<string, number>,
-  store: Store,
-  model: LandModel,
+  store: RowStore,
+  model: SpaceModel,
   index: number,
   colourBy: ColourBy,
 ): number {
@@ -411,6 +411,6 @@ function tintOf(
   return tints.get(name) ?? 11;
 }
 
-function disputedCells(model: LandModel, disputed: ReadonlySet<string>): number[] {
+function disputedCells(model: SpaceModel, disputed: ReadonlySet<string>): number[] {
   return [...disputed].flatMap((cidr) => indexOfCidr(model, cidr) ?? []);
 }

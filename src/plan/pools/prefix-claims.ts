@@ -3,10 +3,10 @@ import type { Prefix } from '../../net/prefix.ts';
 import type { HoldingSource } from '../blocks/holdings.ts';
 import type { Register } from '../blocks/register.ts';
 
-/** Everything known about a piece of address space. */
-export interface Land {
+/** Everything that claims a part of a prefix. */
+export interface PrefixClaims {
   prefix: Prefix;
-  /** Pools whose land this is a part of, or that lie in it. */
+  /** Pools with a CIDR around it or in it. */
   pools: Array<{ pool: string; cidr: Prefix }>;
   /** Registered blocks that lie in it or around it. */
   blocks: Block[];
@@ -21,10 +21,10 @@ export interface Land {
  * Who holds a CIDR, or the block around an address. The claims say who is
  * concerned; the register and the records say what exactly they hold.
  */
-export function landOf(register: Register, prefix: Prefix): Land {
+export function prefixClaims(register: Register, prefix: Prefix): PrefixClaims {
   const claims = register.claims.overlapping(prefix);
   const names = new Set<string>();
-  const reserved: Land['reserved'] = [];
+  const reserved: PrefixClaims['reserved'] = [];
   for (const { prefix: cidr, owner } of claims) {
     const slash = owner.indexOf('/');
     const kind = owner.slice(0, slash);

@@ -1,4 +1,0 @@
-/** Words that findings share. */
-
-/** In `says`: the source was asked and has nothing. */
-export const none = 'not held';

@@ -1,0 +1,51 @@
+import type { ReportedUnannounced } from '../../model/node-report-status.ts';
+import type { UnannouncedReason } from '../node/unannounced.ts';
+import type { SurveyedNode } from './survey.ts';
+
+/**
+ * Why a node's agent says that it does not advertise a block of its own
+ * (NodeReport.status.unannounced). Records and router tables show that a route is
+ * missing; only the agent knows what it waits for.
+ */
+export interface StatedReason {
+  /** For the finding's `says`. */
+  says: Record<string, string>;
+  /** What to do about it; undefined: the reason passes by itself, or nobody stated one. */
+  fix: string | undefined;
+}
+
+export function statedReason(surveyed: SurveyedNode | undefined, key: string): StatedReason {
+  const name = surveyed?.node.name ?? '';
+  const all: readonly ReportedUnannounced[] | undefined = surveyed?.report?.status?.unannounced;
+  // An agent of another version, or a file, may hold anything there.
+  const stated = Array.isArray(all) ? all.filter(({ cidr }) => cidr === key) : [];
+  if (stated.length === 0) return { says: {}, fix: undefined };
+  const words = stated.map(({ reason, detail }) => `${reason}: ${detail}`);
+  const cures = stated.flatMap(({ reason }) => {
+    const cure = Object.hasOwn(cureOf, reason) ? cureOf[reason as UnannouncedReason] : undefined;
+    return cure === undefined ? [] : [cure(name)];
+  });
+  return {
+    says: { [`agent of ${name}`]: words.join('; ') },
+    fix: cures.length === 0 ? undefined : [...new Set(cures)].join('; '),
+  };
+}
+
+const cureOf: Readonly<Record<UnannouncedReason, ((node: string) => string) | undefined>> = {
+  NoPeerSelectsNode: (node) =>
+    `label ${node} for a BGPPeer, or change the nodeSelector of one: kubectl get bgppeers -o yaml`,
+  PeerRefused: () =>
+    'correct the BGPPeer (or its entry in the ConfigMap): kubectl get bgppeers -o yaml',
+  SessionNotEstablished: (node) =>
+    `see why the session is down, on the router too: on ${node}, cadastre bgp peers`,
+  FamilyNotNegotiated: () =>
+    'activate the address family for the node on the router, and in the families of the BGPPeer',
+  NoNextHop: (node) =>
+    `give ${node} an address of that family (--node-ip of kubelet): kubectl get node ${node} -o yaml`,
+  AnnouncementRefused: () => 'correct what the agent names above',
+  KernelRoutePending: (node) => `on ${node}: see the kernel's answer, and what else writes routes`,
+  NotOwner: (node) => `move ${node} to another block: cadastre migrate plan`,
+  // Both pass by themselves.
+  NodeDraining: undefined,
+  AnnouncementPending: undefined,
+};
