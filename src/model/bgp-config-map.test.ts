@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { largestBlockLength, parseAddressRange } from './bgp-config/address-range.ts';
 import { parseGoDuration } from './bgp-config/go-duration.ts';
 import { loadConfigMap, loadConfigMapObject } from './bgp-config-map.ts';
+import { clusterPeerDefaults } from './bgp-peer.ts';
 
 /** The ConfigMap of the two-rack cluster, as it was printed by kubectl. */
 const printed = `apiVersion: v1
@@ -101,14 +102,11 @@ describe('the ConfigMap', () => {
       '10.4.36.251 64512 64512',
     ]);
     expect(peers[0]).toEqual({
+      ...clusterPeerDefaults,
       name: '10.4.36.239',
       address: '10.4.36.239',
       asn: 64524,
       localAsn: 64513,
-      port: 179,
-      holdSeconds: 90,
-      connectRetrySeconds: 10,
-      gracefulRestartSeconds: 120,
       nodeSelectors: [],
     });
     expect(peers[2]!.nodeSelectors).toEqual([
@@ -135,6 +133,7 @@ describe('the ConfigMap', () => {
     const { peers, pools, communities } = config(whole);
     expect(peers).toEqual([
       {
+        ...clusterPeerDefaults,
         name: 'fd00::1',
         address: 'fd00::1',
         port: 1179,
@@ -142,11 +141,9 @@ describe('the ConfigMap', () => {
         localAsn: 64513,
         localAddress: 'fd00::2',
         holdSeconds: 90,
-        connectRetrySeconds: 10,
         keepaliveSeconds: 10,
         routerId: '10.0.0.1',
         password: '12345',
-        gracefulRestartSeconds: 120,
         nodeSelectors: [
           {
             matchLabels: { rack: '83' },

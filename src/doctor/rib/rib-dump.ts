@@ -9,7 +9,8 @@ import type { RouterRoute } from '../../plan/doctor/evidence.ts';
  * message instead of a table, must not look like a router that holds nothing.
  */
 export interface RibDump {
-  format: RibFormat;
+  /** The router's software, as its makers write it; `empty` where nothing shows it. */
+  format: string;
   routes: RouterRoute[];
   /** Families the table was asked for, as far as the dump shows it. */
   families: Set<Family>;
@@ -18,8 +19,6 @@ export interface RibDump {
   /** Entries that are no unicast routes (EVPN, flowspec), passed over. */
   skipped: number;
 }
-
-export type RibFormat = 'FRR' | 'GoBGP' | 'BIRD' | 'OpenBGPD' | 'empty';
 
 export type ReadRib = { kind: 'rib'; rib: RibDump } | { kind: 'refused'; problem: string };
 
@@ -80,11 +79,7 @@ export class RibDumpBuilder {
     );
   }
 
-  dump(
-    format: RibFormat,
-    addresses: readonly string[] = [],
-    asked: readonly Family[] = [],
-  ): RibDump {
+  dump(format: string, addresses: readonly string[] = [], asked: readonly Family[] = []): RibDump {
     const { routes, skipped } = this;
     const all = new Set(families.filter((one) => this.families.has(one) || asked.includes(one)));
     return { format, routes, families: all, addresses: [...addresses], skipped };

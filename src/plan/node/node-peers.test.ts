@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadConfigMap } from '../../model/bgp-config-map.ts';
-import { readBgpPeer } from '../../model/bgp-peer.ts';
+import { clusterPeerDefaults, readBgpPeer } from '../../model/bgp-peer.ts';
 import { defaultRouterId, nodePeers } from './node-peers.ts';
 
 const node = (labels: Record<string, string>, addresses = ['10.4.94.32']) => ({
@@ -46,16 +46,13 @@ test('a BGPPeer object has its defaults, and the node its identifier', () => {
   if (read.kind === 'malformed') throw new Error(read.problem);
   expect(nodePeers([read.peer], node({}))).toEqual([
     {
+      ...clusterPeerDefaults,
       name: 'tor1',
       address: '10.4.94.1',
       asn: 64524,
       localAsn: 64513,
       routerId: '10.4.94.32',
       families: ['ipv4'],
-      port: 179,
-      holdSeconds: 90,
-      connectRetrySeconds: 10,
-      gracefulRestartSeconds: 120,
     },
   ]);
 });
