@@ -33,7 +33,7 @@ export function App() {
     document.title = `${titles[place.view]} · ${meta?.title ?? 'Cadastre'}`;
   }, [place.view, meta?.title]);
   const View = {
-    space: AddressSpace,
+    pools: AddressSpace,
     nodes: Nodes,
     routes: Routes,
     truth: TruthView,
