@@ -6,7 +6,7 @@ import { processTerminal } from './terminal.ts';
  * It picks words, columns and exit codes, and decides nothing: judgement is in
  * `plan`, and the same judgement serves the operator.
  *
- *   argv ─▶ program ─▶ a command ─▶ its flags ─▶ ClusterView ─▶ Register ─▶ plan
+ *   argv ─▶ program ─▶ a command ─▶ its flags ─▶ ClusterState ─▶ Register ─▶ plan
  *                                                                            │
  *   exit code ◀── failure ◀── (anything thrown)      stdout ◀── output ◀─────┘
  *
@@ -14,10 +14,8 @@ import { processTerminal } from './terminal.ts';
  *   run/         what runs on and on, or talks to one agent: operator, agent, up, drain, status
  *   look/        nodes, pools, blocks, plan, explain, ipam: the register, and why it is so
  *   doctor/, migrate/, bgp/, lab/   a folder for each group of commands
- *   view/        what they look at: view-flags and view-from-* make a ClusterView of a
- *                cluster or of files (manifest: what files may get wrong, each with its
- *                place); ipam-flags say how blocks are given out, for the operator
- *                too; register-of is what an operator would know
+ *   view/        what they look at: view-flags name a cluster or files (read by `cluster`);
+ *                ipam-flags say how blocks are allocated, for the operator too
  *   output, table, sections   one answer as table, JSON, YAML or names
  *   failure      one sentence, a remedy, an exit code
  *

@@ -16,3 +16,11 @@ export function readSeconds(flag: string, text: string, least: number, most: num
   if (seconds >= least && seconds <= most) return seconds;
   throw new CadastreError('BAD_FLAG', `${flag}=${text} is not within ${least} to ${most} seconds`);
 }
+
+/** A flag that is a whole number, within limits. */
+export function readWhole(flag: string, text: string, least: number, most: number): number {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : -1;
+  if (value >= least && value <= most) return value;
+  const message = `${flag}=${text} is not a whole number from ${least} to ${most}`;
+  throw new CadastreError('BAD_FLAG', message);
+}

@@ -1,7 +1,15 @@
+import { Option } from 'commander';
 import type { Terminal } from './terminal.ts';
 
 export const formats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
 export type Format = (typeof formats)[number];
+
+/** `-o` of the commands whose answer has no names and no wide form. */
+export function plainOutputFlag(): Option {
+  return new Option('-o, --output <format>', 'table, json or yaml')
+    .choices(['table', 'json', 'yaml'])
+    .default('table');
+}
 
 /** One answer in every form it can be asked for. */
 export interface CommandAnswer {

@@ -45,3 +45,11 @@ export function wrap(text: string, room: number): string[] {
   }
   return [...lines, line];
 }
+
+/** Broken between words within the width; further lines stand under the first. */
+export function wrapped(text: string, columns: number, start: string): string[] {
+  const blank = ' '.repeat(start.length);
+  return wrap(text, Math.max(columns - start.length, leastRoom)).map((line, at) =>
+    `${at === 0 ? start : blank}${line}`.trimEnd(),
+  );
+}

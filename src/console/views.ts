@@ -1,3 +1,3 @@
 /** The views, each with an address of its own. */
-export const views = ['space', 'nodes', 'routes', 'truth', 'time', 'try'] as const;
+export const views = ['pools', 'nodes', 'routes', 'truth', 'time', 'try'] as const;
 export type ViewName = (typeof views)[number];

@@ -1,19 +1,11 @@
+import { type CacheBase, type ClusterCaches, clusterCache } from '../cluster/cluster-caches.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { getIfThere } from '../kube/get-if-there.ts';
-import { ListWatch } from '../kube/list-watch.ts';
 import { readCiliumNode } from '../model/cilium-node.ts';
-import { type Block, readBlock } from '../model/node-block.ts';
 import { readMigration } from '../model/node-migration.ts';
 import { readNodeReport } from '../model/node-report.ts';
 import type { KubeObject } from '../model/object.ts';
-import {
-  ciliumNodes,
-  nodeBlocks,
-  nodeMigrations,
-  nodeReports,
-  nodes,
-  pods,
-} from '../model/resources.ts';
+import { ciliumNodes, nodeMigrations, nodeReports, nodes, pods } from '../model/resources.ts';
 import type { MigrationWorld, MovingPod } from '../plan/migration/migration-next.ts';
 import { readMovingNode } from './migration-driver.ts';
 
@@ -23,13 +15,13 @@ export type RouterWatch = (cidrs: readonly string[], nextHops: readonly string[]
 /** What a migration sees of its node. NodeBlocks are watched; the rest is one node's and read each time. */
 export class MigrationView {
   readonly #client: KubeClient;
-  readonly #blocks: ListWatch<Block>;
+  readonly #blocks: ClusterCaches<'blocks'>['blocks'];
   readonly #routers: RouterWatch | undefined;
 
-  constructor(client: KubeClient, signal: AbortSignal, routers?: RouterWatch) {
-    this.#client = client;
+  constructor(base: CacheBase, signal: AbortSignal, routers?: RouterWatch) {
+    this.#client = base.client;
     this.#routers = routers;
-    this.#blocks = new ListWatch<Block>({ client, resource: nodeBlocks, keep: keepBlock });
+    this.#blocks = clusterCache('blocks', base);
     this.#blocks.start(signal);
   }
 
@@ -62,12 +54,6 @@ export class MigrationView {
       unseen: this.#routers?.(active, moving?.addresses ?? []),
     };
   }
-}
-
-function keepBlock(raw: unknown): Block {
-  const read = readBlock(raw as KubeObject);
-  if (read.kind === 'malformed') throw new Error(read.problem);
-  return read.block;
 }
 
 interface PodObject extends KubeObject {

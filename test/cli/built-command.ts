@@ -23,8 +23,8 @@ export async function runBuilt(
     collect(child.stderr),
     new Promise<number>((resolve) => child.on('close', (status) => resolve(status ?? -1))),
   ]);
-  // A build that takes long says so; it is not the command's word.
-  return { code, stdout, stderr: stderr.replace(/^build: .*\n/gm, '') };
+  // A build that takes long, or waits for another, says so; it is no output of the command.
+  return { code, stdout, stderr: stderr.replace(/^(?:build|setup): .*\n/gm, '') };
 }
 
 async function collect(stream: NodeJS.ReadableStream): Promise<string> {

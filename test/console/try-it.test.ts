@@ -39,9 +39,9 @@ test('the second allocator writes, and the permutation is seen at a glance', asy
     .poll(() => page.locator('.findings').getByText('SourcesDisagree').count(), poll)
     .toBe(4);
   await keepPicture(page, 'truth-permutation');
-  await view('Address space');
+  await view('Pools');
   await expect.poll(() => page.locator('.plot.disputed').count(), poll).toBe(4);
-  await keepPicture(page, 'space-disputed');
+  await keepPicture(page, 'pools-disputed');
 });
 
 test('no route follows it: draining node1 takes its own route, and nobody else’s', async () => {
@@ -112,9 +112,9 @@ test('a node is taken out: its block rests, and nobody else gets it', async () =
   await view('Try it');
   await page.getByLabel('Node', { exact: true }).selectOption('node2');
   await press('Take node2 out');
-  await view('Address space');
+  await view('Pools');
   await expect.poll(() => page.locator('.plot-Cooling').count(), poll).toBe(1);
-  await keepPicture(page, 'space-cooling');
+  await keepPicture(page, 'pools-cooling');
 });
 
 test('switched off, the nodes register anew and get their own blocks back', async () => {

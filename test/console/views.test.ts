@@ -14,7 +14,7 @@ let page: Page;
 beforeAll(async () => {
   up = await startUp();
   browser = await launchBrowser(up.url);
-  page = await browser.open(`${up.url}/space`);
+  page = await browser.open(`${up.url}/pools`);
 }, 180_000);
 
 afterAll(async () => {
@@ -45,9 +45,9 @@ const listed = async (kinds: string) => {
   return (JSON.parse(answer.stdout) as Listed).items;
 };
 
-describe('Address space', () => {
+describe('Pools', () => {
   test('shows what kubectl shows: every pool, and every block with its node', async () => {
-    await visit('/space');
+    await visit('/pools');
     for (const { metadata } of await listed('ippools')) {
       await page.locator('.pools').getByText(metadata.name, { exact: true }).waitFor();
     }
@@ -56,11 +56,11 @@ describe('Address space', () => {
     for (const { spec } of blocks) {
       await page.getByTitle(`${spec.cidr}, ${spec.node?.name}`).waitFor();
     }
-    await keepPicture(page, 'space');
+    await keepPicture(page, 'pools');
   });
 
   test('a block that is chosen tells its owner, and the address can be sent to somebody', async () => {
-    await visit('/space');
+    await visit('/pools');
     await page.getByTitle(/^10\.5\.113\.0\/24/).click();
     const detail = page.locator('.detail');
     await detail.getByRole('link', { name: 'master2' }).waitFor();
@@ -72,7 +72,7 @@ describe('Address space', () => {
   });
 
   test('a large pool is a map: point, zoom, walk by keys', async () => {
-    await visit('/space?pool=overflow');
+    await visit('/pools?pool=overflow');
     const map = page.getByRole('application');
     await map.waitFor();
     const box = (await map.boundingBox())!;
@@ -89,11 +89,11 @@ describe('Address space', () => {
     await expect.poll(() => page.url()).not.toBe(before);
     await map.press('+');
     await map.press('0');
-    await keepPicture(page, 'space-hilbert');
+    await keepPicture(page, 'pools-hilbert');
   });
 
   test('colours by rack or pool; the table beside it finds by any word', async () => {
-    await visit('/space');
+    await visit('/pools');
     await page.getByLabel('pool', { exact: true }).check();
     await page.locator('.legend').getByText('overflow').waitFor();
     await page.getByPlaceholder('CIDR, node, pool or phase').fill('master3');
@@ -117,7 +117,7 @@ describe('Nodes', () => {
     await page.getByText(/\d+ of 254 addresses in use/).waitFor();
     await page.getByText('priority 10 before overflow with 0').first().waitFor();
     await expect.poll(() => page.getByText('Established').count()).toBe(2);
-    await page.locator('.entries').getByText('Assigned').waitFor();
+    await page.locator('.entries').getByText('Assigned', { exact: true }).waitFor();
     await keepPicture(page, 'node');
   });
 
@@ -172,8 +172,8 @@ test('Time: newest first, by node, block and reason', async () => {
 
 describe('the command that a view offers shows the same, pasted into a shell', () => {
   test.each([
-    ['/space', 0, '10.5.113.0/24'],
-    ['/space?block=10.5.113.0%2F24', 0, 'master2'],
+    ['/pools', 0, '10.5.113.0/24'],
+    ['/pools?block=10.5.113.0%2F24', 0, 'master2'],
     ['/nodes', 0, 'master2'],
     ['/nodes/master2', 0, '10.5.113.0/24'],
     ['/routes', 0, 'Established'],
@@ -199,15 +199,15 @@ test('an address that leads nowhere says so, and knows the way', async () => {
   await page.getByText('There is no view called nowhere').waitFor();
   // The one answer of 404 that is meant.
   expect(browser.troubles.splice(0)).toEqual([expect.stringContaining('404')]);
-  await page.getByRole('link', { name: 'To the address space' }).click();
-  await page.getByRole('heading', { name: 'Address space', level: 1 }).waitFor();
-  await visit('/space?pool=gone');
+  await page.getByRole('link', { name: 'To the pools' }).click();
+  await page.getByRole('heading', { name: 'Pools', level: 1 }).waitFor();
+  await visit('/pools?pool=gone');
   await page.getByText('There is no pool called gone').waitFor();
   expect((await fetch(`${up.url}/nowhere`)).status).toBe(404);
 });
 
 test('filters are part of the address', async () => {
-  await visit('/space');
+  await visit('/pools');
   await page.getByPlaceholder('CIDR, node, pool or phase').fill('master3');
   await expect.poll(() => page.url()).toContain('find=master3');
   await page.reload();
@@ -218,7 +218,7 @@ test('filters are part of the address', async () => {
 });
 
 test('nothing moves under the hand while pods come and go', async () => {
-  for (const path of ['/space', '/nodes', '/truth']) {
+  for (const path of ['/pools', '/nodes', '/truth']) {
     await visit(path);
     await page.locator('.figures').waitFor();
     // What moves because the page is being filled is no jump.
@@ -241,7 +241,7 @@ test('nothing moves under the hand while pods come and go', async () => {
 
 describe('by keys alone', () => {
   test('from view to view, to a filter, to the keys, and along a strip', async () => {
-    await visit('/space');
+    await visit('/pools');
     await page.keyboard.press('2');
     await page.getByRole('heading', { name: 'Nodes', level: 1 }).waitFor();
     await page.keyboard.press('/');
@@ -274,15 +274,14 @@ describe('by keys alone', () => {
       reached.add(focused.name);
       expect(focused.outlineStyle, focused.name).not.toBe('none');
     }
-    for (const name of ['Address space', 'Try it', 'master1', 'Copy'])
-      expect([...reached]).toContain(name);
+    for (const name of ['Pools', 'Try it', 'master1', 'Copy']) expect([...reached]).toContain(name);
   });
 });
 
 describe('for everybody', () => {
   const paths = [
-    '/space',
-    '/space?pool=overflow',
+    '/pools',
+    '/pools?pool=overflow',
     '/nodes',
     '/nodes/node1',
     '/routes',
@@ -321,7 +320,7 @@ describe('for everybody', () => {
   test('on a phone: every view fits, and the views are in reach of a thumb', async () => {
     const phone = await launchBrowser(up.url, { width: 390, height: 844, hasTouch: true });
     try {
-      const small = await phone.open(`${up.url}/space`);
+      const small = await phone.open(`${up.url}/pools`);
       for (const path of paths) {
         await small.goto(`${up.url}${path}`);
         await small.locator('.live-live').waitFor();
@@ -369,7 +368,7 @@ async function mustFitWithLongNames(site: UpProcess, at: Page) {
   await at.getByText(/^\d+ of 14$/).waitFor();
   for (const width of [390, 1400]) {
     await at.setViewportSize({ width, height: 900 });
-    const views = ['space', 'space?pool=huge', 'nodes', `nodes/${name}`, 'routes', 'truth', 'try'];
+    const views = ['pools', 'pools?pool=huge', 'nodes', `nodes/${name}`, 'routes', 'truth', 'try'];
     for (const path of views) {
       await at.goto(`${site.url}/${path}`);
       await at.getByRole('heading', { level: 1 }).waitFor();
@@ -377,7 +376,7 @@ async function mustFitWithLongNames(site: UpProcess, at: Page) {
         'document.documentElement.scrollWidth - window.innerWidth',
       );
       expect(overhang, `${path} at ${width}`).toBeLessThanOrEqual(0);
-      if (/space|truth/.test(path)) await keepPicture(at, `long-${width}-${path.slice(0, 5)}`);
+      if (/pools|truth/.test(path)) await keepPicture(at, `long-${width}-${path.slice(0, 5)}`);
     }
   }
 }
@@ -386,7 +385,7 @@ test('a site without nodes says so in every view, and one with long names fits',
   const bare = await startUp(['--nodes', '0']);
   const other = await launchBrowser(bare.url);
   try {
-    const empty = await other.open(`${bare.url}/space`);
+    const empty = await other.open(`${bare.url}/pools`);
     await empty.getByText('No block is given out yet.').waitFor();
     for (const path of ['nodes', 'routes', 'truth']) {
       await empty.goto(`${bare.url}/${path}`);

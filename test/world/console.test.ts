@@ -86,11 +86,11 @@ describe('who may look', () => {
       expect([path, answer.status]).toEqual([path, 401]);
       expect(await answer.text()).toContain('?token=');
     }
-    const entered = await fetch(`${url}/space?token=${token}`, { redirect: 'manual' });
+    const entered = await fetch(`${url}/pools?token=${token}`, { redirect: 'manual' });
     const cookie = entered.headers.get('set-cookie') ?? '';
-    expect(entered.headers.get('location')).toBe('/space');
+    expect(entered.headers.get('location')).toBe('/pools');
     expect(cookie).toMatch(/HttpOnly/i);
-    const page = await fetch(`${url}/space`, { headers: { cookie: cookie.split(';')[0]! } });
+    const page = await fetch(`${url}/pools`, { headers: { cookie: cookie.split(';')[0]! } });
     expect(page.status).toBe(200);
   });
 

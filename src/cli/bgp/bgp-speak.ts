@@ -6,6 +6,7 @@ import type { Log } from '../../base/log.ts';
 import { silentLog } from '../../base/log.ts';
 import type { RestartEvidence } from '../../bgp/session/session-negotiation.ts';
 import { Speaker } from '../../bgp/speaker/speaker.ts';
+import { aborted } from '../stop-signals.ts';
 import { readSpeakConfig, type SpeakConfig } from './bgp-speak-config.ts';
 import { evidenceFor, RestartMark, readKernelRoutes } from './bgp-speak-evidence.ts';
 
@@ -81,10 +82,7 @@ export async function runBgpSpeak(
     }));
     io.stdout.write(`${JSON.stringify({ peers })}\n`);
   });
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await aborted(signal);
   stopReloading();
   stopReporting();
   const how = args.exit ?? 'drain';

@@ -2,13 +2,11 @@ import type { Command } from 'commander';
 import { plural } from '../../base/count-text.ts';
 import { CadastreError } from '../../base/errors.ts';
 import { repair } from '../../doctor/repair-driver.ts';
-import { KubeClient } from '../../kube/client.ts';
-import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import type { RepairPlan } from '../../plan/doctor/repair.ts';
 import { askYes } from '../ask-yes.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
-import type { ViewFlagValues } from '../view/view-flags.ts';
+import { type ViewFlagValues, withClient } from '../view/view-flags.ts';
 
 export type FixFlagValues = ViewFlagValues & { fix?: boolean; yes?: boolean };
 
@@ -55,16 +53,8 @@ export async function fixFindings(
     `${does} (${safe})`,
   ]);
   terminal.say(renderTable(['STEP', 'CURES', 'WHAT'], rows, terminal.columns).trimEnd());
-  const { kubeconfig, context } = flags;
-  const access = await loadKubeConfig({
-    kubeconfig,
-    context,
-    env: terminal.env,
-    clock: terminal.clock,
-  });
-  const client = new KubeClient(access, { connections: 1 });
   let done = 0;
-  try {
+  await withClient(flags, terminal, async (client) => {
     for (const [at, step] of steps.entries()) {
       const question = `Step ${at + 1}: ${step.does}. Do it?`;
       if (!(await askYes(terminal, flags.yes === true, question))) continue;
@@ -72,9 +62,7 @@ export async function fixFindings(
       if (outcome.kind === 'done') done += 1;
       terminal.say(`step ${at + 1}: ${outcome.kind === 'done' ? 'done' : `left: ${outcome.why}`}`);
     }
-  } finally {
-    await client.close();
-  }
+  });
   const left = steps.length - done + advice.length;
   terminal.say(
     `${done} of ${plural(steps.length, 'step')} done; ${plural(advice.length, 'finding')} stay advice.`,

@@ -9,6 +9,7 @@ import type { StatedSettings } from '../../model/cluster-state.ts';
 import { findMode, modeNames, modes } from '../../model/modes.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Evidence } from '../../plan/doctor/evidence.ts';
+import { readWhole } from '../numbers.ts';
 import { readListenFlag } from '../run/routers-listen-flag.ts';
 import type { Terminal } from '../terminal.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-flags.ts';
@@ -39,7 +40,8 @@ function readRibFlag(text: string, before: readonly RibDumpFile[] = []): RibDump
 }
 
 export function addDoctorFlags(command: Command): Command {
-  const group = 'What to look at:';
+  const flag = (flags: string, description: string) =>
+    new Option(flags, description).helpGroup('What to look at:');
   addIpamFlags(addViewFlags(command));
   const ipam = command.options.find(({ long }) => long === '--ipam');
   if (ipam !== undefined) {
@@ -47,46 +49,29 @@ export function addDoctorFlags(command: Command): Command {
   }
   return command
     .addOption(
-      new Option(
+      flag(
         '--rib <router=file>',
         "a router's own dump, FRR, GoBGP, BIRD or OpenBGPD, recognised by content; repeatable",
-      )
-        .helpGroup(group)
-        .argParser(readRibFlag),
+      ).argParser(readRibFlag),
     )
     .addOption(
-      new Option(
+      flag(
         '--listen <where>',
         'let routers come to us: bmp=ADDRESS:PORT, or bgp=ADDRESS:PORT,as=OURS,peer-as=THEIRS; repeatable',
-      )
-        .helpGroup(group)
-        .argParser(readListenFlag),
+      ).argParser(readListenFlag),
     )
+    .addOption(flag('--listen-seconds <n>', 'how long to listen at most').default('30'))
     .addOption(
-      new Option('--listen-seconds <n>', 'how long to listen at most')
-        .default('30')
-        .helpGroup(group),
+      flag('--listen-routers <n>', 'stop when that many routers have sent their whole table'),
     )
+    .addOption(flag('--kernel [node]', 'the routes of this machine, which is a node'))
     .addOption(
-      new Option(
-        '--listen-routers <n>',
-        'stop when that many routers have sent their whole table',
-      ).helpGroup(group),
-    )
-    .addOption(
-      new Option('--kernel [node]', 'the routes of this machine, which is a node').helpGroup(group),
-    )
-    .addOption(
-      new Option(
+      flag(
         '--cilium-version <version>',
         'which Cilium runs, where its DaemonSet cannot be seen: 1.11',
-      ).helpGroup(group),
+      ),
     )
-    .addOption(
-      new Option('--cilium-namespace <name>', 'the namespace of Cilium')
-        .default('kube-system')
-        .helpGroup(group),
-    );
+    .addOption(flag('--cilium-namespace <name>', 'the namespace of Cilium').default('kube-system'));
 }
 
 /** Flags are judged before anything is read. */
@@ -169,15 +154,6 @@ function readListening(flags: DoctorFlagValues): Listening | undefined {
   const routers =
     listenRouters === undefined ? undefined : readWhole('--listen-routers', listenRouters, 1, 256);
   return { plans: listen, seconds, routers };
-}
-
-function readWhole(flag: string, text: string, least: number, most: number): number {
-  const value = /^\d{1,6}$/.test(text) ? Number(text) : -1;
-  if (value >= least && value <= most) return value;
-  throw new CadastreError(
-    'BAD_FLAG',
-    `${flag}=${text} is not a whole number from ${least} to ${most}`,
-  );
 }
 
 async function listen(

@@ -7,7 +7,7 @@ import {
   doctorReasons,
   type Source,
 } from '../../plan/doctor/finding.ts';
-import { wrapped } from '../wrapped.ts';
+import { wrapped } from '../table.ts';
 
 /** How many of one reason are shown before the rest is only counted. */
 const mostShown = 12;

@@ -1,6 +1,6 @@
 import { plural } from '../../base/count-text.ts';
 import type { WhatIf } from '../../plan/doctor/what-if-answer.ts';
-import { wrapped } from '../wrapped.ts';
+import { wrapped } from '../table.ts';
 
 const mostShown = 20;
 

@@ -5,7 +5,8 @@ import { CadastreError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
 import type { LabWorld } from '../../lab/lab.ts';
 import type { Software } from '../../lab/topology.ts';
-import { type Format, printAnswer } from '../output.ts';
+import { readWhole } from '../numbers.ts';
+import { type Format, plainOutputFlag, printAnswer } from '../output.ts';
 import { stopOnSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 import type { ReplayFlags } from './lab-replay.ts';
@@ -66,10 +67,8 @@ const apiServerFlag = () =>
     '--api-server <kind>',
     'the real one, or our own (default: real if it is here)',
   ).choices(['real', 'embedded']);
-const outputFlag = () =>
-  new Option('-o, --output <format>', 'table, json or yaml')
-    .choices(['table', 'json', 'yaml'])
-    .default('table');
+const routersFlag = (of: string) =>
+  new Option('--routers <software>', of).choices(['frr', 'bird', 'own']);
 
 function registerUp(lab: Command, terminal: Terminal): void {
   lab
@@ -77,16 +76,10 @@ function registerUp(lab: Command, terminal: Terminal): void {
     .argument('[topology]', 'a shipped one, or the path of a YAML file', 'incident')
     .description('build a site and run the real operator, agents and plugin in it')
     .option('--name <lab>', "the lab's name (default: that of the topology)")
-    .addOption(
-      new Option('--routers <software>', 'for routers whose topology does not say').choices([
-        'frr',
-        'bird',
-        'own',
-      ]),
-    )
+    .addOption(routersFlag('for routers whose topology does not say'))
     .addOption(apiServerFlag())
     .option('--operators <n>', 'how many replicas of the operator', '2')
-    .addOption(outputFlag())
+    .addOption(plainOutputFlag())
     .addHelpText(
       'after',
       `
@@ -103,10 +96,7 @@ Examples:
       const loaded = loadTopology(wanted);
       const { topology } = loaded;
       const name = checkName(flags.name ?? topology.name);
-      const operators = Number(flags.operators);
-      if (!Number.isInteger(operators) || operators < 1 || operators > 5) {
-        throw new CadastreError('BAD_FLAG', `--operators=${flags.operators} is not within 1 to 5`);
-      }
+      const operators = readWhole('--operators', flags.operators, 1, 5);
       const options = { name, routers: flags.routers, operators, apiServer: flags.apiServer };
       const { lab: made, times } = await bringUp(world, loaded, options);
       const { folder, pods } = made;
@@ -133,7 +123,7 @@ function registerStatus(lab: Command, terminal: Terminal): void {
     .command('status')
     .argument('[lab]', 'which one (default: the only one there is)')
     .description('every machine of a lab and how it is; what every router holds')
-    .addOption(outputFlag())
+    .addOption(plainOutputFlag())
     .addHelpText('after', `\nExamples:\n  $ cadastre lab status\n  $ cadastre lab status -o json`)
     .action(async (name: string | undefined, flags: { output: Format }) => {
       const world = openWorld(terminal);
@@ -217,7 +207,7 @@ function registerPod(lab: Command, terminal: Terminal): void {
     .description('start a pod on a node, wired by the plugin; or delete it')
     .option('--delete', 'take it away again')
     .addOption(nameFlag())
-    .addOption(outputFlag())
+    .addOption(plainOutputFlag())
     .addHelpText(
       'after',
       `
@@ -262,17 +252,11 @@ function registerReplay(lab: Command, terminal: Terminal): void {
       'tell a story with real packets: what happened, what every router held, what was lost',
     )
     .addOption(nameFlag())
-    .addOption(
-      new Option('--routers <software>', 'of a lab that is made for the story').choices([
-        'frr',
-        'bird',
-        'own',
-      ]),
-    )
+    .addOption(routersFlag('of a lab that is made for the story'))
     .addOption(apiServerFlag())
     .option('--patience <seconds>', 'how long a step may take to come to rest', '60')
     .option('--keep', 'leave the lab that was made for the story')
-    .addOption(outputFlag())
+    .addOption(plainOutputFlag())
     .addHelpText(
       'after',
       `

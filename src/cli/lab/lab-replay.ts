@@ -9,6 +9,7 @@ import type { Story } from '../../lab/replay/story.ts';
 import { loadTopology } from '../../lab/topologies.ts';
 import { isReachableFromOutside, type Software } from '../../lab/topology.ts';
 import { bringUp } from '../../lab/up.ts';
+import { readSeconds } from '../numbers.ts';
 import { type Format, printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
@@ -39,10 +40,7 @@ export async function runReplay(
       remedy: `There are ${stories.map(({ name }) => name).join(', ')}.`,
     });
   }
-  const patience = Number(flags.patience);
-  if (!(patience > 0 && patience <= 3600)) {
-    throw new CadastreError('BAD_FLAG', `--patience=${flags.patience} is not within 1 to 3600`);
-  }
+  const patience = readSeconds('--patience', flags.patience, 1, 3600);
   const found = findLab(world, story, flags);
   const name = found ?? flags.name ?? story.name;
   const isOurs = found === undefined;

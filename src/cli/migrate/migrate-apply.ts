@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
-import { KubeClient } from '../../kube/client.ts';
-import { loadKubeConfig } from '../../kube/kubeconfig.ts';
+import { silentLog } from '../../base/log.ts';
+import type { KubeClient } from '../../kube/client.ts';
 import {
   beginMove,
   beginUndo,
@@ -13,12 +13,13 @@ import { MigrationView, type RouterWatch } from '../../migrate/migration-view.ts
 import type { NodeMove } from '../../plan/migration/migration-plan.ts';
 import { moveSteps } from '../../plan/migration/migration-steps.ts';
 import { askYes } from '../ask-yes.ts';
-import { readSeconds } from '../numbers.ts';
+import { readSeconds, readWhole } from '../numbers.ts';
 import { readListen } from '../run/listen-flag.ts';
 import { stopOnSignals } from '../stop-signals.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { addIpamFlags } from '../view/ipam-flags.ts';
+import { addClusterFlags, withClient } from '../view/view-flags.ts';
 import type { MigrateFlags } from './migrate-flags.ts';
 import { makePlan } from './migrate-plan.ts';
 
@@ -73,12 +74,10 @@ export function addMigrateApply(migrate: Command, terminal: Terminal): void {
 }
 
 function addCommon(command: Command): Command {
-  return command
+  return addClusterFlags(command)
     .option('--yes', 'do not ask')
     .option('--timeout <seconds>', 'how long one node may take', '900')
-    .option('--bmp <address>', 'wait until every router that reports here over BMP holds the route')
-    .option('--kubeconfig <path>', 'the kubeconfig of the cluster')
-    .option('--context <name>', 'the context in the kubeconfig');
+    .option('--bmp <address>', 'wait until every router that reports here over BMP has the route');
 }
 
 async function applyMoves(
@@ -161,33 +160,28 @@ async function withMigrationRun(
   timeoutMs: number,
   work: (run: Omit<MigrationRun, 'say'>) => Promise<void>,
 ): Promise<void> {
-  const { kubeconfig, context } = flags;
-  const access = await loadKubeConfig({
-    kubeconfig,
-    context,
-    env: terminal.env,
-    clock: terminal.clock,
-  });
-  const client = new KubeClient(access, { connections: 4 });
+  const { clock } = terminal;
   const stopping = stopOnSignals();
   const ending = new AbortController();
   const signal = AbortSignal.any([stopping.signal, ending.signal]);
   let closeRouters = async () => {};
-  try {
+  const run = async (client: KubeClient) => {
     let routers: RouterWatch | undefined;
     if (flags.bmp !== undefined) {
       const watching = await watchRouters(readListen(flags.bmp, '--bmp'));
       closeRouters = watching.close;
       routers = watching.unseen;
     }
-    const view = new MigrationView(client, signal, routers);
+    const view = new MigrationView({ client, clock, log: silentLog }, signal, routers);
     await view.ready();
-    await work({ client, view, clock: terminal.clock, timeoutMs, signal: stopping.signal });
+    await work({ client, view, clock, timeoutMs, signal: stopping.signal });
+  };
+  try {
+    await withClient(flags, terminal, run, 4);
   } finally {
     ending.abort();
     stopping.done();
     await closeRouters();
-    await client.close();
   }
 }
 
@@ -205,7 +199,5 @@ function show(moves: readonly NodeMove[], begun: readonly string[], terminal: Te
 function readLimit({ limit, all }: ApplyFlags): number {
   if (limit === undefined) return Number.POSITIVE_INFINITY;
   if (all !== true) throw new CadastreError('BAD_FLAG', '--limit needs --all');
-  const count = /^\d{1,6}$/.test(limit) ? Number(limit) : 0;
-  if (count >= 1) return count;
-  throw new CadastreError('BAD_FLAG', `--limit=${limit} is not a number of nodes`);
+  return readWhole('--limit', limit, 1, 999_999);
 }

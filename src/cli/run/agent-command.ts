@@ -131,10 +131,7 @@ interface AgentFlags {
 async function runAgent(flags: AgentFlags): Promise<void> {
   const settings = readSettings(flags);
   const listenAt = readListen(flags.listen);
-  const access = await loadKubeConfig({
-    ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
-    ...(flags.context === undefined ? {} : { context: flags.context }),
-  });
+  const access = await loadKubeConfig(flags);
   const log = jsonLog({ level: flags.logLevel, fields: { component: 'agent' } });
   const clock = systemClock;
   const metrics = new Metrics();

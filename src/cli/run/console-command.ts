@@ -6,7 +6,7 @@ import { startConsole } from '../../console/console.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import { programName } from '../program-name.ts';
-import { stopOnSignals } from '../stop-signals.ts';
+import { aborted, stopOnSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 import { readVersion } from '../version.ts';
 import { readConsoleToken } from './console-flags.ts';
@@ -45,10 +45,7 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
   const listen = readListen(flags.listen);
   const token = readConsoleToken(listen, flags.tokenFile, '--token-file');
   const { kubeconfig, context } = flags;
-  const access = await loadKubeConfig({
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(context === undefined ? {} : { context }),
-  });
+  const access = await loadKubeConfig(flags);
   const log = jsonLog({ level: flags.logLevel, fields: { component: 'console' } });
   const client = new KubeClient(access, { connections: 8, log });
   const stopping = stopOnSignals();
@@ -74,10 +71,7 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
     if (token !== undefined)
       terminal.say(`open it with ?token= and the secret of ${flags.tokenFile}`);
     terminal.say('Ctrl-C ends it');
-    await new Promise<void>((resolve) => {
-      if (stopping.signal.aborted) resolve();
-      stopping.signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    await aborted(stopping.signal);
   } finally {
     await running.stop();
     await client.close();

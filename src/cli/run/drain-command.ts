@@ -1,14 +1,16 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
 import { ApiError } from '../../kube/api-error.ts';
 import { pause } from '../../kube/backoff.ts';
-import { KubeClient } from '../../kube/client.ts';
-import { loadKubeConfig } from '../../kube/kubeconfig.ts';
+import type { KubeClient } from '../../kube/client.ts';
+import { getIfThere } from '../../kube/get-if-there.ts';
 import { apiVersion, drainAnnotation } from '../../model/keys.ts';
 import type { NodeReportStatus } from '../../model/node-report-status.ts';
 import { nodeReports, nodes } from '../../model/resources.ts';
-import { type Format, printAnswer } from '../output.ts';
+import { readSeconds } from '../numbers.ts';
+import { type Format, plainOutputFlag, printAnswer } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
+import { addClusterFlags, withClient } from '../view/view-flags.ts';
 
 interface DrainFlags {
   kubeconfig?: string;
@@ -19,12 +21,12 @@ interface DrainFlags {
 }
 
 /**
- * `cadastre drain NODE`: its routes are taken back from the routers, and every
+ * `cadastre drain NODE`: its routes are withdrawn from the routers, and every
  * step is said as the node's own report shows it. Pods are not touched: that is
  * `kubectl drain`, before or after.
  */
 export function registerDrain(program: Command, terminal: Terminal): void {
-  program
+  const command = program
     .command('drain')
     .argument('<node>')
     .description(
@@ -32,13 +34,8 @@ export function registerDrain(program: Command, terminal: Terminal): void {
     )
     .option('--undo', 'announce its blocks again')
     .option('--timeout <seconds>', 'how long to wait for the report of its agent', '60')
-    .option('--kubeconfig <file>', 'the cluster (default: $KUBECONFIG, the pod, ~/.kube/config)')
-    .option('--context <name>', 'the context of the kubeconfig')
-    .addOption(
-      new Option('-o, --output <format>', 'the outcome on standard output, beside the steps')
-        .choices(['table', 'json', 'yaml'])
-        .default('table'),
-    )
+    .addOption(plainOutputFlag());
+  addClusterFlags(command)
     .addHelpText(
       'after',
       `
@@ -53,16 +50,8 @@ Examples:
 }
 
 async function runDrain(node: string, flags: DrainFlags, terminal: Terminal): Promise<void> {
-  const seconds = Number(flags.timeout);
-  if (!(seconds >= 0 && seconds <= 3600)) {
-    throw new CadastreError('BAD_FLAG', `--timeout=${flags.timeout} is not within 0 to 3600`);
-  }
-  const access = await loadKubeConfig({
-    ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
-    ...(flags.context === undefined ? {} : { context: flags.context }),
-  });
-  const client = new KubeClient(access, { connections: 1 });
-  try {
+  const seconds = readSeconds('--timeout', flags.timeout, 0, 3600);
+  await withClient(flags, terminal, async (client) => {
     const isUndo = flags.undo === true;
     const body = { metadata: { annotations: { [drainAnnotation]: isUndo ? null : 'true' } } };
     await client.patch(nodes, node, { type: 'merge', body }).catch((error: unknown) => {
@@ -94,9 +83,7 @@ async function runDrain(node: string, flags: DrainFlags, terminal: Terminal): Pr
       names: [],
       table: () => '',
     });
-  } finally {
-    await client.close();
-  }
+  });
 }
 
 async function follow(
@@ -114,7 +101,8 @@ async function follow(
   };
   let report: NodeReportStatus | undefined;
   do {
-    report = await readReport(client, node);
+    const found = await getIfThere(client, nodeReports, node);
+    report = found?.status as NodeReportStatus | undefined;
     const up = (report?.sessions ?? []).filter(({ state }) => state === 'Established');
     const steps = report?.drain?.steps ?? [];
     if (!isUndo) {
@@ -139,18 +127,4 @@ async function follow(
     await pause(500);
   } while (terminal.clock.monotonicMs() < deadlineMs);
   return { isDone: false, report };
-}
-
-async function readReport(client: KubeClient, node: string): Promise<NodeReportStatus | undefined> {
-  try {
-    return (
-      await client.get<{ status?: NodeReportStatus } & { metadata: { name: string } }>(
-        nodeReports,
-        node,
-      )
-    ).status;
-  } catch (error) {
-    if (error instanceof ApiError && error.isNotFound) return undefined;
-    throw error;
-  }
 }

@@ -23,7 +23,7 @@ import {
   statedByOperator,
 } from '../../operator/operator-settings.ts';
 import { Shadow } from '../../operator/shadow.ts';
-import { readSeconds } from '../numbers.ts';
+import { readSeconds, readWhole } from '../numbers.ts';
 import { stopOnSignals } from '../stop-signals.ts';
 import { readVersion } from '../version.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-flags.ts';
@@ -123,10 +123,7 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   const consoleAt = flags.console === undefined ? undefined : readListen(flags.console);
   const token =
     consoleAt && readConsoleToken(consoleAt, flags.consoleTokenFile, '--console-token-file');
-  const access = await loadKubeConfig({
-    ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
-    ...(flags.context === undefined ? {} : { context: flags.context }),
-  });
+  const access = await loadKubeConfig(flags);
   const log = jsonLog({ level: flags.logLevel, fields: { component: 'operator' } });
   const metrics = new Metrics();
   const stopProcessMetrics = registerProcessMetrics(metrics);
@@ -195,20 +192,13 @@ function readSettings(flags: OperatorFlags): OperatorSettings {
     retryPeriodSeconds: readSeconds('--retry-period', flags.retryPeriod, 0, aDay),
   };
   checkTimings(timings);
-  const concurrency = Number(flags.concurrency);
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1024) {
-    throw new CadastreError(
-      'BAD_FLAG',
-      `--concurrency=${flags.concurrency} is not within 1 to 1024`,
-    );
-  }
   return operatorSettings(mode, flags.identity ?? `${hostname()}_${process.pid}`, {
     ...ipam,
     projections: readProjections(flags.project),
     lease: { namespace: flags.leaseNamespace, name: flags.leaseName, timings },
     configMap: readConfigMapName(flags.bgpConfigMap),
     intervals: { driftMs: readSeconds('--drift-every', flags.driftEvery, 0, aDay) * 1000 },
-    concurrency,
+    concurrency: readWhole('--concurrency', flags.concurrency, 1, 1024),
   });
 }
 

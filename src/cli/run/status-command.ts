@@ -1,13 +1,9 @@
-import { type Command, Option } from 'commander';
-import type { AgentStatusJson } from '../../agent/agent-status.ts';
-import { askAgent } from '../../agent/ask-agent.ts';
-import type { AddressStatusJson } from '../../model/agent-api.ts';
+import type { Command } from 'commander';
 import { agentSocketPath } from '../../model/keys.ts';
-import { type Format, printAnswer } from '../output.ts';
+import { type Format, plainOutputFlag, printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
-
-type Status = AddressStatusJson & { agent?: AgentStatusJson };
+import { type LocalStatus, readLocal } from '../view/node-states.ts';
 
 /** `cadastre status`: what the agent of this machine says about itself. */
 export function registerStatus(program: Command, terminal: Terminal): void {
@@ -19,9 +15,7 @@ export function registerStatus(program: Command, terminal: Terminal): void {
       "the agent's socket (also: CADASTRE_SOCKET)",
       terminal.env.CADASTRE_SOCKET || agentSocketPath,
     )
-    .addOption(
-      new Option('-o, --output <format>').choices(['table', 'json', 'yaml']).default('table'),
-    )
+    .addOption(plainOutputFlag())
     .addHelpText(
       'after',
       `
@@ -33,7 +27,7 @@ Examples:
   $ cadastre status --socket /run/cadastre/agent.sock`,
     )
     .action(async (flags: { socket: string; output: Format }) => {
-      const status = (await askAgent(flags.socket, 'GET', '/v1/status')) as Status;
+      const status = await readLocal(flags.socket);
       if (status.agent?.ready === false) terminal.exitCode = 1;
       await printAnswer(terminal, flags.output, {
         data: status,
@@ -43,7 +37,7 @@ Examples:
     });
 }
 
-function statusText(status: Status, columns: number): string {
+function statusText(status: LocalStatus, columns: number): string {
   const { agent } = status;
   const lines: [string, string][] = [];
   if (agent !== undefined) {

@@ -4,7 +4,6 @@ import { setFlagsFromString } from 'node:v8';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { plural } from '../../base/count-text.ts';
-import { CadastreError } from '../../base/errors.ts';
 import { jsonLog, type LogLevel, logLevels } from '../../base/json-log.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import { siteOfTopology } from '../../demo/site-of-topology.ts';
@@ -13,8 +12,9 @@ import { startUp, type Up } from '../../demo/up.ts';
 import { pause } from '../../kube/backoff.ts';
 import { loadTopology } from '../../lab/topologies.ts';
 import { prepareDataFolder } from '../data-folder.ts';
+import { readWhole } from '../numbers.ts';
 import { programName } from '../program-name.ts';
-import { stopOnSignals } from '../stop-signals.ts';
+import { aborted, stopOnSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 import { readVersion } from '../version.ts';
 import { readConsoleToken } from './console-flags.ts';
@@ -172,21 +172,4 @@ function readSite(path: string | undefined, nodes: number | undefined): Site {
 
 function defaultDataDir(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_DATA_HOME || join(homedir(), '.local/share'), 'cadastre/up');
-}
-
-function readWhole(flag: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most)
-    return value;
-  throw new CadastreError(
-    'BAD_FLAG',
-    `${flag}=${text} is not a whole number from ${least} to ${most}`,
-  );
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    if (signal.aborted) done();
-    signal.addEventListener('abort', () => done(), { once: true });
-  });
 }

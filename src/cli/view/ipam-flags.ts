@@ -10,6 +10,7 @@ import type { Rules } from '../../plan/blocks/decide-node.ts';
 import { type HoldingSource, holdingSources } from '../../plan/blocks/holdings.ts';
 import { hostScopeSources } from '../../plan/blocks/host-scope.ts';
 import { readClusterPool } from '../../plan/pools/cluster-pool.ts';
+import { readWhole } from '../numbers.ts';
 
 /**
  * How blocks are given out, as flags: the same ones, judged the same way, for
@@ -46,16 +47,15 @@ const defaultMaskSize: Record<Family, number> = { ipv4: 24, ipv6: 112 };
 
 export function addIpamFlags(command: Command): Command {
   const known = ourModes.map(({ name, description }) => `${name}: ${description}`);
-  const flag = (flags: string, description: string) =>
-    command.addOption(new Option(flags, description).helpGroup('How blocks are given out:'));
-  const list = (flags: string, description: string) =>
+  const option = (flags: string, description: string) =>
+    new Option(flags, description).helpGroup('How blocks are allocated:');
+  const flag = (...words: [string, string]) => command.addOption(option(...words));
+  const list = (...words: [string, string]) =>
     command.addOption(
-      new Option(flags, description)
-        .helpGroup('How blocks are given out:')
-        .argParser((text: string, before: string[] | undefined) => [
-          ...(before ?? []),
-          ...text.split(',').map((part) => part.trim()),
-        ]),
+      option(...words).argParser((text: string, before: string[] = []) => [
+        ...before,
+        ...text.split(',').map((part) => part.trim()),
+      ]),
     );
   flag('--ipam <mode>', `${known.join('; ')} (default: ${defaultMode.name})`);
   flag('--enable-ipv4 [boolean]', 'serve IPv4 (default: true)');
@@ -107,13 +107,10 @@ export function readIpamFlags(values: IpamFlagValues): IpamSettings {
     ipv6Cidrs: values.clusterPoolIpv6Cidr ?? [],
     ipv6MaskSize: readMaskSize('ipv6', values.clusterPoolIpv6MaskSize),
     reserved: serviceNetworks.map(({ prefix }) => prefix),
-    cooldownSeconds: readWhole(
-      '--cooldown-seconds',
-      values.cooldownSeconds,
-      defaultCooldownSeconds,
-      0,
-      1e9,
-    ),
+    cooldownSeconds:
+      values.cooldownSeconds === undefined
+        ? defaultCooldownSeconds
+        : readWhole('--cooldown-seconds', values.cooldownSeconds, 0, 1e9),
   });
   if (read.kind === 'refused') throw badFlag(read.problems.join('; '));
   const on = new Set(families.filter((family) => isOn[family]));
@@ -137,21 +134,8 @@ function readSwitch(flag: string, value: string | boolean | undefined): boolean 
 }
 
 function readMaskSize(family: Family, text: string | undefined): number {
-  const flag = `--cluster-pool-${family}-mask-size`;
-  return readWhole(flag, text, defaultMaskSize[family], 1, familyBits(family));
-}
-
-function readWhole(
-  flag: string,
-  text: string | undefined,
-  byDefault: number,
-  least: number,
-  most: number,
-): number {
-  if (text === undefined) return byDefault;
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : -1;
-  if (value >= least && value <= most) return value;
-  throw badFlag(`${flag}=${text} is not a whole number from ${least} to ${most}`);
+  if (text === undefined) return defaultMaskSize[family];
+  return readWhole(`--cluster-pool-${family}-mask-size`, text, 1, familyBits(family));
 }
 
 function readServiceNetworks(texts: readonly string[]): NamedNetwork[] {

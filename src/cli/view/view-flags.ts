@@ -37,6 +37,13 @@ export function addViewFlags(command: Command): Command {
     .option('-v, --verbose', 'say on stderr what was read and what was ignored');
 }
 
+/** Which cluster, for commands that act on one. */
+export function addClusterFlags(command: Command): Command {
+  return command
+    .option('--kubeconfig <file>', 'the cluster (default: $KUBECONFIG, the pod, ~/.kube/config)')
+    .option('--context <name>', 'the context of the kubeconfig');
+}
+
 /** What every command looks at; nodes come last, see list-cluster.ts. */
 const usualKinds = [
   'pools',
@@ -81,12 +88,13 @@ export async function withClient<T>(
   { kubeconfig, context }: ClusterFlags,
   terminal: Terminal,
   use: (client: KubeClient, origin: string) => Promise<T>,
+  connections?: number,
 ): Promise<T> {
   const { loadKubeConfig } = await import('../../kube/kubeconfig.ts');
   const { KubeClient } = await import('../../kube/client.ts');
   const { env, clock } = terminal;
   const access = await loadKubeConfig({ kubeconfig, context, env, clock });
-  const client = new KubeClient(access, { userAgent: `cadastre/${readVersion()}` });
+  const client = new KubeClient(access, { userAgent: `cadastre/${readVersion()}`, connections });
   try {
     return await use(client, access.origin);
   } finally {

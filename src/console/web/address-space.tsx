@@ -56,7 +56,7 @@ export function AddressSpace({ place }: { place: PageLocation }) {
   if (pools.length === 0) {
     return (
       <section class="view">
-        <h1>Address space</h1>
+        <h1>Pools</h1>
         <Empty>There is no pool yet. An IPPool says from which CIDRs nodes get their blocks.</Empty>
         <SameCommand command="cadastre pools" />
       </section>
@@ -65,7 +65,7 @@ export function AddressSpace({ place }: { place: PageLocation }) {
   return (
     <section class="view space">
       <div class="space-head">
-        <h1>Address space</h1>
+        <h1>Pools</h1>
         <ColourSwitch value={colourBy} />
         <Legend tints={tints} isDark={ink.isDark} />
       </div>
@@ -180,7 +180,7 @@ function PoolList(props: { pools: PoolRow[]; chosen: string; place: PageLocation
     const taken = (pool?.cidrs ?? []).reduce((sum, c) => sum + c.assigned + c.cooling, 0);
     return (
       <a
-        href={address('space', '', { pool: name, colour })}
+        href={address('pools', '', { pool: name, colour })}
         aria-current={chosen === name ? 'true' : undefined}
       >
         <span class="pool-name">{name || 'All pools'}</span>

@@ -14,7 +14,7 @@ import { TryItView } from './try.tsx';
 import { useTruth } from './use-truth.ts';
 
 const titles: Record<ViewName, string> = {
-  space: 'Address space',
+  pools: 'Pools',
   nodes: 'Nodes',
   routes: 'Routes',
   truth: 'Truth',
@@ -33,7 +33,7 @@ export function App() {
     document.title = `${titles[place.view]} · ${meta?.title ?? 'Cadastre'}`;
   }, [place.view, meta?.title]);
   const View = {
-    space: AddressSpace,
+    pools: AddressSpace,
     nodes: Nodes,
     routes: Routes,
     truth: TruthView,
@@ -47,7 +47,7 @@ export function App() {
         Skip to the content
       </a>
       <header class="top">
-        <a class="word" href="/space" aria-label="Cadastre">
+        <a class="word" href="/pools" aria-label="Cadastre">
           <svg viewBox="0 0 24 24" aria-hidden="true">
             <path d="M3 7.5 10.5 3 21 6.5v11L13.5 21 3 17z" />
             <path d="M10.5 3v8.2L3 17M10.5 11.2 21 13M13.5 21v-9" />
@@ -91,8 +91,7 @@ export function App() {
           <section class="view">
             <h1>Not here</h1>
             <p class="empty">
-              There is no view called {place.unknown}.{' '}
-              <a href={address('space')}>To the address space</a>
+              There is no view called {place.unknown}. <a href={address('pools')}>To the pools</a>
             </p>
           </section>
         )}
@@ -147,8 +146,8 @@ function Figures({ store }: { store: RowStore }) {
   const critical = findings.filter(({ severity }) => severity === 'critical').length;
   return (
     <dl class="figures" aria-label="At a glance">
-      <Figure name="pools" value={spacedCount(store.map('pool').size)} href="/space" />
-      <Figure name="blocks" value={spacedCount(blocks.size)} href="/space" />
+      <Figure name="pools" value={spacedCount(store.map('pool').size)} href="/pools" />
+      <Figure name="blocks" value={spacedCount(blocks.size)} href="/pools" />
       <Figure name="nodes" value={spacedCount(nodes.length)} href="/nodes" />
       <Figure name="pod addresses" value={spacedCount(pods)} href="/nodes" />
       <Figure

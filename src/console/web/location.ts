@@ -15,7 +15,7 @@ const moved = 'cadastre-moved';
 
 export function readPlace(): PageLocation {
   const [, first = '', second = ''] = location.pathname.split('/');
-  const view = views.find((one) => one === first) ?? 'space';
+  const view = views.find((one) => one === first) ?? 'pools';
   const unknown = first === '' || first === view ? '' : decoded(first);
   return { view, name: decoded(second), query: new URLSearchParams(location.search), unknown };
 }

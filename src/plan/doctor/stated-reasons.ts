@@ -37,7 +37,7 @@ const cureOf: Readonly<Record<UnannouncedReason, ((node: string) => string) | un
   PeerRefused: () =>
     'correct the BGPPeer (or its entry in the ConfigMap): kubectl get bgppeers -o yaml',
   SessionNotEstablished: (node) =>
-    `see why the session is down, on the router too: on ${node}, cadastre bgp peers`,
+    `see why the session is down, on the router too: cadastre bgp peers --node ${node}`,
   FamilyNotNegotiated: () =>
     'activate the address family for the node on the router, and in the families of the BGPPeer',
   NoNextHop: (node) =>
