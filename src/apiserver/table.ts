@@ -10,8 +10,6 @@ export interface Form {
   version: string;
 }
 
-export const plainForm: Form = { as: 'object', includeObject: 'Metadata', version: 'v1' };
-
 export function partialMetadata(object: ApiObject): object {
   return {
     kind: 'PartialObjectMetadata',

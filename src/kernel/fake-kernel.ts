@@ -5,7 +5,6 @@
  * runtime, `inside` for entering a namespace.
  */
 
-import type { Address } from '../net/address.ts';
 import { type FakeLink, FakeNamespace, plainLink } from './fake/fake-namespace.ts';
 import {
   fakeEnd,
@@ -14,7 +13,7 @@ import {
   repairFakePod,
   wireFakePod,
 } from './fake/fake-pods.ts';
-import type { Kernel, KernelEvent, RouteFilter, RouteOutcome, Setting, Way } from './kernel.ts';
+import type { Kernel, KernelEvent, RouteFilter, RouteOutcome, Setting } from './kernel.ts';
 import { KernelError } from './kernel-error.ts';
 import {
   assertOurLink,
@@ -160,10 +159,6 @@ export class FakeKernel implements Kernel {
     for (const route of delta.add) put(route, 'added');
     for (const route of delta.remove) this.#own.dropRoute(route);
     return outcome;
-  }
-
-  async wayTo(address: Address): Promise<Way | undefined> {
-    return this.#own.wayTo(address);
   }
 
   async neighbours(linkName: string): Promise<LinkNeighbour[]> {

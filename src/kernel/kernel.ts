@@ -1,6 +1,6 @@
 /**
  * The driver of Linux networking: interfaces, addresses, routes, neighbours, namespaces and
- * masquerade. They decide nothing. Whoever holds a `Kernel` states what should
+ * masquerade. It decides nothing. Whoever holds a `Kernel` states what should
  * be, and the kernel is brought there.
  *
  * - **Declared, not stepped.** `setRoutes`, `setNeighbours`, `setAddresses`,
@@ -51,9 +51,6 @@ export interface Kernel {
   /** Everything that carries the protocol number (nodeRouteProtocol unless said otherwise). */
   setRoutes(all: readonly RouteSpec[], protocol?: number): Promise<RouteOutcome>;
 
-  /** Which way a packet from this node would leave; undefined: it would not. */
-  wayTo(address: Address): Promise<Way | undefined>;
-
   /** The permanent ones. */
   neighbours(linkName: string): Promise<LinkNeighbour[]>;
   /** How many were changed. */
@@ -89,15 +86,6 @@ export interface RouteFilter {
   protocol?: number;
   table?: number;
   family?: Family;
-}
-
-export interface Way {
-  device: string;
-  /** One of this host's own addresses. */
-  isLocal: boolean;
-  /** Absent: the address is on the link itself. */
-  via?: Address;
-  source?: Address;
 }
 
 export interface RouteOutcome {

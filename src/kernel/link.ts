@@ -120,3 +120,8 @@ export function derivedMac(words: string): string {
   const first = ((hash[0] as number) & 0xfc) | 0x02;
   return [first, ...hash.subarray(1, 6)].map((b) => b.toString(16).padStart(2, '0')).join(':');
 }
+
+/** fe80::/10, which every interface gives itself. */
+export function isLinkLocal(address: Address): boolean {
+  return address.family === 'ipv6' && (address.w0 & 0xffc00000) >>> 0 === 0xfe800000;
+}

@@ -4,11 +4,12 @@
  * go stale: every declaration is compared with a fresh reading.
  */
 import type { Address } from '../net/address.ts';
-import type { Kernel, KernelEvent, RouteFilter, RouteOutcome, Setting, Way } from './kernel.ts';
+import type { Kernel, KernelEvent, RouteFilter, RouteOutcome, Setting } from './kernel.ts';
 import { isErrno, KernelError } from './kernel-error.ts';
 import {
   assertOurLink,
   type ForwardingEntry,
+  isLinkLocal,
   type Link,
   type LinkAddress,
   type LinkChange,
@@ -19,7 +20,6 @@ import {
 import type { MasqueradeRules } from './masquerade.ts';
 import {
   addAddress,
-  isLinkLocal,
   listAddresses,
   readAddress,
   removeAddress,
@@ -47,7 +47,7 @@ import {
 } from './netlink/neighbour-messages.ts';
 import { applyMasquerade, listMasquerade } from './netlink/nft.ts';
 import { repairPod } from './netlink/repair-pod.ts';
-import { applyRoutes, findWay, heldRoutes } from './netlink/routes.ts';
+import { applyRoutes, heldRoutes } from './netlink/routes.ts';
 import { readSetting, writeSetting } from './netlink/settings.ts';
 import { SocketPool } from './netlink/socket.ts';
 import { wirePod } from './netlink/wire-pod.ts';
@@ -164,10 +164,6 @@ export class NetlinkKernel implements Kernel {
 
   setRoutes(all: readonly RouteSpec[], protocol = nodeRouteProtocol): Promise<RouteOutcome> {
     return this.#sockets.use((socket) => applyRoutes(socket, all, protocol));
-  }
-
-  wayTo(address: Address): Promise<Way | undefined> {
-    return this.#sockets.use((socket) => findWay(socket, address));
   }
 
   async neighbours(linkName: string): Promise<LinkNeighbour[]> {

@@ -311,17 +311,24 @@ describe('who we are', () => {
 describe('lists', () => {
   test('pages come one by one and are one moment', async () => {
     for (let i = 0; i < 25; i += 1) api.put(`${thingsPath}/t${String(i).padStart(2, '0')}`);
-    const pages: number[] = [];
-    const { resourceVersion } = await client.listPages(things, { limit: 10 }, (items, meta) => {
-      pages.push(items.length);
-      expect(meta.page).toBe(pages.length - 1);
-      api.put(`${thingsPath}/new-${pages.length}`);
-    });
-    expect(pages).toEqual([10, 10, 5]);
-    expect(Number(resourceVersion)).toBe(api.version - 3);
+    let read = 0;
+    const { resourceVersion } = await client.listEach(
+      things,
+      { limit: 10 },
+      {
+        onStart: () => undefined,
+        onItem: () => {
+          read += 1;
+          if (read % 10 === 0) api.put(`${thingsPath}/new-${read}`);
+        },
+      },
+    );
+    expect(read).toBe(25);
+    expect(api.asked.map(({ query }) => query.get('limit'))).toEqual(['10', '10', '10']);
+    expect(Number(resourceVersion)).toBe(api.version - 2);
   });
 
-  test('a list whose moment expires between pages starts again at page 0', async () => {
+  test('a list whose moment expires between pages starts again', async () => {
     for (let i = 0; i < 25; i += 1) api.put(`${thingsPath}/t${String(i).padStart(2, '0')}`);
     let expiries = 1;
     api.intercept = ({ query }, response) => {
@@ -331,10 +338,16 @@ describe('lists', () => {
       return true;
     };
     let names: string[] = [];
-    await client.listPages(things, { limit: 10 }, (items, meta) => {
-      if (meta.page === 0) names = [];
-      names.push(...items.map(({ metadata }) => metadata.name));
-    });
+    await client.listEach<StoredObject>(
+      things,
+      { limit: 10 },
+      {
+        onStart: () => {
+          names = [];
+        },
+        onItem: ({ metadata }) => names.push(metadata.name),
+      },
+    );
     expect(expiries).toBe(0);
     expect(names).toHaveLength(25);
     expect(new Set(names).size).toBe(25);

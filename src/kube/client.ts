@@ -1,7 +1,7 @@
 import type { KubeAccess } from './access.ts';
 import type { Call, Verb } from './answer.ts';
 import type { Exchange } from './exchange.ts';
-import { defaultLimit, type ListReader, readList } from './list-pages.ts';
+import { type ListReader, readList } from './list-pages.ts';
 import { acceptProtobuf, type Decode, isProtobuf } from './protobuf/envelope.ts';
 import { WatchFrames } from './protobuf/watch-frames.ts';
 import { Requests, type RequestsOptions } from './requests.ts';
@@ -76,13 +76,6 @@ export interface ListOptions extends Selection, RequestOptions {
   resourceVersion?: string | undefined;
 }
 
-export interface PageMeta {
-  /** The moment of the whole list; the same on every page of one list. */
-  resourceVersion: string;
-  /** 0 says: forget the pages before, the list starts (again). */
-  page: number;
-}
-
 export interface WatchOptions extends Selection {
   decode?: Decode<StoredObject> | undefined;
   resourceVersion: string;
@@ -137,34 +130,6 @@ export class KubeClient {
       onItem: (item) => items.push(item),
     });
     return { items, resourceVersion };
-  }
-
-  /** The same in portions; at least one, if only an empty one. */
-  async listPages<Raw = StoredObject>(
-    resource: Resource,
-    options: ListOptions,
-    onPage: (items: Raw[], meta: PageMeta) => void,
-  ): Promise<{ resourceVersion: string }> {
-    const size = options.limit ?? defaultLimit;
-    let page = 0;
-    let version = '';
-    let items: Raw[] = [];
-    const flush = () => {
-      onPage(items, { resourceVersion: version, page });
-      page += 1;
-      items = [];
-    };
-    const listed = await this.listEach<Raw>(resource, options, {
-      onStart: (resourceVersion) => {
-        [page, version, items] = [0, resourceVersion, []];
-      },
-      onItem: (item) => {
-        items.push(item);
-        if (items.length === size) flush();
-      },
-    });
-    if (items.length > 0 || page === 0) flush();
-    return listed;
   }
 
   /**

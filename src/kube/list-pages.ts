@@ -24,7 +24,7 @@ interface ReadListOptions<Raw> {
   decode?: Decode<Raw> | undefined;
 }
 
-export const defaultLimit = 500;
+const defaultLimit = 500;
 const restartsBeforeWhole = 3;
 
 /**

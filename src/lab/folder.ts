@@ -39,11 +39,6 @@ export interface LabPod {
   readonly addresses: readonly string[];
 }
 
-/** Where labs live; short, because the path of a Unix socket may have 107 characters. */
-export function labsRoot(env: NodeJS.ProcessEnv = process.env): string {
-  return env.CADASTRE_LABS ?? '/run/cadastre-lab';
-}
-
 export class LabFolder {
   readonly name: string;
   readonly path: string;

@@ -126,22 +126,6 @@ export function contractCases(openSite: () => Promise<Site>): void {
       expect(reasons).toEqual(['10.5.2.0/24 Unusable', '10.5.3.0/24 Unusable']);
     });
 
-    test('say which way a packet would leave', async () => {
-      await node.setRoutes(wanted);
-      const way = async (to: string) => {
-        const found = await node.wayTo(a(to));
-        return found && `${found.isLocal ? 'local' : found.device} ${found.via ?? ''}`.trim();
-      };
-      expect(await way('10.4.0.2')).toBe('cad0');
-      expect(await way('fd04::2')).toBe('cad0');
-      expect(await way('10.4.0.1')).toBe('local');
-      expect(await way('10.5.2.9')).toBe('cad0 10.4.0.2');
-      expect(await way('fd05:2::9')).toBe('cad0 fd04::2');
-      expect(await way('10.5.1.9'), 'blackhole').toBeUndefined();
-      expect(await way('fd05:1::9'), 'unreachable').toBeUndefined();
-      expect(await way('192.0.2.1'), 'no route').toBeUndefined();
-    });
-
     test('by the thousand', async () => {
       const many = Array.from({ length: 1500 }, (_, index) => ({
         prefix: p(`10.${64 + (index >> 8)}.${index & 255}.0/24`),

@@ -1,10 +1,16 @@
 /** One network namespace in memory: what a kernel keeps for it, and the rules it would enforce. */
 import type { Address } from '../../net/address.ts';
 import { Prefix } from '../../net/prefix.ts';
-import type { KernelEvent, Way } from '../kernel.ts';
-import type { ForwardingEntry, Link, LinkAddress, LinkNeighbour } from '../link.ts';
+import type { KernelEvent } from '../kernel.ts';
+import {
+  type ForwardingEntry,
+  isLinkLocal,
+  type Link,
+  type LinkAddress,
+  type LinkNeighbour,
+} from '../link.ts';
 import type { MasqueradeRules } from '../masquerade.ts';
-import { type KernelRoute, mainTable, routeKey } from '../route.ts';
+import { type KernelRoute, routeKey } from '../route.ts';
 
 export interface FakeLink extends Link {
   addresses: LinkAddress[];
@@ -95,33 +101,6 @@ export class FakeNamespace {
     this.emit({ kind: 'route', change: 'removed', route });
   }
 
-  /** The longest prefix of the main table and of the interfaces' own networks, then the metric. */
-  wayTo(to: Address): Way | undefined {
-    const candidates: { length: number; metric: number; way: Way | undefined }[] = [];
-    for (const { name, addresses, isUp } of this.links.values()) {
-      for (const { address, length } of addresses) {
-        if (address.equals(to)) return { device: 'lo', isLocal: true, source: to };
-        if (!isUp || !Prefix.of(address, length).contains(to)) continue;
-        const way = { device: name, isLocal: false, source: address };
-        candidates.push({ length, metric: 0, way });
-      }
-    }
-    for (const route of this.routes.values()) {
-      const { prefix, type, metric = 0, table, device = 'lo', via, source } = route;
-      if (table !== mainTable || !prefix.contains(to)) continue;
-      const way = {
-        device,
-        isLocal: false,
-        ...(via ? { via } : {}),
-        ...(source ? { source } : {}),
-      };
-      const { length } = prefix;
-      candidates.push({ length, metric, way: type === 'unicast' ? way : undefined });
-    }
-    candidates.sort((x, y) => y.length - x.length || x.metric - y.metric);
-    return candidates[0]?.way;
-  }
-
   emit(event: KernelEvent): void {
     for (const listener of this.listeners) {
       setImmediate(() => {
@@ -155,8 +134,4 @@ export function plainLink(link: FakeLink): Link {
     ...(tunnel ? { tunnel } : {}),
     ...(alias ? { alias } : {}),
   };
-}
-
-function isLinkLocal(address: Address): boolean {
-  return address.family === 'ipv6' && address.w0 >>> 22 === 0xfe80 >>> 6;
 }

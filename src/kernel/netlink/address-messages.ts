@@ -1,6 +1,6 @@
 /** RTM_*ADDR: addresses on interfaces. Numbers from linux/if_addr.h. */
 import { Address } from '../../net/address.ts';
-import type { LinkAddress } from '../link.ts';
+import { isLinkLocal, type LinkAddress } from '../link.ts';
 import type { NetlinkWriter } from './attributes.ts';
 import {
   addressHeader,
@@ -71,9 +71,4 @@ export function readAddress({ body }: NetlinkMessage): HeldAddress | undefined {
   const address = (attrs.get(IFA_LOCAL) ?? attrs.get(IFA_ADDRESS))?.address();
   if (!(address instanceof Address)) return undefined;
   return { address, length: body.u8(1), linkIndex: body.u32(4) };
-}
-
-/** fe80::/10, which every interface gives itself. */
-export function isLinkLocal(address: Address): boolean {
-  return address.family === 'ipv6' && (address.w0 & 0xffc00000) >>> 0 === 0xfe800000;
 }

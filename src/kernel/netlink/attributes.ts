@@ -61,10 +61,6 @@ export class NetlinkWriter {
     this.#view.setUint16(at, value, isLittle);
   }
 
-  patchU32(at: number, value: number): void {
-    this.#view.setUint32(at, value >>> 0, isLittle);
-  }
-
   attr(type: number, value: Uint8Array): this {
     return this.u16(4 + value.length)
       .u16(type)

@@ -6,7 +6,6 @@
 import { NetlinkReader, NetlinkWriter } from './attributes.ts';
 
 const NLM_F_REQUEST = 0x01;
-export const NLM_F_MULTI = 0x02;
 const NLM_F_ACK = 0x04;
 export const NLM_F_DUMP_INTR = 0x10;
 const NLM_F_CAPPED = 0x100;
@@ -15,11 +14,9 @@ export const NLM_F_DUMP = 0x300;
 export const NLM_F_REPLACE = 0x100;
 export const NLM_F_EXCL = 0x200;
 export const NLM_F_CREATE = 0x400;
-export const NLM_F_APPEND = 0x800;
 
 export const NLMSG_ERROR = 2;
 export const NLMSG_DONE = 3;
-export const NLMSG_OVERRUN = 4;
 
 const headerLength = 16;
 const NLMSGERR_ATTR_MSG = 1;

@@ -1,8 +1,5 @@
 /** RTM_*ROUTE. Numbers from linux/rtnetlink.h and lwtunnel.h. */
-import type { Address } from '../../net/address.ts';
-import { familyBits } from '../../net/family.ts';
 import { Prefix } from '../../net/prefix.ts';
-import type { Way } from '../kernel.ts';
 import { type KernelRoute, mainTable, type RouteSpec, routeText } from '../route.ts';
 import {
   AF_INET,
@@ -46,7 +43,6 @@ const RTA_ENCAP_TYPE = 21;
 const RTA_ENCAP = 22;
 const RTAX_MTU = 2;
 
-const RTN_LOCAL = 2;
 const RTNH_F_ONLINK = 4;
 const RTM_F_CLONED = 0x200;
 
@@ -143,31 +139,6 @@ export function listRoutes(family: 'ipv4' | 'ipv6', protocol?: number): Request 
   return request(RTM_GETROUTE, NLM_F_DUMP, `list the ${family} routes`, (writer) => {
     routeHeader(writer, { family, protocol });
   });
-}
-
-/** Which way a packet to `to` would leave. */
-export function lookUpRoute(to: Address): Request {
-  return request(RTM_GETROUTE, 0, `look up the way to ${to}`, (writer) => {
-    const { family } = to;
-    routeHeader(writer, { family, length: familyBits(family) }).attrAddress(RTA_DST, to);
-  });
-}
-
-export function readWay({ body }: NetlinkMessage, links: LinkNames): Way | undefined {
-  const type = body.u8(7);
-  const isLocal = type === RTN_LOCAL;
-  // IPv6 answers for routes that drop instead of refusing.
-  if (!isLocal && type !== typeNumbers.unicast) return undefined;
-  const attrs = body.attrs(headerLengths.route);
-  const index = attrs.get(RTA_OIF)?.u32(0) ?? 0;
-  const via = attrs.get(RTA_GATEWAY)?.address() ?? attrs.get(RTA_VIA)?.address(2);
-  const source = attrs.get(RTA_PREFSRC)?.address();
-  return {
-    device: links.get(index) ?? `if${index}`,
-    isLocal,
-    ...(via ? { via } : {}),
-    ...(source ? { source } : {}),
-  };
 }
 
 /** Undefined for what is no route of the tables: cached ones, local, broadcast, multicast. */

@@ -1,20 +1,11 @@
 /** Reading and declaring routes over one socket. */
-import type { Address } from '../../net/address.ts';
-import type { RefusedRoute, RouteFilter, RouteOutcome, Way } from '../kernel.ts';
+import type { RefusedRoute, RouteFilter, RouteOutcome } from '../kernel.ts';
 import { errnoName, isErrno } from '../kernel-error.ts';
 import type { KernelRoute, RouteSpec } from '../route.ts';
 import { routeDelta } from '../route-delta.ts';
 import { listLinks, readLink } from './link-messages.ts';
 import type { Request } from './message.ts';
-import {
-  addRoute,
-  listRoutes,
-  lookUpRoute,
-  readRoute,
-  readWay,
-  removeRoute,
-  replaceRoute,
-} from './route-messages.ts';
+import { addRoute, listRoutes, readRoute, removeRoute, replaceRoute } from './route-messages.ts';
 import type { NetlinkSocket } from './socket.ts';
 
 /** Somebody changes routes meanwhile, or answers are lost: look again, so many times. */
@@ -44,18 +35,6 @@ async function readRoutes(
     }
   }
   return found;
-}
-
-export async function findWay(socket: NetlinkSocket, to: Address): Promise<Way | undefined> {
-  const links = await socket.dump(listLinks(), readLink);
-  const names = new Map(links.map(({ index, name }) => [index, name]));
-  try {
-    return readWay(await socket.get(lookUpRoute(to)), names);
-  } catch (error) {
-    // The errno is the verdict: no route, or one that drops (unreachable, blackhole, prohibit).
-    if (isErrno(error, 'ENETUNREACH', 'EHOSTUNREACH', 'EINVAL', 'EACCES')) return undefined;
-    throw error;
-  }
 }
 
 export async function applyRoutes(
