@@ -19,6 +19,19 @@ test.each(examples)('cadastre %s', async (line, output) => {
   expect(stdout + stderr).toBe(output);
 });
 
+test('the table names every command of the help page', async () => {
+  const { stdout } = await runBuilt(['--help']);
+  const [, commands = ''] = stdout.split('\nCommands:\n');
+  const names = [...commands.split('\n\n')[0]!.matchAll(/^ {2}([a-z-]+)/gm)].map(
+    ([, name]) => name!,
+  );
+  const [table = ''] = page.split('\n## ');
+  const rows = [...table.matchAll(/^\| (`.+?`) +\|/gm)].flatMap(([, cell]) =>
+    [...cell!.matchAll(/`([a-z-]+)/g)].map(([, name]) => name!),
+  );
+  expect([...new Set(rows)].sort()).toEqual(names.filter((name) => name !== 'help').sort());
+});
+
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const shown = [
   ...readme.matchAll(
