@@ -21,7 +21,7 @@ export const suites = [
   {
     name: 'long',
     what: 'what needs time: long random lives, silence on a wire, leases that run out',
-    include: ['src/**/*.long.test.ts'],
+    include: ['src/**/*.long.test.ts', 'test/*.long.test.ts'],
   },
   {
     name: 'register',
