@@ -1,5 +1,7 @@
 /** The address space as a map: small pools as strips, large ones as Hilbert maps, a table beside. */
+
 import { useMemo } from 'preact/hooks';
+import { addToGroup } from '../../base/add-to-group.ts';
 import { ageText } from '../../base/age-text.ts';
 import type { BlockRow, PoolRow } from '../rows.ts';
 import { address, go, type PageLocation, setQuery } from './location.ts';
@@ -380,9 +382,7 @@ function useBlocksByPool(store: RowStore): Map<string, BlockRow[]> {
   return useMemo(() => {
     const byPool = new Map<string, BlockRow[]>();
     for (const block of store.map('block').values()) {
-      const list = byPool.get(block.pool);
-      if (list === undefined) byPool.set(block.pool, [block]);
-      else list.push(block);
+      addToGroup(byPool, block.pool, block);
     }
     return byPool;
   }, [store.version('block')]);
