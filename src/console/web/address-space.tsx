@@ -17,6 +17,7 @@ import {
   SameCommand,
   Scroll,
   spacedCount,
+  TableHead,
   useNow,
 } from './parts.tsx';
 import { smallest } from './smallest.ts';
@@ -329,16 +330,7 @@ function BlockTable(props: {
       </label>
       <Scroll class="scroll" label="Blocks as a table">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">block</th>
-              <th scope="col">node</th>
-              <th scope="col">phase</th>
-              <th scope="col" class="right">
-                in use
-              </th>
-            </tr>
-          </thead>
+          <TableHead columns={['block', 'node', 'phase', ['in use', 'right']]} />
           <tbody>
             {shown.map((block) => {
               const used = props.store

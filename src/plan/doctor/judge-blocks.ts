@@ -1,8 +1,8 @@
 import { addToGroup } from '../../base/add-to-group.ts';
 import { listNames, plural } from '../../base/count-text.ts';
+import { type NamedNetwork, nodeNetworks } from '../../model/network.ts';
 import { parseAddress } from '../../net/address.ts';
-import { familyBits } from '../../net/family.ts';
-import { Prefix, parsePrefix } from '../../net/prefix.ts';
+import { parsePrefix } from '../../net/prefix.ts';
 import { isHolder } from '../blocks/truth.ts';
 import { overlapsNetwork } from '../pools/pool-set.ts';
 import { type Claimants, saysAbout } from './claimants.ts';
@@ -73,16 +73,9 @@ function outsidePools(survey: Survey, claimants: Claimants): DoctorFinding[] {
 
 function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
   const { nodes, evidence, claims, blocks, pools } = survey;
-  const networks: Array<{ name: string; prefix: Prefix; node?: string }> = [
-    ...evidence.serviceNetworks,
-  ];
+  const networks: Array<NamedNetwork & { node?: string }> = [...evidence.serviceNetworks];
   for (const [name, { node }] of nodes) {
-    for (const text of node.addresses) {
-      const address = parseAddress(text);
-      if (address === undefined) continue;
-      const prefix = Prefix.of(address, familyBits(address.family));
-      networks.push({ name: `node ${name}`, prefix, node: name });
-    }
+    for (const network of nodeNetworks(node)) networks.push({ ...network, node: name });
   }
   const found: DoctorFinding[] = [];
   const reported = new Set<string>();
@@ -108,10 +101,7 @@ function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
   // A pool that lies over a network is trouble before it has cut a block there.
   const ofBlocks = [...found];
   for (const pool of pools) {
-    const problem = overlapsNetwork(
-      pool,
-      networks.map(({ name, prefix, node }) => ({ name, prefix, isNode: node !== undefined })),
-    );
+    const problem = overlapsNetwork(pool, networks);
     // Where a block of it lies there already, that is reported, and worse.
     const isReported = ofBlocks.some(({ prefix }) =>
       pool.cidrs.some((cidr) => cidr.contains(parsePrefix(prefix!)!)),
