@@ -353,7 +353,7 @@ function BlockTable(props: {
       </Scroll>
       <p class="muted small">
         {props.blocks.length === 0
-          ? 'No block is given out yet.'
+          ? 'No block is assigned yet.'
           : matching.length > shown.length
             ? `the first ${shown.length} of ${spacedCount(matching.length)}; the filter finds the others`
             : `${spacedCount(matching.length)} of ${spacedCount(props.blocks.length)}`}
