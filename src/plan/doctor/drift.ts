@@ -2,7 +2,7 @@ import { addToGroup } from '../../base/add-to-group.ts';
 import { driftConditionType } from '../../model/keys.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Condition } from '../../model/object.ts';
-import { dated } from '../pools/pool-status.ts';
+import { dated } from '../pools/pool-conditions.ts';
 import { type DoctorFinding, severities } from './finding.ts';
 
 /**
