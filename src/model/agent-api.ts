@@ -110,7 +110,6 @@ export const agentErrorSchema = z
   .meta({ id: 'Error' });
 
 export type AllocateRequest = z.infer<typeof allocateRequestSchema>;
-export type ReleaseQuery = z.infer<typeof releaseQuerySchema>;
 export type AllocationJson = z.infer<typeof allocationSchema>;
 export type AddressStatusJson = z.infer<typeof addressStatusSchema>;
 export type AgentErrorJson = z.infer<typeof agentErrorSchema>;

@@ -1,4 +1,4 @@
-import type { LabelSelector } from './label-selector.ts';
+import { type LabelSelector, type Labels, selects } from './label-selector.ts';
 import { type Identity, identityOf, type KubeObject } from './object.ts';
 import { peerProblems } from './peer-limits.ts';
 import {
@@ -50,4 +50,9 @@ export function readBgpPeer(object: KubeObject): ReadBgpPeer {
     nodeSelectors: selector === undefined || selector === null ? [] : [selector],
   };
   return { ...identity, kind: 'peer', peer };
+}
+
+/** Whether nodes with these labels are to have a session with the router. */
+export function isPeerOf({ nodeSelectors }: BgpPeer, labels: Labels): boolean {
+  return nodeSelectors.length === 0 || nodeSelectors.some((one) => selects(one, labels));
 }

@@ -1,4 +1,4 @@
-import { type Family, families } from '../net/family.ts';
+import type { Family } from '../net/family.ts';
 import type { KubeObject } from './object.ts';
 
 /**
@@ -87,9 +87,4 @@ export function parseCiliumVersion(text: string): CiliumVersion | undefined {
   const match = /(?:^|[:\-v])v?(\d{1,2})\.(\d{1,3})(?:\.\d+)?(?:[-+][\w.]+)?$/.exec(tag);
   if (match === null) return undefined;
   return { major: Number(match[1]), minor: Number(match[2]), from: text };
-}
-
-/** The families that are switched on. */
-export function ciliumFamilies({ enabled }: CiliumSettings): Family[] {
-  return families.filter((family) => enabled[family]);
 }

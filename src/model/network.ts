@@ -1,4 +1,4 @@
-import type { Prefix } from '../net/prefix.ts';
+import { type Prefix, parsePrefix } from '../net/prefix.ts';
 
 /** A range that is not for pods: a Service network, or a node's own address. */
 export interface NamedNetwork {
@@ -6,4 +6,17 @@ export interface NamedNetwork {
   prefix: Prefix;
   /** A node's own address; the range in the flags may lie around it. */
   isNode?: boolean;
+}
+
+/** A node's own addresses, as networks that no pool may overlap. */
+export function nodeNetworks({ name, addresses }: NodeAddresses): NamedNetwork[] {
+  return addresses.flatMap((address) => {
+    const prefix = parsePrefix(`${address}/${address.includes(':') ? 128 : 32}`);
+    return prefix === undefined ? [] : [{ name: `node ${name}`, prefix, isNode: true }];
+  });
+}
+
+interface NodeAddresses {
+  name: string;
+  addresses: readonly string[];
 }

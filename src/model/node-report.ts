@@ -1,3 +1,4 @@
+import { addToGroup } from '../base/add-to-group.ts';
 import { type Family, families } from '../net/family.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import type { Block } from './node-block.ts';
@@ -62,9 +63,7 @@ function readAnnounced(status: unknown): Map<string, readonly string[]> {
     if (typeof peer !== 'string' || !Array.isArray(announced)) continue;
     for (const one of announced) {
       if (typeof one?.prefix !== 'string') continue;
-      const peers = found.get(one.prefix);
-      if (peers === undefined) found.set(one.prefix, [peer]);
-      else peers.push(peer);
+      addToGroup(found, one.prefix, peer);
     }
   }
   return found;

@@ -11,7 +11,7 @@ import type { Reason } from '../model/reasons.ts';
 import { nodes } from '../model/resources.ts';
 import type { NodeDecision } from '../plan/blocks/decide-node.ts';
 import type { BlockRefusal, Finding } from '../plan/blocks/finding.ts';
-import { dated } from '../plan/pools/pool-status.ts';
+import { dated } from '../plan/pools/pool-conditions.ts';
 
 /**
  * Reports what the operator found about nodes: a condition on the Node, an

@@ -6,7 +6,8 @@ import type { Pool, PoolStatus, ReadPool } from '../model/ip-pool.ts';
 import { poolFinalizer } from '../model/keys.ts';
 import { ipPools } from '../model/resources.ts';
 import type { Register } from '../plan/blocks/register.ts';
-import { dated, desiredPoolStatus } from '../plan/pools/pool-status.ts';
+import { dated } from '../plan/pools/pool-conditions.ts';
+import { desiredPoolStatus } from '../plan/pools/pool-status.ts';
 import type { Worker } from './work-queue.ts';
 
 /**

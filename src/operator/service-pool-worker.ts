@@ -4,7 +4,7 @@ import type { Metrics } from '../base/metrics.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { LoadBalancerPoolStatus, ReadLoadBalancerPool } from '../model/load-balancer-pool.ts';
 import { loadBalancerPools } from '../model/resources.ts';
-import { dated } from '../plan/pools/pool-status.ts';
+import { dated } from '../plan/pools/pool-conditions.ts';
 import { desiredServicePoolStatus } from '../plan/services/service-pool-status.ts';
 import { sameStatus } from './pool-worker.ts';
 import type { ServiceCaches } from './service-caches.ts';

@@ -10,7 +10,7 @@ import { services } from '../model/resources.ts';
 import { type ClusterService, readService } from '../model/service.ts';
 import type { ServiceAddress } from '../model/service-address.ts';
 import type { Address } from '../net/address.ts';
-import { dated } from '../plan/pools/pool-status.ts';
+import { dated } from '../plan/pools/pool-conditions.ts';
 import {
   decideService,
   desiredIngress,

@@ -386,7 +386,7 @@ test('a site without nodes says so in every view, and one with long names fits',
   const other = await launchBrowser(bare.url);
   try {
     const empty = await other.open(`${bare.url}/pools`);
-    await empty.getByText('No block is given out yet.').waitFor();
+    await empty.getByText('No block is assigned yet.').waitFor();
     for (const path of ['nodes', 'routes', 'truth']) {
       await empty.goto(`${bare.url}/${path}`);
       await empty.locator('.empty', { hasText: 'There are no nodes yet.' }).waitFor();

@@ -1,6 +1,6 @@
+import { nodeNetworks } from '../../model/network.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { Address } from '../../net/address.ts';
-import { familyBits } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import type { AllocationPlan } from '../../plan/blocks/allocation-plan.ts';
 import { sourceNames } from '../../plan/blocks/holdings.ts';
@@ -136,10 +136,7 @@ function freeWords(pools: readonly unknown[], networks: readonly unknown[]): str
 /** Node addresses and Service networks in it or around it: none of them may be cut into. */
 function networksAt({ state }: Look, prefix: Prefix) {
   const nodes = state.nodes.flatMap((node) =>
-    node.addresses.flatMap((text) => {
-      const host = parsePrefix(`${text}/${familyBits(text.includes(':') ? 'ipv6' : 'ipv4')}`);
-      return host === undefined ? [] : [{ name: `address of node ${node.name}`, prefix: host }];
-    }),
+    nodeNetworks(node).map((one) => ({ ...one, name: `address of ${one.name}` })),
   );
   return [...state.serviceNetworks, ...nodes]
     .filter((network) => network.prefix.overlaps(prefix))

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { addToGroup } from '../../base/add-to-group.ts';
 import { apiVersion } from '../../model/keys.ts';
 import { selects } from '../../model/label-selector.ts';
 import type { ClusterNode } from '../../model/node.ts';
@@ -91,9 +92,7 @@ function describerOf(look: Look, plan: AllocationPlan): (node: ClusterNode) => N
   const findingsOf = new Map<string, Finding[]>();
   for (const finding of plan.findings) {
     for (const name of new Set(finding.nodes)) {
-      const known = findingsOf.get(name);
-      if (known === undefined) findingsOf.set(name, [finding]);
-      else known.push(finding);
+      addToGroup(findingsOf, name, finding);
     }
   }
   return (node) => {

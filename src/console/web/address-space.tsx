@@ -1,5 +1,7 @@
 /** The address space as a map: small pools as strips, large ones as Hilbert maps, a table beside. */
+
 import { useMemo } from 'preact/hooks';
+import { addToGroup } from '../../base/add-to-group.ts';
 import { ageText } from '../../base/age-text.ts';
 import type { BlockRow, PoolRow } from '../rows.ts';
 import { address, go, type PageLocation, setQuery } from './location.ts';
@@ -15,6 +17,7 @@ import {
   SameCommand,
   Scroll,
   spacedCount,
+  TableHead,
   useNow,
 } from './parts.tsx';
 import { smallest } from './smallest.ts';
@@ -327,16 +330,7 @@ function BlockTable(props: {
       </label>
       <Scroll class="scroll" label="Blocks as a table">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">block</th>
-              <th scope="col">node</th>
-              <th scope="col">phase</th>
-              <th scope="col" class="right">
-                in use
-              </th>
-            </tr>
-          </thead>
+          <TableHead columns={['block', 'node', 'phase', ['in use', 'right']]} />
           <tbody>
             {shown.map((block) => {
               const used = props.store
@@ -359,7 +353,7 @@ function BlockTable(props: {
       </Scroll>
       <p class="muted small">
         {props.blocks.length === 0
-          ? 'No block is given out yet.'
+          ? 'No block is assigned yet.'
           : matching.length > shown.length
             ? `the first ${shown.length} of ${spacedCount(matching.length)}; the filter finds the others`
             : `${spacedCount(matching.length)} of ${spacedCount(props.blocks.length)}`}
@@ -380,9 +374,7 @@ function useBlocksByPool(store: RowStore): Map<string, BlockRow[]> {
   return useMemo(() => {
     const byPool = new Map<string, BlockRow[]>();
     for (const block of store.map('block').values()) {
-      const list = byPool.get(block.pool);
-      if (list === undefined) byPool.set(block.pool, [block]);
-      else list.push(block);
+      addToGroup(byPool, block.pool, block);
     }
     return byPool;
   }, [store.version('block')]);

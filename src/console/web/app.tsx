@@ -89,7 +89,7 @@ export function App() {
           <View place={place} />
         ) : (
           <section class="view">
-            <h1>Not here</h1>
+            <h1>No such view</h1>
             <p class="empty">
               There is no view called {place.unknown}. <a href={address('pools')}>To the pools</a>
             </p>

@@ -15,6 +15,7 @@ import {
   percent,
   SameCommand,
   Scroll,
+  TableHead,
   type Tone,
   UnannouncedReasons,
   useNow,
@@ -42,26 +43,18 @@ function NodeList({ place }: { place: PageLocation }) {
       </div>
       <Scroll class="scroll tall" label="Nodes">
         <table class="node-list">
-          <thead>
-            <tr>
-              <th scope="col">node</th>
-              <th scope="col" class="roomy">
-                rack
-              </th>
-              <th scope="col" class="roomy">
-                address
-              </th>
-              <th scope="col">blocks</th>
-              <th scope="col">addresses in use</th>
-              <th scope="col" class="roomy">
-                sessions
-              </th>
-              <th scope="col">state</th>
-              <th scope="col" class="right roomy">
-                age
-              </th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[
+              'node',
+              ['rack', 'roomy'],
+              ['address', 'roomy'],
+              'blocks',
+              'addresses in use',
+              ['sessions', 'roomy'],
+              'state',
+              ['age', 'right roomy'],
+            ]}
+          />
           <tbody>
             {nodes.map((node) => (
               <tr key={node.name}>
@@ -236,16 +229,7 @@ function OneNode({ name }: { name: string }) {
         <div class="card">
           <h2>Sessions</h2>
           <table>
-            <thead>
-              <tr>
-                <th scope="col">peer</th>
-                <th scope="col">state</th>
-                <th scope="col" class="right">
-                  for
-                </th>
-                <th scope="col">advertised</th>
-              </tr>
-            </thead>
+            <TableHead columns={['peer', 'state', ['for', 'right'], 'advertised']} />
             <tbody>
               {node.sessions.map((session) => (
                 <tr key={session.peer}>

@@ -158,6 +158,24 @@ export function spacedCount(value: number): string {
   return value.toLocaleString('en').replaceAll(',', ' ');
 }
 
+/** The head of a table: names of columns, each with its class if it has one. */
+export function TableHead(props: { columns: ReadonlyArray<string | readonly [string, string]> }) {
+  return (
+    <thead>
+      <tr>
+        {props.columns.map((column) => {
+          const [name, style] = typeof column === 'string' ? [column, ''] : column;
+          return (
+            <th scope="col" key={name} class={style}>
+              {name}
+            </th>
+          );
+        })}
+      </tr>
+    </thead>
+  );
+}
+
 /** What scrolls by itself must be reachable by keys. */
 export function Scroll(props: { class: string; label: string; children: ComponentChildren }) {
   return (

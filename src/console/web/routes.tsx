@@ -12,6 +12,7 @@ import {
   NodeLink,
   SameCommand,
   Scroll,
+  TableHead,
   UnannouncedReasons,
   useNow,
 } from './parts.tsx';
@@ -203,14 +204,7 @@ function Comparison(props: {
         {session?.lastError && <span class="muted"> · {session.lastError}</span>}
       </p>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">route</th>
-            <th scope="col">registered</th>
-            <th scope="col">advertised</th>
-            <th scope="col">in its table</th>
-          </tr>
-        </thead>
+        <TableHead columns={['route', 'registered', 'advertised', 'in its table']} />
         <tbody>
           {prefixes.map((prefix) => {
             const route = held.get(prefix);

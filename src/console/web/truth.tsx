@@ -35,7 +35,7 @@ export function TruthView({ place }: { place: PageLocation }) {
   return (
     <section class="view">
       <div class="view-head">
-        <h1>TruthView</h1>
+        <h1>Truth</h1>
         <Filter
           label="Filter"
           value={place.query.get('filter') ?? ''}

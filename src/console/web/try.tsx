@@ -119,7 +119,7 @@ export function TryItView(_: { place: PageLocation }) {
                 {routersDown.includes(name) ? (
                   <Mark tone="bad">down</Mark>
                 ) : (
-                  <Mark tone="good">{`holds ${held.length}`}</Mark>
+                  <Mark tone="good">{`${held.length} routes`}</Mark>
                 )}
                 {routersDown.includes(name)
                   ? button('revive-router', `Revive ${name}`, { router: name })

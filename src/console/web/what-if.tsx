@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { WhatIfAnswer } from '../../plan/doctor/what-if-answer.ts';
 import { setQuery } from './location.ts';
-import { Empty, Mark, NodeLink } from './parts.tsx';
+import { Empty, Mark, NodeLink, TableHead } from './parts.tsx';
 import { useStore } from './store.ts';
 
 export function WhatIfPanel({ drained, lost }: { drained: string; lost: string }) {
@@ -106,13 +106,7 @@ function Answer({ reply }: { reply: WhatIfAnswer }) {
       ))}
       {moves.length > 0 ? (
         <table>
-          <thead>
-            <tr>
-              <th scope="col">route</th>
-              <th scope="col">before</th>
-              <th scope="col">after</th>
-            </tr>
-          </thead>
+          <TableHead columns={['route', 'before', 'after']} />
           <tbody>
             {moves.map(({ node, prefix, from, to, why }) => (
               <tr key={`${node} ${prefix}`}>

@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import { addToGroup } from '../../base/add-to-group.ts';
 import type { Clock } from '../../base/clock.ts';
 import { plural } from '../../base/count-text.ts';
 import { CadastreError, describeError } from '../../base/errors.ts';
@@ -28,9 +29,7 @@ export async function readDumps(
   const interner = new PrefixInterner();
   for (const { router, path } of files) {
     const read = await readDump(router, path, interner, reader);
-    const known = byRouter.get(router);
-    if (known === undefined) byRouter.set(router, [read]);
-    else known.push(read);
+    addToGroup(byRouter, router, read);
   }
   return [...byRouter].map(([router, dumps]) => merge(router, dumps));
 }

@@ -1,9 +1,9 @@
 import { poolFamilies } from '../../model/ip-pool.ts';
 import { apiVersion } from '../../model/keys.ts';
-import { type Block, blockName } from '../../model/node-block.ts';
+import type { Block } from '../../model/node-block.ts';
 import { compareText } from '../pools/pool-set.ts';
 import { poolUsage, totalUsage } from '../pools/pool-status.ts';
-import type { Cut } from './cut.ts';
+import { asWritten, type Cut } from './cut.ts';
 import { decideNode, mostCutsAtOnce, type NodeDecision, type Rules } from './decide-node.ts';
 import type { BlockRefusal, Finding } from './finding.ts';
 import type { Register } from './register.ts';
@@ -44,8 +44,9 @@ export function planAllocation(
   const adopted = new Map<string, Cut[]>();
   for (const name of names) {
     const decision = decide(register, name, rules);
-    adopted.set(name, decision?.adopt ?? []);
-    for (const cut of decision?.adopt ?? []) register.putBlock(asBlock(register, name, cut));
+    if (decision === undefined) continue;
+    adopted.set(name, decision.adopt);
+    for (const cut of decision.adopt) register.putBlock(asWritten(decision.node, cut));
   }
   const planned = new Map<string, AllocationPlan['nodes'][number]>();
   const findings: Finding[] = [];
@@ -59,7 +60,7 @@ export function planAllocation(
     const cuts: Cut[] = [];
     for (let isHungry = true; isHungry; ) {
       cuts.push(...decision.assign);
-      for (const cut of decision.assign) register.putBlock(asBlock(register, name, cut));
+      for (const cut of decision.assign) register.putBlock(asWritten(decision.node, cut));
       // A large demand is served in portions; the operator asks again until it is covered.
       isHungry = decision.assign.length >= mostCutsAtOnce;
       if (isHungry) decision = decide(register, name, rules) ?? decision;
@@ -110,7 +111,7 @@ export function goneHolders(register: Register): Finding[] {
     report(
       nodeName,
       `${prefix}`,
-      `${prefix} is registered for ${nodeName}, which does not exist; it will cool and be freed`,
+      `${prefix} is registered for ${nodeName}, which does not exist; it is freed after a cool-down`,
     );
   }
   for (const { name, podCidrs } of register.ciliumNodes.values()) {
@@ -132,21 +133,4 @@ function decide(register: Register, name: string, rules: Rules): NodeDecision | 
 
 function planBlock(block: Pick<Block, 'prefix' | 'pool'>, action: PlannedBlock['action']) {
   return { cidr: block.prefix.toString(), pool: block.pool, action };
-}
-
-function asBlock(register: Register, nodeName: string, { prefix, pool }: Cut): Block {
-  return {
-    name: blockName(prefix),
-    uid: '',
-    resourceVersion: '',
-    prefix,
-    pool,
-    nodeName,
-    nodeUid: register.nodes.get(nodeName)?.uid ?? '',
-    phase: 'Active',
-    coolingSinceMs: 0,
-    guards: [],
-    createdMs: Number.MAX_SAFE_INTEGER,
-    deleting: false,
-  };
 }

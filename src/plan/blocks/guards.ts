@@ -6,7 +6,7 @@ import { type Prefix, parsePrefix } from '../../net/prefix.ts';
  * One name, one owner — that is what the API server can promise, and it protects
  * blocks of one size. An adopted block of another size (a /27 in a pool of /24,
  * or a /23) has another name than the cells it overlaps, so a leader that has not
- * heard of it could still create one of those. Therefore every cell that an
+ * seen it could still create one of those. Therefore every cell that an
  * odd-sized block touches is taken first, by a NodeBlock of phase Guard.
  */
 export function cellsToGuard(prefix: Prefix, pool: Pool): Prefix[] | 'too many' {

@@ -81,7 +81,7 @@ export function trustedHoldings(holdings: Holdings, family: Family): Prefix[] {
  * Whether a list of holdings is the node's own word for what it is to have: it
  * names every block of the family that is registered. Then the rest of it is yet
  * to be adopted (nothing was so far, or a crash came between two adoptions). A
- * list that leaves a registered block out speaks of something else.
+ * list that leaves a registered block out means something else.
  */
 export function isRestOf(
   held: readonly Prefix[],

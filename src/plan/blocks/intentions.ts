@@ -46,11 +46,15 @@ export function planIntentions(
   for (const block of register.blocks.values()) {
     const step = decideBlock(register, block, nowMs, rules.byDemand);
     if (step.kind === 'cool') {
-      const detail = step.nodeGone ? 'its node is gone' : 'its node gave it back';
+      const detail = step.nodeGone ? 'its node is gone' : 'its node released it';
       found.push(aboutBlock('cool', block, detail));
     } else if (step.kind === 'free') {
       found.push(
-        aboutBlock('free', block, block.phase === 'Guard' ? 'it guards nothing' : 'it has rested'),
+        aboutBlock(
+          'free',
+          block,
+          block.phase === 'Guard' ? 'it guards nothing' : 'its cool-down is over',
+        ),
       );
     }
   }

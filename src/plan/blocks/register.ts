@@ -1,14 +1,13 @@
 import type { CiliumNode } from '../../model/cilium-node.ts';
 import { isFromFlags, type Pool } from '../../model/ip-pool.ts';
 import { clusterPoolName } from '../../model/keys.ts';
-import type { NamedNetwork } from '../../model/network.ts';
+import { type NamedNetwork, nodeNetworks } from '../../model/network.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { NodeReport } from '../../model/node-report.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
 import { families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import { parsePrefix } from '../../net/prefix.ts';
 import { overlapsNetwork, PoolSet } from '../pools/pool-set.ts';
 import {
   type HoldingSource,
@@ -290,13 +289,6 @@ function unlinkFrom(map: Map<string, Set<Block>>, key: string, block: Block): vo
   const found = map.get(key);
   found?.delete(block);
   if (found?.size === 0) map.delete(key);
-}
-
-function nodeNetworks(node: ClusterNode): NamedNetwork[] {
-  return node.addresses.flatMap((address) => {
-    const prefix = parsePrefix(`${address}/${address.includes(':') ? 128 : 32}`);
-    return prefix === undefined ? [] : [{ name: `node ${node.name}`, prefix, isNode: true }];
-  });
 }
 
 function sameNetworks(a: readonly NamedNetwork[], b: readonly NamedNetwork[]): boolean {

@@ -1,3 +1,4 @@
+import { addToGroup } from '../../base/add-to-group.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import { type RoutePath, type RouteView, usedPaths } from './route-view.ts';
 import type { Survey } from './survey.ts';
@@ -14,9 +15,7 @@ export function claimantsOf(survey: Survey): Claimants {
       records = new Map();
       all.set(key, records);
     }
-    const known = records.get(record);
-    if (known === undefined) records.set(record, [who]);
-    else known.push(who);
+    addToGroup(records, record, who);
   };
   for (const [name, surveyed] of survey.nodes) {
     for (const [record, prefixes] of surveyed.records) {

@@ -1,7 +1,8 @@
+import { addToGroup } from '../../base/add-to-group.ts';
 import { driftConditionType } from '../../model/keys.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Condition } from '../../model/object.ts';
-import { dated } from '../pools/pool-status.ts';
+import { dated } from '../pools/pool-conditions.ts';
 import { type DoctorFinding, severities } from './finding.ts';
 
 /**
@@ -57,9 +58,7 @@ export class DriftRecord {
     for (const finding of this.#standing.values()) {
       const name = finding.node ?? finding.owner;
       if (name === null) continue;
-      const known = found.get(name);
-      if (known === undefined) found.set(name, [finding]);
-      else known.push(finding);
+      addToGroup(found, name, finding);
     }
     return found;
   }

@@ -1,4 +1,4 @@
-import { selects } from '../../model/label-selector.ts';
+import { isPeerOf } from '../../model/bgp-peer.ts';
 import { canonicalAddress } from './next-hops.ts';
 import type { RouteView } from './route-view.ts';
 import type { Survey, SurveyedBlock } from './survey.ts';
@@ -72,9 +72,7 @@ export class Expectations {
   #isPeer(names: ReadonlySet<string>, node: string): boolean {
     const labels = this.#survey.nodes.get(node)?.node.labels ?? {};
     return this.#survey.evidence.peers.some(
-      ({ name, nodeSelectors }) =>
-        names.has(name) &&
-        (nodeSelectors.length === 0 || nodeSelectors.some((one) => selects(one, labels))),
+      (peer) => names.has(peer.name) && isPeerOf(peer, labels),
     );
   }
 }

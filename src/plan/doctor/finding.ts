@@ -54,6 +54,27 @@ export interface DoctorFinding {
   fix: string;
 }
 
+/** What a finding says beside its reason; whatever is left out is null, or nobody. */
+type FindingDetails = Partial<Pick<DoctorFinding, 'node' | 'prefix' | 'owner' | 'hurts'>> &
+  Pick<DoctorFinding, 'says' | 'fix'>;
+
+export function finding(
+  reason: DoctorReason,
+  severity: Severity,
+  { node = null, prefix = null, owner = null, says, hurts = hurtsNow(), fix }: FindingDetails,
+): DoctorFinding {
+  return { reason, severity, node, prefix, owner, says, hurts, fix };
+}
+
+/** Those nodes are hurt now. */
+export const hurtsNow = (...now: string[]): Hurts => ({ now, if: [] });
+
+/** Nobody is hurt now; those nodes would be by the event. */
+export const hurtsIf = (event: string, nodes: string[], ...prefixes: string[]): Hurts => ({
+  now: [],
+  if: [{ event, nodes, prefixes }],
+});
+
 export interface Hurts {
   /** Nodes whose pods are hurt now. */
   now: string[];

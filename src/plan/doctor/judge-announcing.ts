@@ -1,6 +1,6 @@
-import { selects } from '../../model/label-selector.ts';
+import { isPeerOf } from '../../model/bgp-peer.ts';
 import { type Claimants, saysAbout } from './claimants.ts';
-import type { DoctorFinding } from './finding.ts';
+import { type DoctorFinding, finding, hurtsIf, hurtsNow } from './finding.ts';
 import { routeFix } from './fixes.ts';
 import { statedReason } from './stated-reasons.ts';
 import type { Survey, SurveyedNode } from './survey.ts';
@@ -17,7 +17,7 @@ export function judgeAnnouncing(survey: Survey, claimants: Claimants): DoctorFin
     const sessions = report?.status?.sessions;
     if (sessions === undefined || node.isLeaving === true) continue;
     if (sessions.length === 0 && !hasPeer(survey, surveyed)) continue;
-    for (const { prefix, key } of blocks) {
+    for (const { key } of blocks) {
       const missing = sessions.filter(
         ({ state, announced }) =>
           state !== 'Established' || !announced.some((one) => one.prefix === key),
@@ -26,41 +26,31 @@ export function judgeAnnouncing(survey: Survey, claimants: Claimants): DoctorFin
       const isNowhere = missing.length === sessions.length;
       const others = sessions.filter((session) => !missing.includes(session));
       const stated = statedReason(surveyed, key);
-      found.push({
-        reason: 'NotAnnounced',
-        severity: isNowhere ? 'critical' : 'warning',
-        node: name,
-        prefix: key,
-        owner: name,
-        says: {
-          ...saysAbout(claimants, prefix.toString()),
-          ...(sessions.length === 0 ? { sessions: 'none' } : {}),
-          ...Object.fromEntries(
-            missing.map(({ peer, state, lastError }) => [
-              `session ${peer}`,
-              `${state}${lastError === undefined ? '' : `: ${lastError}`}, not announced`,
-            ]),
-          ),
-          ...stated.says,
-        },
-        hurts: {
-          now: isNowhere ? [name] : [],
-          if:
-            others.length === 1
-              ? [{ event: `lose-router ${others[0]?.peer}`, nodes: [name], prefixes: [key] }]
-              : [],
-        },
-        fix:
-          stated.fix ?? routeFix(survey, 'NotAnnounced', { prefix: key, owner: name, node: name }),
-      });
+      const about = { node: name, prefix: key, owner: name };
+      const says = {
+        ...saysAbout(claimants, key),
+        ...(sessions.length === 0 ? { sessions: 'none' } : {}),
+        ...Object.fromEntries(
+          missing.map(({ peer, state, lastError }) => [
+            `session ${peer}`,
+            `${state}${lastError === undefined ? '' : `: ${lastError}`}, not announced`,
+          ]),
+        ),
+        ...stated.says,
+      };
+      const last = others.length === 1 ? others[0]?.peer : undefined;
+      const hurts =
+        last === undefined
+          ? hurtsNow(...(isNowhere ? [name] : []))
+          : hurtsIf(`lose-router ${last}`, [name], key);
+      const fix = stated.fix ?? routeFix(survey, 'NotAnnounced', about);
+      const severity = isNowhere ? 'critical' : 'warning';
+      found.push(finding('NotAnnounced', severity, { ...about, says, hurts, fix }));
     }
   }
   return found;
 }
 
 function hasPeer({ evidence }: Survey, { node }: SurveyedNode): boolean {
-  return evidence.peers.some(
-    ({ nodeSelectors }) =>
-      nodeSelectors.length === 0 || nodeSelectors.some((one) => selects(one, node.labels)),
-  );
+  return evidence.peers.some((peer) => isPeerOf(peer, node.labels));
 }

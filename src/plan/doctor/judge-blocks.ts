@@ -1,11 +1,12 @@
+import { addToGroup } from '../../base/add-to-group.ts';
 import { listNames, plural } from '../../base/count-text.ts';
+import { type NamedNetwork, nodeNetworks } from '../../model/network.ts';
 import { parseAddress } from '../../net/address.ts';
-import { familyBits } from '../../net/family.ts';
-import { Prefix, parsePrefix } from '../../net/prefix.ts';
+import { parsePrefix } from '../../net/prefix.ts';
 import { isHolder } from '../blocks/truth.ts';
 import { overlapsNetwork } from '../pools/pool-set.ts';
 import { type Claimants, saysAbout } from './claimants.ts';
-import type { DoctorFinding, DoctorReason, Severity } from './finding.ts';
+import { type DoctorFinding, finding, hurtsNow } from './finding.ts';
 import type { Survey, SurveyedBlock } from './survey.ts';
 
 /** What is wrong with the blocks themselves, whatever routers say. */
@@ -19,23 +20,6 @@ export function judgeBlocks(survey: Survey, claimants: Claimants): DoctorFinding
   ];
 }
 
-interface Case {
-  node: string | null;
-  prefix: string;
-  owner: string | null;
-  hurt?: string[];
-  fix: string;
-}
-
-function finding(
-  reason: DoctorReason,
-  severity: Severity,
-  { node, prefix, owner, hurt = [], fix }: Case,
-  says: Record<string, string>,
-): DoctorFinding {
-  return { reason, severity, node, prefix, owner, says, hurts: { now: hurt, if: [] }, fix };
-}
-
 function clashes(survey: Survey, claimants: Claimants): DoctorFinding[] {
   const found: DoctorFinding[] = [];
   for (const [key, owners] of survey.owners) {
@@ -43,14 +27,10 @@ function clashes(survey: Survey, claimants: Claimants): DoctorFinding[] {
     if (owners.length > 1) {
       const fix = `move all but one of ${names.join(', ')} to another block`;
       const [owner = ''] = names;
-      found.push(
-        finding(
-          'DuplicateBlock',
-          'critical',
-          { node: names[1] ?? '', prefix: key, owner, hurt: names, fix },
-          saysAbout(claimants, key),
-        ),
-      );
+      const about = { node: names[1] ?? '', prefix: key, owner };
+      const says = saysAbout(claimants, key);
+      const hurts = hurtsNow(...names);
+      found.push(finding('DuplicateBlock', 'critical', { ...about, says, hurts, fix }));
     }
     const [block] = owners as [SurveyedBlock];
     for (const { owner: at } of survey.claims.overlapping(block.prefix)) {
@@ -59,18 +39,14 @@ function clashes(survey: Survey, claimants: Claimants): DoctorFinding[] {
       if (inner.key === key || !block.prefix.contains(inner.prefix)) continue;
       if (inner.node === block.node) continue;
       found.push(
-        finding(
-          'OverlappingBlocks',
-          'critical',
-          {
-            node: inner.node,
-            prefix: inner.key,
-            owner: inner.node,
-            hurt: [inner.node, block.node].sort(),
-            fix: `move ${inner.node} or ${block.node} to another block`,
-          },
-          { ...saysAbout(claimants, inner.key), overlaps: `${key} of ${block.node}` },
-        ),
+        finding('OverlappingBlocks', 'critical', {
+          node: inner.node,
+          prefix: inner.key,
+          owner: inner.node,
+          says: { ...saysAbout(claimants, inner.key), overlaps: `${key} of ${block.node}` },
+          hurts: hurtsNow(...[inner.node, block.node].sort()),
+          fix: `move ${inner.node} or ${block.node} to another block`,
+        }),
       );
     }
   }
@@ -85,32 +61,21 @@ function outsidePools(survey: Survey, claimants: Claimants): DoctorFinding[] {
     .filter(({ prefix }) => pools.some((pool) => pool.blockSize[prefix.family] !== undefined))
     .filter(({ prefix }) => !poolSpace.covers(prefix))
     .map(({ key, node }) =>
-      finding(
-        'OutsidePools',
-        'warning',
-        {
-          node,
-          prefix: key,
-          owner: node,
-          fix: `add a CIDR around ${key} to a pool, or move ${node} to a block of one`,
-        },
-        { ...saysAbout(claimants, key), pools: names },
-      ),
+      finding('OutsidePools', 'warning', {
+        node,
+        prefix: key,
+        owner: node,
+        says: { ...saysAbout(claimants, key), pools: names },
+        fix: `add a CIDR around ${key} to a pool, or move ${node} to a block of one`,
+      }),
     );
 }
 
 function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
   const { nodes, evidence, claims, blocks, pools } = survey;
-  const networks: Array<{ name: string; prefix: Prefix; node?: string }> = [
-    ...evidence.serviceNetworks,
-  ];
+  const networks: Array<NamedNetwork & { node?: string }> = [...evidence.serviceNetworks];
   for (const [name, { node }] of nodes) {
-    for (const text of node.addresses) {
-      const address = parseAddress(text);
-      if (address === undefined) continue;
-      const prefix = Prefix.of(address, familyBits(address.family));
-      networks.push({ name: `node ${name}`, prefix, node: name });
-    }
+    for (const network of nodeNetworks(node)) networks.push({ ...network, node: name });
   }
   const found: DoctorFinding[] = [];
   const reported = new Set<string>();
@@ -122,45 +87,32 @@ function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
       reported.add(id);
       const hurt = [...new Set([block.node, ...(node === undefined ? [] : [node])])].sort();
       found.push(
-        finding(
-          'OverlapsNetwork',
-          'critical',
-          {
-            node: block.node,
-            prefix: block.key,
-            owner: block.node,
-            hurt,
-            fix: `reserve ${prefix} in the pool, and move ${block.node} to another block`,
-          },
-          { ...saysAbout(claimants, block.key), network: `${prefix} of ${name}` },
-        ),
+        finding('OverlapsNetwork', 'critical', {
+          node: block.node,
+          prefix: block.key,
+          owner: block.node,
+          says: { ...saysAbout(claimants, block.key), network: `${prefix} of ${name}` },
+          hurts: hurtsNow(...hurt),
+          fix: `reserve ${prefix} in the pool, and move ${block.node} to another block`,
+        }),
       );
     }
   }
   // A pool that lies over a network is trouble before it has cut a block there.
   const ofBlocks = [...found];
   for (const pool of pools) {
-    const problem = overlapsNetwork(
-      pool,
-      networks.map(({ name, prefix, node }) => ({ name, prefix, isNode: node !== undefined })),
-    );
+    const problem = overlapsNetwork(pool, networks);
     // Where a block of it lies there already, that is reported, and worse.
     const isReported = ofBlocks.some(({ prefix }) =>
       pool.cidrs.some((cidr) => cidr.contains(parsePrefix(prefix!)!)),
     );
     if (problem === undefined || isReported) continue;
     found.push(
-      finding(
-        'OverlapsNetwork',
-        'warning',
-        {
-          node: null,
-          prefix: pool.cidrs.join(', '),
-          owner: null,
-          fix: `change the pool's cidrs, or name the part in its reserved`,
-        },
-        { pool: pool.name, network: problem.detail },
-      ),
+      finding('OverlapsNetwork', 'warning', {
+        prefix: pool.cidrs.join(', '),
+        says: { pool: pool.name, network: problem.detail },
+        fix: `change the pool's cidrs, or name the part in its reserved`,
+      }),
     );
   }
   return found;
@@ -170,15 +122,10 @@ function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
 function stranded(survey: Survey, claimants: Claimants): DoctorFinding[] {
   const found: DoctorFinding[] = [];
   const { nodes, evidence } = survey;
-  const report = (prefix: string, name: string, fix: string) =>
-    found.push(
-      finding(
-        'StrandedBlock',
-        'info',
-        { node: name, prefix, owner: null, fix },
-        saysAbout(claimants, prefix),
-      ),
-    );
+  const report = (prefix: string, node: string, fix: string) => {
+    const says = saysAbout(claimants, prefix);
+    found.push(finding('StrandedBlock', 'info', { node, prefix, says, fix }));
+  };
   for (const block of evidence.blocks) {
     const { phase, nodeName, prefix, coolingSinceMs } = block;
     if (phase === 'Guard') continue;
@@ -211,10 +158,8 @@ function leaked(survey: Survey): DoctorFinding[] {
   if (pods === undefined) return [];
   const found: DoctorFinding[] = [];
   const byNode = new Map<string, string[]>();
-  for (const pod of pods) {
-    const known = byNode.get(pod.node);
-    if (known === undefined) byNode.set(pod.node, [...pod.addresses]);
-    else known.push(...pod.addresses);
+  for (const { node, addresses } of pods) {
+    for (const address of addresses) addToGroup(byNode, node, address);
   }
   for (const [name, { report }] of survey.nodes) {
     const live = (byNode.get(name) ?? []).flatMap((text) => parseAddress(text) ?? []);
@@ -224,17 +169,13 @@ function leaked(survey: Survey): DoctorFinding[] {
       const seen = live.filter((address) => prefix.contains(address)).length;
       if (held <= seen) continue;
       found.push(
-        finding(
-          'LeakedAddress',
-          'info',
-          {
-            node: name,
-            prefix: prefix.toString(),
-            owner: name,
-            fix: `on ${name}: cadastre ipam show lists the owners; release those that are gone`,
-          },
-          { agent: plural(held, 'address', 'addresses'), Pods: `${seen}` },
-        ),
+        finding('LeakedAddress', 'info', {
+          node: name,
+          prefix: prefix.toString(),
+          owner: name,
+          says: { agent: plural(held, 'address', 'addresses'), Pods: `${seen}` },
+          fix: `on ${name}: cadastre ipam show lists the owners; release those that are gone`,
+        }),
       );
     }
   }

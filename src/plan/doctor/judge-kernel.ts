@@ -1,5 +1,5 @@
 import { type Claimants, saysAbout } from './claimants.ts';
-import type { DoctorFinding } from './finding.ts';
+import { type DoctorFinding, finding, hurtsIf } from './finding.ts';
 import type { Survey } from './survey.ts';
 
 /**
@@ -18,19 +18,14 @@ export function judgeKernel(survey: Survey, claimants: Claimants): DoctorFinding
     if (owners === undefined || hop.kind !== 'node') continue;
     if (owners.some(({ node }) => node === hop.node)) continue;
     const [{ node: owner } = { node: '' }] = owners;
-    found.push({
-      reason: 'Detour',
-      severity: 'warning',
-      node: hop.node,
-      prefix: key,
-      owner,
-      says: {
-        ...saysAbout(claimants, key),
-        [`kernel of ${kernel.node}`]: `via ${via} (${hop.node})`,
-      },
-      hurts: { now: [], if: [{ event: `drain ${hop.node}`, nodes: [owner], prefixes: [key] }] },
-      fix: `on ${kernel.node}: ip route replace ${key} via ${survey.nextHops.addressOf(owner)}`,
-    });
+    const says = {
+      ...saysAbout(claimants, key),
+      [`kernel of ${kernel.node}`]: `via ${via} (${hop.node})`,
+    };
+    const hurts = hurtsIf(`drain ${hop.node}`, [owner], key);
+    const fix = `on ${kernel.node}: ip route replace ${key} via ${survey.nextHops.addressOf(owner)}`;
+    const about = { node: hop.node, prefix: key, owner };
+    found.push(finding('Detour', 'warning', { ...about, says, hurts, fix }));
   }
   return found;
 }

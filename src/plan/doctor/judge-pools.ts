@@ -4,7 +4,7 @@ import type { LabelSelector, Labels } from '../../model/label-selector.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
 import type { Family } from '../../net/family.ts';
 import { compareText, PoolSet } from '../pools/pool-set.ts';
-import type { DoctorFinding } from './finding.ts';
+import { type DoctorFinding, finding, hurtsNow } from './finding.ts';
 import type { Survey } from './survey.ts';
 
 /** Pools that run out, and nodes that no pool is for. */
@@ -58,12 +58,8 @@ function nearlyFull(
     .map(({ node }) => node.name);
   const isFull = free === 0;
   return [
-    {
-      reason: 'PoolNearlyFull',
-      severity: waiting.length > 0 && isFull ? 'critical' : 'warning',
-      node: null,
+    finding('PoolNearlyFull', waiting.length > 0 && isFull ? 'critical' : 'warning', {
       prefix: pool.cidrs.filter((cidr) => cidr.family === family).join(', '),
-      owner: null,
       says: {
         pool: pool.name,
         free: `${free} of ${capacity} ${family} blocks of /${pool.blockSize[family]}`,
@@ -75,7 +71,7 @@ function nearlyFull(
         if: [{ event: `add-nodes ${free + 1}`, nodes: [], prefixes: [] }],
       },
       fix: `add a CIDR to pool ${pool.name} while it still has room`,
-    },
+    }),
   ];
 }
 
@@ -132,20 +128,16 @@ function unselected(survey: Survey, poolSet: PoolSet): DoctorFinding[] {
     .sort(([a], [b]) => compareText(a, b))
     .map(([labels, names]) => {
       const without = names.filter((name) => survey.nodes.get(name)?.blocks.length === 0);
-      return {
-        reason: 'NoPoolForGroup' as const,
-        severity: without.length > 0 ? ('critical' as const) : ('warning' as const),
+      return finding('NoPoolForGroup', without.length > 0 ? 'critical' : 'warning', {
         node: names[0] ?? null,
-        prefix: null,
-        owner: null,
         says: {
           labels,
           nodes: listNames(names),
           pools: listNames(survey.pools.map(({ name }) => name).sort()),
         },
-        hurts: { now: without, if: [] },
+        hurts: hurtsNow(...without),
         fix: `make a pool whose nodeSelector matches ${labels}, or label the nodes for one that exists`,
-      };
+      });
     });
 }
 

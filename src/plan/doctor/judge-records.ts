@@ -2,7 +2,7 @@ import { plural } from '../../base/count-text.ts';
 import { modeOfCilium, type TruthRecord } from '../../model/modes.ts';
 import { type Family, families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import type { DoctorFinding } from './finding.ts';
+import { type DoctorFinding, finding } from './finding.ts';
 import { wrongRecord } from './fixes.ts';
 import type { RecordName } from './records.ts';
 import type { Survey, SurveyedNode } from './survey.ts';
@@ -84,16 +84,9 @@ function disagreement(
       record === 'NodeBlock' ||
       (announcedBy.kind === 'record' && announcedBy.record === record),
   );
-  return {
-    reason: 'SourcesDisagree',
-    severity: isUsed ? 'warning' : 'info',
-    node: node.name,
-    prefix: ours.join(', '),
-    owner: node.name,
-    says,
-    hurts: { now: [], if: [] },
-    fix: disagreementFix(survey, node.name, truthIs, differing),
-  };
+  const fix = disagreementFix(survey, node.name, truthIs, differing);
+  const about = { node: node.name, prefix: ours.join(', '), owner: node.name };
+  return finding('SourcesDisagree', isUsed ? 'warning' : 'info', { ...about, says, fix });
 }
 
 const byPlace = (a: Prefix, b: Prefix) => a.compare(b);
@@ -134,19 +127,11 @@ function secondAllocators(
   const found: DoctorFinding[] = [];
   const report = (record: RecordName, who: string, fix: string) => {
     const { nodes, differ } = records.get(record) ?? { nodes: [], differ: 0 };
-    found.push({
-      reason: 'SecondAllocator',
-      severity: 'warning',
-      node: null,
-      prefix: null,
-      owner: null,
-      says: {
-        [truthName[truth.record]]: `the truth in mode ${truth.mode.name} (${truth.why})`,
-        [record]: `set on ${nodes.length} of ${plural(survey.nodes.size, 'node')} by ${who}, and differs on ${differ}`,
-      },
-      hurts: { now: [], if: [] },
-      fix,
-    });
+    const says = {
+      [truthName[truth.record]]: `the truth in mode ${truth.mode.name} (${truth.why})`,
+      [record]: `set on ${nodes.length} of ${plural(survey.nodes.size, 'node')} by ${who}, and differs on ${differ}`,
+    };
+    found.push(finding('SecondAllocator', 'warning', { says, fix }));
   };
   const spec = records.get('Node.spec');
   const isEverywhere = (record: { nodes: string[]; differ: number } | undefined) =>

@@ -1,4 +1,10 @@
-import type { DoctorFinding, DoctorReason, Severity } from './finding.ts';
+import {
+  type DoctorFinding,
+  type DoctorReason,
+  finding,
+  hurtsNow,
+  type Severity,
+} from './finding.ts';
 import type { Survey } from './survey.ts';
 
 /**
@@ -48,16 +54,16 @@ export function judgeReports(survey: Survey): DoctorFinding[] {
     for (const { reason, cidr, detail } of stated) {
       if (!Object.hasOwn(agentFindings, reason)) continue;
       const { severity, fix } = agentFindings[reason as AgentReason];
-      found.push({
-        reason: reason as AgentReason,
-        severity,
-        node: name,
-        prefix: cidr === '' ? null : cidr,
-        owner: name,
-        says: { agent: detail },
-        hurts: { now: reason === 'PodsOutsideBlocks' ? [name] : [], if: [] },
-        fix: fix(name),
-      });
+      found.push(
+        finding(reason as AgentReason, severity, {
+          node: name,
+          prefix: cidr === '' ? null : cidr,
+          owner: name,
+          says: { agent: detail },
+          hurts: reason === 'PodsOutsideBlocks' ? hurtsNow(name) : hurtsNow(),
+          fix: fix(name),
+        }),
+      );
     }
   }
   return found;

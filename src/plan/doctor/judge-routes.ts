@@ -1,6 +1,6 @@
 import { type Claimants, sideBySide } from './claimants.ts';
 import { Expectations } from './expectations.ts';
-import type { DoctorFinding, DoctorReason } from './finding.ts';
+import { type DoctorFinding, type DoctorReason, finding, hurtsIf, hurtsNow } from './finding.ts';
 import { routeFix } from './fixes.ts';
 import { judgeStrays } from './judge-strays.ts';
 import { type RouteView, usedPaths } from './route-view.ts';
@@ -76,14 +76,6 @@ function judgeBlock(
   const surveyed = survey.nodes.get(node);
   // Whose announcements are not known is not said to announce nothing.
   const isKnown = surveyed?.announces !== undefined;
-  const says = () =>
-    sideBySide(
-      claimants,
-      standings.map(({ view }) => view),
-      block.prefix,
-      key,
-      isKnown,
-    );
   const report = (
     reason: DoctorReason,
     about: string,
@@ -92,26 +84,28 @@ function judgeBlock(
   ) => {
     const isUnannounced = reason === 'Blackhole' || reason === 'NotAnnounced';
     const stated = statedReason(isUnannounced ? surveyed : undefined, key);
-    found.push({
-      reason,
-      severity,
-      node: about,
-      prefix: key,
-      owner: node,
-      says: { ...says(), ...stated.says },
-      hurts,
-      fix: stated.fix ?? routeFix(survey, reason, { prefix: key, owner: node, node: about }),
-    });
+    const on = { node: about, prefix: key, owner: node };
+    const views = standings.map(({ view }) => view);
+    const says = {
+      ...sideBySide(claimants, views, block.prefix, key, isKnown),
+      ...stated.says,
+    };
+    const fix = stated.fix ?? routeFix(survey, reason, on);
+    found.push(finding(reason, severity, { ...on, says, hurts, fix }));
   };
 
   const entries = [...new Set(standings.flatMap((one) => one.entries))].sort();
   for (const entry of entries) {
-    const event = { event: `drain ${entry}`, nodes: [node], prefixes: [key] };
     const remains = standings.every((one) => one.isRight || !one.entries.includes(entry));
-    report('Detour', entry, 'warning', { now: [], if: remains ? [] : [event] });
+    report(
+      'Detour',
+      entry,
+      'warning',
+      remains ? hurtsNow() : hurtsIf(`drain ${entry}`, [node], key),
+    );
   }
   if (standings.some(({ nowhere }) => nowhere.length > 0)) {
-    report('WrongNextHop', node, 'critical', { now: [node], if: [] });
+    report('WrongNextHop', node, 'critical', hurtsNow(node));
   }
   const isLeaving = surveyed?.node.isLeaving === true;
   const missing = standings.filter(
@@ -121,17 +115,14 @@ function judgeBlock(
   const expected = missing.filter(({ view }) => expectations.expects(view, block));
   if (missing.length === standings.length) {
     if (missing.some(({ view }) => view.isRouter)) {
-      report('Blackhole', node, 'critical', { now: [node], if: [] });
-    } else report('NotAnnounced', node, 'critical', { now: [node], if: [] });
-    if (expectations.isAnnounced(block))
-      report('NotHeld', node, 'critical', { now: [node], if: [] });
+      report('Blackhole', node, 'critical', hurtsNow(node));
+    } else report('NotAnnounced', node, 'critical', hurtsNow(node));
+    if (expectations.isAnnounced(block)) report('NotHeld', node, 'critical', hurtsNow(node));
   } else if (expected.length > 0) {
     const others = standings.filter(({ isMissing, view }) => !isMissing && view.isRouter);
-    const events = others.length === 1 ? [`lose-router ${others[0]?.view.name}`] : [];
-    report('NotHeld', node, 'warning', {
-      now: [],
-      if: events.map((event) => ({ event, nodes: [node], prefixes: [key] })),
-    });
+    const isLast = others.length === 1;
+    const hurts = isLast ? hurtsIf(`lose-router ${others[0]?.view.name}`, [node], key) : hurtsNow();
+    report('NotHeld', node, 'warning', hurts);
   }
   return found;
 }

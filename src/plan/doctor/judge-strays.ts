@@ -2,7 +2,7 @@ import { families, familyBits } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
 import { type Claimants, sideBySide } from './claimants.ts';
-import type { DoctorFinding, DoctorReason, Severity } from './finding.ts';
+import { type DoctorFinding, finding, hurtsIf, hurtsNow } from './finding.ts';
 import { routeFix } from './fixes.ts';
 import type { RoutedPrefix } from './route-view.ts';
 import { isAddressOf, type Survey } from './survey.ts';
@@ -28,27 +28,14 @@ export function judgeStrays(survey: Survey, claimants: Claimants): DoctorFinding
   return [...strays.values()].map(({ stray, routed }) => {
     const { prefix, key } = routed;
     const views = survey.views.filter((view) => view.families.has(prefix.family));
-    const { reason, severity, node, owner, hurts } = stray;
-    return {
-      reason,
-      severity,
-      node,
-      prefix: key,
-      owner,
-      says: sideBySide(claimants, views, prefix, key),
-      hurts,
-      fix: routeFix(survey, reason, { prefix: key, owner, node }),
-    };
+    const says = sideBySide(claimants, views, prefix, key);
+    const fix = routeFix(survey, stray.reason, { ...stray, prefix: key });
+    return finding(stray.reason, stray.severity, { ...stray, prefix: key, says, fix });
   });
 }
 
-interface Stray {
-  reason: DoctorReason;
-  severity: Severity;
-  node: string | null;
-  owner: string | null;
-  hurts: DoctorFinding['hurts'];
-}
+/** A finding but for what it says and its cure. */
+type Stray = Omit<DoctorFinding, 'prefix' | 'says' | 'fix'>;
 
 function straysOf(survey: Survey, space: ClusterSpace, routed: RoutedPrefix): Stray[] {
   const { prefix, key, paths } = routed;
@@ -69,17 +56,14 @@ function straysOf(survey: Survey, space: ClusterSpace, routed: RoutedPrefix): St
               severity: 'warning',
               node: hop.node,
               owner,
-              hurts: {
-                now: [],
-                if: [{ event: `drain ${hop.node}`, nodes: [owner], prefixes: [key] }],
-              },
+              hurts: hurtsIf(`drain ${hop.node}`, [owner], key),
             }
           : {
               reason: 'WrongNextHop',
               severity: 'critical',
               node: owner,
               owner,
-              hurts: { now: [owner], if: [] },
+              hurts: hurtsNow(owner),
             },
       );
       continue;
@@ -102,17 +86,14 @@ function straysOf(survey: Survey, space: ClusterSpace, routed: RoutedPrefix): St
         severity: around.some((block) => block.node !== node) ? 'warning' : 'info',
         node,
         owner: null,
-        hurts: { now: [], if: [] },
+        hurts: hurtsNow(),
       });
     }
   }
   return found;
 }
 
-const later = (key: string): DoctorFinding['hurts'] => ({
-  now: [],
-  if: [{ event: `${key} is given to a node`, nodes: [], prefixes: [key] }],
-});
+const later = (key: string) => hurtsIf(`${key} is given to a node`, [], key);
 
 /** Addresses of Services and of the node itself are announced by right. */
 export function isService(survey: Survey, prefix: Prefix, name: string): boolean {

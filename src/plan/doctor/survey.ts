@@ -1,3 +1,4 @@
+import { addToGroup } from '../../base/add-to-group.ts';
 import type { CiliumNode } from '../../model/cilium-node.ts';
 import type { WitnessReport } from '../../model/cluster-kinds.ts';
 import type { Pool } from '../../model/ip-pool.ts';
@@ -79,9 +80,7 @@ export function survey(evidence: Evidence): Survey {
   const reports = byName(evidence.reports);
   const registered = new Map<string, Block[]>();
   for (const block of sorted(evidence.blocks)) {
-    const known = registered.get(block.nodeName);
-    if (known === undefined) registered.set(block.nodeName, [block]);
-    else known.push(block);
+    addToGroup(registered, block.nodeName, block);
   }
   const nextHops = new NextHops(evidence);
   const routers = routerViews(evidence, nextHops);
@@ -103,9 +102,7 @@ export function survey(evidence: Evidence): Survey {
       .map((prefix): SurveyedBlock => ({ prefix, key: prefix.toString(), node: name }));
     for (const block of own) {
       claims.record(block.prefix, blocks.push(block) - 1);
-      const known = owners.get(block.key);
-      if (known === undefined) owners.set(block.key, [block]);
-      else known.push(block);
+      addToGroup(owners, block.key, block);
     }
     const held = registered.get(name) ?? [];
     nodes.set(name, {

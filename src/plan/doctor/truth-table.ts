@@ -4,6 +4,7 @@
  * finding says so and nowhere else: the table and the findings are one judgement.
  */
 
+import { addToGroup } from '../../base/add-to-group.ts';
 import type { TruthRecord } from '../../model/modes.ts';
 import { families } from '../../net/family.ts';
 import { Expectations } from './expectations.ts';
@@ -13,7 +14,7 @@ import { isService } from './judge-strays.ts';
 import type { RecordName } from './records.ts';
 import { announcedName, type RouteView, usedPaths } from './route-view.ts';
 import type { Survey, SurveyedNode } from './survey.ts';
-import type { CellState, TruthCell, TruthColumn, TruthTable } from './truth-row.ts';
+import type { CellState, TruthCell, TruthColumn, TruthRow, TruthTable } from './truth-row.ts';
 
 /** The first column, whatever record it is. */
 export const truthColumn = 'truth';
@@ -41,20 +42,9 @@ export function truthTable(survey: Survey, findings: readonly DoctorFinding[]): 
   const records = recordColumns(survey);
   const about = findingsByNode(findings);
   const expectations = new Expectations(survey);
-  const rows = [...survey.nodes].map(([name, surveyed]) => {
-    const row = new RowMaker(survey, surveyed, about.get(name) ?? [], expectations);
-    return {
-      node: name,
-      cells: [
-        row.truth(),
-        ...records.map((record) => row.record(record)),
-        row.announced(),
-        ...routers.map((view) => row.router(view)),
-        ...survey.unseenRouters.map((name) => row.unseenRouter(name)),
-      ],
-      reasons: row.reasons(),
-    };
-  });
+  const rows = [...survey.nodes].map(([name, surveyed]) =>
+    rowOf(survey, surveyed, about.get(name) ?? [], expectations, records, routers),
+  );
   return { columns: columnsOf(survey, records, routers), rows };
 }
 
@@ -135,119 +125,110 @@ function findingsByNode(findings: readonly DoctorFinding[]): Map<string, DoctorF
   const found = new Map<string, DoctorFinding[]>();
   for (const finding of findings) {
     for (const name of nodesOf(finding)) {
-      const known = found.get(name);
-      if (known === undefined) found.set(name, [finding]);
-      else known.push(finding);
+      addToGroup(found, name, finding);
     }
   }
   return found;
 }
 
-class RowMaker {
-  readonly #survey: Survey;
-  readonly #node: SurveyedNode;
-  readonly #name: string;
-  readonly #findings: readonly DoctorFinding[];
-  readonly #expectations: Expectations;
-  readonly #differing: ReadonlySet<RecordName>;
+/** One row: each cell is judged by the findings about the node, and by nothing else. */
+function rowOf(
+  survey: Survey,
+  surveyed: SurveyedNode,
+  findings: readonly DoctorFinding[],
+  expectations: Expectations,
+  records: readonly RecordName[],
+  routers: readonly RouteView[],
+): TruthRow {
+  const { node, blocks, announces, report } = surveyed;
+  const { name } = node;
+  const differing = new Set(families.flatMap((one) => compareRecords(surveyed, one).differing));
+  const has = (reasons: ReadonlySet<DoctorReason>) =>
+    findings.some(({ reason }) => reasons.has(reason));
 
-  constructor(
-    survey: Survey,
-    node: SurveyedNode,
-    findings: readonly DoctorFinding[],
-    expectations: Expectations,
-  ) {
-    this.#survey = survey;
-    this.#node = node;
-    this.#name = node.node.name;
-    this.#findings = findings;
-    this.#expectations = expectations;
-    this.#differing = new Set(families.flatMap((family) => compareRecords(node, family).differing));
-  }
+  const cell = (column: string, cidrs: string[], state: CellState): TruthCell => {
+    if (state !== 'differs') return { column, cidrs, state };
+    const others = cidrs.flatMap((cidr) => {
+      const owner = survey.owners.get(cidr)?.[0]?.node;
+      return owner === undefined || owner === name ? [] : [{ cidr, owner }];
+    });
+    return others.length > 0 ? { column, cidrs, state, others } : { column, cidrs, state };
+  };
 
-  reasons(): DoctorReason[] {
-    return [...new Set(this.#findings.map(({ reason }) => reason))];
-  }
+  const ofRoutes = (column: string, cidrs: string[], lacks: boolean): TruthCell => {
+    const isForeign = findings.some(
+      (one) => foreign.has(one.reason) && one.node === name && cidrs.includes(one.prefix ?? ''),
+    );
+    const state = isForeign ? 'differs' : lacks ? 'missing' : undefined;
+    return cell(column, cidrs, state ?? (cidrs.length > 0 ? 'agrees' : 'empty'));
+  };
 
-  truth(): TruthCell {
-    const cidrs = this.#node.blocks.map(({ key }) => key);
-    const isDisputed = this.#findings.some(({ reason }) => conflicts.has(reason));
-    const state = isDisputed ? 'conflict' : cidrs.length === 0 ? 'empty' : 'truth';
-    return this.#cell(truthColumn, cidrs, state);
-  }
+  const truth = (): TruthCell => {
+    const cidrs = blocks.map(({ key }) => key);
+    const state = has(conflicts) ? 'conflict' : cidrs.length === 0 ? 'empty' : 'truth';
+    return cell(truthColumn, cidrs, state);
+  };
 
-  record(record: RecordName): TruthCell {
-    const said = this.#node.records.get(record);
+  const record = (column: RecordName): TruthCell => {
+    const said = surveyed.records.get(column);
     const cidrs = (said ?? []).map(String);
-    const isOfAgent =
-      record === 'agent' && this.#findings.some(({ reason }) => ofAgents.has(reason));
-    if (isOfAgent || this.#differing.has(record)) return this.#cell(record, cidrs, 'differs');
-    if (said === undefined && isWitnessed(record) && this.#node.report?.status === undefined) {
-      return this.#cell(record, cidrs, 'unseen');
+    if (differing.has(column) || (column === 'agent' && has(ofAgents))) {
+      return cell(column, cidrs, 'differs');
     }
-    const isCompared = cidrs.length > 0 && this.#node.blocks.length > 0;
-    return this.#cell(record, cidrs, isCompared ? 'agrees' : 'empty');
-  }
+    const isUnseen = said === undefined && isWitnessed(column) && report?.status === undefined;
+    const isCompared = cidrs.length > 0 && blocks.length > 0;
+    return cell(column, cidrs, isUnseen ? 'unseen' : isCompared ? 'agrees' : 'empty');
+  };
 
-  announced(): TruthCell {
-    const { announces } = this.#node;
-    if (announces === undefined) return this.#cell(announcedName, [], 'unseen');
+  const announced = (): TruthCell => {
+    if (announces === undefined) return cell(announcedName, [], 'unseen');
     const cidrs = new Set<string>();
     for (const { prefix } of announces) {
-      if (!isService(this.#survey, prefix, this.#name)) cidrs.add(prefix.toString());
+      if (!isService(survey, prefix, name)) cidrs.add(prefix.toString());
     }
-    const lacks = this.#findings.some(
+    const lacks = findings.some(
       ({ reason, owner, prefix }) =>
         (reason === 'NotAnnounced' || reason === 'Blackhole') &&
-        owner === this.#name &&
+        owner === name &&
         !cidrs.has(prefix ?? ''),
     );
-    return this.#cell(announcedName, [...cidrs], this.#stateOf([...cidrs], lacks));
-  }
-
-  router(view: RouteView): TruthCell {
-    const cidrs = (view.via.get(this.#name) ?? [])
-      .filter(({ prefix }) => !isService(this.#survey, prefix, this.#name))
-      .map(({ key }) => key);
-    return this.#cell(`router ${view.name}`, cidrs, this.#stateOf(cidrs, this.#isLacking(view)));
-  }
-
-  unseenRouter(name: string): TruthCell {
-    return this.#cell(`router ${name}`, [], 'unseen');
-  }
+    return ofRoutes(announcedName, [...cidrs], lacks);
+  };
 
   /** A block of the node that this router should lead to it, and does not, by a finding. */
-  #isLacking(view: RouteView): boolean {
-    return this.#node.blocks.some((block) => {
-      const found = this.#findings.filter(
+  const isLacking = (view: RouteView) =>
+    blocks.some((block) => {
+      const found = findings.filter(
         ({ reason, owner, prefix }) =>
-          lacking.has(reason) && owner === this.#name && prefix === block.key,
+          lacking.has(reason) && owner === name && prefix === block.key,
       );
       if (found.length === 0 || !view.families.has(block.prefix.family)) return false;
       const paths = usedPaths(view, block.prefix, block.key);
-      if (paths.some(({ hop }) => hop.kind === 'node' && hop.node === this.#name)) return false;
+      if (paths.some(({ hop }) => hop.kind === 'node' && hop.node === name)) return false;
       // No router has a way there: then it is each of them that lacks it.
       const isNowhere = found.some(({ reason }) => reason === 'Blackhole');
-      return isNowhere || paths.length > 0 || this.#expectations.expects(view, block);
+      return isNowhere || paths.length > 0 || expectations.expects(view, block);
     });
-  }
 
-  #stateOf(cidrs: readonly string[], lacks: boolean): CellState {
-    const isForeign = this.#findings.some(
-      ({ reason, node, prefix }) =>
-        foreign.has(reason) && node === this.#name && cidrs.includes(prefix ?? ''),
+  const router = (view: RouteView): TruthCell => {
+    const routed = view.via.get(name) ?? [];
+    const cidrs = routed.filter(({ prefix }) => !isService(survey, prefix, name));
+    return ofRoutes(
+      `router ${view.name}`,
+      cidrs.map(({ key }) => key),
+      isLacking(view),
     );
-    if (isForeign) return 'differs';
-    if (lacks) return 'missing';
-    return cidrs.length > 0 ? 'agrees' : 'empty';
-  }
+  };
 
-  #cell(column: string, cidrs: string[], state: CellState): TruthCell {
-    if (state !== 'differs') return { column, cidrs, state };
-    const others = cidrs.flatMap((cidr) => {
-      const owner = this.#survey.owners.get(cidr)?.[0]?.node;
-      return owner === undefined || owner === this.#name ? [] : [{ cidr, owner }];
-    });
-    return others.length > 0 ? { column, cidrs, state, others } : { column, cidrs, state };
-  }
+  return {
+    node: name,
+    cells: [
+      truth(),
+      ...records.map(record),
+      announced(),
+      ...routers.map(router),
+      ...survey.unseenRouters.map((one) => cell(`router ${one}`, [], 'unseen')),
+    ],
+    reasons: [...new Set(findings.map(({ reason }) => reason))],
+  };
 }

@@ -1,4 +1,4 @@
-import { selects } from '../../model/label-selector.ts';
+import { isPeerOf } from '../../model/bgp-peer.ts';
 import { registerOf } from '../blocks/register-of.ts';
 import type { Survey } from './survey.ts';
 import type { ChangesAnswer, Loss, RouteMove } from './what-if-answer.ts';
@@ -24,11 +24,8 @@ export function relabelNode(
   const loses: Loss[] = [];
   const moves: RouteMove[] = [];
   const peersFor = (labels: Readonly<Record<string, string>>) =>
-    (survey.evidence.peers ?? [])
-      .filter(
-        ({ nodeSelectors }) =>
-          nodeSelectors.length === 0 || nodeSelectors.some((one) => selects(one, labels)),
-      )
+    survey.evidence.peers
+      .filter((peer) => isPeerOf(peer, labels))
       .map((peer) => peer.name)
       .sort();
   const [routers, routersAfter] = [peersFor(before), peersFor(after)];

@@ -367,7 +367,7 @@ describe('what cannot go on says so', () => {
     expect(site.world.migration.phase).toBe('Undone');
   });
 
-  test('routers that are watched must hold the route first', () => {
+  test('routers that are watched must have the route first', () => {
     const site = new Site(start);
     site.world = { ...site.world, unseen: [fresh] };
     for (let round = 0; round < 20; round++) {
@@ -376,7 +376,7 @@ describe('what cannot go on says so', () => {
     expect(nextStep(site.world)).toMatchObject({
       kind: 'wait',
       step: 'announce',
-      why: `the routers have yet to hold ${fresh}`,
+      why: `not yet in the table of every router: ${fresh}`,
     });
   });
 });

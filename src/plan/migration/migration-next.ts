@@ -8,7 +8,7 @@ import { isAnnouncing, isBackWithOldBlocks, newBlocks, recordsNaming } from './m
 /**
  * What to do next for a node that moves, from nothing but what is there now. The
  * steps have no memory: each has its sign in the cluster, so whoever asks after a
- * crash, between any two writes, is told the step that is left. Every step can be
+ * crash, between any two writes, gets the step that is left. Every step can be
  * done twice.
  */
 export interface MigrationWorld {
@@ -104,7 +104,7 @@ function empty(
   if (staying.length > 0) return act('evict', { do: 'evict', pods: staying });
   if (pods.length > 0) return wait('evict', `${pods.length} pods are on their way out`);
   if (!isAnnouncing(world.report, node)) return undefined;
-  if (node.isLeaving) return wait('withdraw', 'its agent is taking its routes back');
+  if (node.isLeaving) return wait('withdraw', 'its agent is withdrawing its routes');
   return act('withdraw', { do: 'withdraw' });
 }
 
@@ -127,7 +127,7 @@ function nextAfterRelease(world: MigrationWorld): NextStep {
     const staying = world.pods.filter((pod) => !pod.isGoing && pod.isOfDaemonSet);
     if (old.some(({ phase }) => phase === 'Draining')) {
       if (staying.length > 0) return act('evict', { do: 'evict', pods: staying });
-      return wait('release', `its agent has yet to give ${namesOf(old)} back`);
+      return wait('release', `its agent has yet to release ${namesOf(old)}`);
     }
   }
   return arrive(world, node);
@@ -160,7 +160,7 @@ function withoutLabels(
   const lost = Object.entries(before).filter(([key]) => labels[key] === undefined);
   if (method !== 'recreate' || lost.length === 0) return undefined;
   const words = lost.map(([key, value]) => `${key}=${value}`).join(' ');
-  const why = `somebody else made the Node ${nodeName} anew, without labels it had, by which pools select it; put them back (kubectl label node ${nodeName} ${words}) and run this again`;
+  const why = `somebody else re-created the Node ${nodeName} without labels it had, by which pools select it; put them back (kubectl label node ${nodeName} ${words}) and run this again`;
   return { kind: 'stuck', step: 'assign', why };
 }
 
@@ -182,7 +182,7 @@ function back(
   }
   const unseen = (world.unseen ?? []).filter((cidr) => cidrs.includes(cidr));
   if (unseen.length > 0) {
-    return wait('announce', `the routers have yet to hold ${unseen.join(', ')}`);
+    return wait('announce', `not yet in the table of every router: ${unseen.join(', ')}`);
   }
   if (node.isUnschedulable && !migration.wasUnschedulable) {
     return act('uncordon', { do: 'uncordon' });

@@ -1,15 +1,20 @@
 import type { CiliumNode } from '../../model/cilium-node.ts';
 import { selects } from '../../model/label-selector.ts';
 import type { ClusterNode } from '../../model/node.ts';
-import { type Block, blockName } from '../../model/node-block.ts';
+import type { Block } from '../../model/node-block.ts';
 import type { MigrationMethod } from '../../model/node-migration.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
-import type { Cut } from '../blocks/cut.ts';
+import { asWritten } from '../blocks/cut.ts';
 import { decideNode, type NodeDecision, type Rules } from '../blocks/decide-node.ts';
 import type { Finding } from '../blocks/finding.ts';
-import { type HoldingSource, sourceNames, trustedHoldings } from '../blocks/holdings.ts';
+import {
+  type HoldingSource,
+  holdingSources,
+  sourceNames,
+  trustedHoldings,
+} from '../blocks/holdings.ts';
 import type { Register } from '../blocks/register.ts';
 import { compareText } from '../pools/pool-set.ts';
 
@@ -95,7 +100,7 @@ export function planMigration(
   for (const node of nodes) {
     const decision = decideNode(register, node, rules);
     first.set(node.name, decision);
-    for (const cut of decision.adopt) register.putBlock(asBlock(node, cut, 'Active'));
+    for (const cut of decision.adopt) register.putBlock(asWritten(node, cut));
   }
   const movers: Mover[] = [];
   const newcomers: ClusterNode[] = [];
@@ -112,7 +117,7 @@ export function planMigration(
   // Nodes without a block are served at once, when the operator starts: before anybody moves.
   for (const node of newcomers) {
     const { assign, refused } = decideNode(register, node, rules);
-    for (const cut of assign) register.putBlock(asBlock(node, cut, 'Active'));
+    for (const cut of assign) register.putBlock(asWritten(node, cut));
     const [why] = refused;
     if (why === undefined) plan.fresh.push(blocksOf(node, assign));
     else plan.refused.push({ node: node.name, from: [], ...reasonOf(why) });
@@ -139,7 +144,7 @@ function arrange(register: Register, movers: Mover[], rules: Rules, plan: Migrat
         waiting.push(mover);
         continue;
       }
-      for (const cut of assign) register.putBlock(asBlock(arriving(node), cut, 'Active'));
+      for (const cut of assign) register.putBlock(asWritten(arriving(node), cut));
       for (const block of own) cooling.push({ node: node.name, block });
       const { from, reason, detail, method } = mover;
       const blocks = blocksOf(node, to).blocks;
@@ -151,8 +156,8 @@ function arrange(register: Register, movers: Mover[], rules: Rules, plan: Migrat
         detail,
         method,
         after: cooled
-          .filter((land) => to.some(({ prefix }) => prefix.overlaps(land.prefix)))
-          .map((land) => land.node),
+          .filter((freed) => to.some(({ prefix }) => prefix.overlaps(freed.prefix)))
+          .map((freed) => freed.node),
         blast: { ...mover.blast, announced: blocks.map(({ cidr }) => cidr) },
       });
     }
@@ -168,7 +173,7 @@ function arrange(register: Register, movers: Mover[], rules: Rules, plan: Migrat
   }
 }
 
-/** The node as it is once it has moved: of no record, and of another uid if it was made anew. */
+/** The node as it is once it has moved: of no record, and of another uid if it was re-created. */
 function arriving(node: ClusterNode): ClusterNode {
   return { ...node, uid: `${node.uid}+`, podCidrs: [], annotations: {} };
 }
@@ -249,23 +254,19 @@ function whyStrange(
 ): { reason: Reason; detail: string } {
   const pool = register.poolSet.homeOf(block);
   if (pool === undefined) {
-    return {
-      reason: 'OutsidePools',
-      detail: `${block.prefix} of ${node.name} lies in no pool`,
-    };
+    return { reason: 'OutsidePools', detail: `${block.prefix} of ${node.name} lies in no pool` };
   }
   const detail = `${block.prefix} of ${node.name} lies in pool ${pool.name}, which does not select it`;
   return { reason: 'PoolNoLongerSelects', detail };
 }
 
-function isAboutHoldings(reason: Reason): boolean {
-  return (
-    reason === 'DuplicateBlock' ||
-    reason === 'OverlappingBlocks' ||
-    reason === 'OutsidePools' ||
-    reason === 'AdoptionIncomplete'
-  );
-}
+const holdingReasons: readonly Reason[] = [
+  'DuplicateBlock',
+  'OverlappingBlocks',
+  'OutsidePools',
+  'AdoptionIncomplete',
+];
+const isAboutHoldings = (reason: Reason) => holdingReasons.includes(reason);
 
 /** Two owners of one block hurt now; the rest is a matter of order. Control planes come last. */
 function byUrgency(a: Mover, b: Mover): number {
@@ -323,9 +324,7 @@ function sourcesOf(register: Register, nodes: readonly ClusterNode[]): HoldingSo
   for (const { name } of nodes) {
     for (const source of register.holdingsOf(name).bySource.keys()) found.add(source);
   }
-  return (['ciliumnode', 'spec', 'annotation', 'old-annotation'] as const).filter((source) =>
-    found.has(source),
-  );
+  return holdingSources.filter((source) => found.has(source));
 }
 
 function adopted(register: Register, node: ClusterNode, decision: NodeDecision): NodeBlocks {
@@ -365,21 +364,4 @@ function reasonOf({ reason, detail }: { reason: Reason; detail: string }) {
 
 function uniquePrefixes(all: readonly Prefix[]): Prefix[] {
   return [...new Set(all.map(String))].flatMap((text) => parsePrefix(text) ?? []);
-}
-
-function asBlock(node: ClusterNode, { prefix, pool }: Cut, phase: Block['phase']): Block {
-  return {
-    name: blockName(prefix),
-    uid: '',
-    resourceVersion: '',
-    prefix,
-    pool,
-    nodeName: node.name,
-    nodeUid: node.uid,
-    phase,
-    coolingSinceMs: 0,
-    guards: [],
-    createdMs: Number.MAX_SAFE_INTEGER,
-    deleting: false,
-  };
 }

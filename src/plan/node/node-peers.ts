@@ -1,5 +1,5 @@
-import type { BgpPeer } from '../../model/bgp-peer.ts';
-import { type Labels, selects } from '../../model/label-selector.ts';
+import { type BgpPeer, isPeerOf } from '../../model/bgp-peer.ts';
+import type { Labels } from '../../model/label-selector.ts';
 import { type PeerSettings, peerSettings } from '../../model/peer-settings.ts';
 import { parseAddress } from '../../net/address.ts';
 import type { Family } from '../../net/family.ts';
@@ -21,11 +21,8 @@ interface PeeringNode {
 export function nodePeers(peers: Iterable<BgpPeer>, node: PeeringNode): NodePeer[] {
   const chosen: NodePeer[] = [];
   for (const peer of peers) {
-    const { nodeSelectors, ...settings } = peer;
-    const isForUs =
-      nodeSelectors.length === 0 ||
-      nodeSelectors.some((selector) => selects(selector, node.labels));
-    if (!isForUs) continue;
+    if (!isPeerOf(peer, node.labels)) continue;
+    const { nodeSelectors: _, ...settings } = peer;
     chosen.push({
       ...settings,
       routerId: settings.routerId ?? defaultRouterId(node),

@@ -1,3 +1,4 @@
+import { addToGroup } from '../../base/add-to-group.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { Reason } from '../../model/reasons.ts';
@@ -74,9 +75,7 @@ export function ownedBlocksByNode(
   const byNode = new Map<string, Block[]>();
   if (source === 'register') {
     for (const block of blocks) {
-      const known = byNode.get(block.nodeName);
-      if (known === undefined) byNode.set(block.nodeName, [block]);
-      else known.push(block);
+      addToGroup(byNode, block.nodeName, block);
     }
   }
   const owned = new Map<string, OwnedBlock[]>();

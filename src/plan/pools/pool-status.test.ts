@@ -8,7 +8,8 @@ import {
   second,
 } from '../../../test/register/objects.ts';
 import type { Condition, KubeObject } from '../../model/object.ts';
-import { dated, desiredPoolStatus, poolUsage } from './pool-status.ts';
+import { dated } from './pool-conditions.ts';
+import { desiredPoolStatus, poolUsage } from './pool-status.ts';
 
 const now = second(100);
 

@@ -1,8 +1,8 @@
 import { type CidrUsage, type Pool, type PoolStatus, poolFamilies } from '../../model/ip-pool.ts';
-import type { Condition } from '../../model/object.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { Register } from '../blocks/register.ts';
+import { type PoolVerdicts, poolConditions } from './pool-conditions.ts';
 
 /** How full each CIDR of a pool is. The same arithmetic serves allocator, status and doctor. */
 export function poolUsage(register: Register, pool: Pool): CidrUsage[] {
@@ -65,64 +65,28 @@ export function familyUsage(pool: Pool, usage: readonly CidrUsage[], family: Fam
 export function desiredPoolStatus(register: Register, pool: Pool, nowText: string): PoolStatus {
   const usage = poolUsage(register, pool);
   const total = totalUsage(pool, usage);
-  const problem = register.poolSet.problem(pool.name);
-  const full = fullFamilies(pool, usage);
-  const conditions: Array<Omit<Condition, 'lastTransitionTime'>> = [
-    problem !== undefined
-      ? { type: 'Ready', status: 'False', reason: problem.reason, message: problem.detail }
-      : pool.deleting
-        ? {
-            type: 'Ready',
-            status: 'False',
-            reason: 'PoolInUse',
-            message: `being deleted; ${register.blocksOfPool(pool.name).size} blocks are still held`,
-          }
-        : pool.disabled
-          ? {
-              type: 'Ready',
-              status: 'False',
-              reason: 'PoolDisabled',
-              message: 'serves no new node',
-            }
-          : { type: 'Ready', status: 'True', reason: 'PoolReady', message: 'serves nodes' },
-    full.length > 0
-      ? {
-          type: 'Exhausted',
-          status: 'True',
-          reason: 'Exhausted',
-          message: `no free ${full.join(' and ')} block left`,
-        }
-      : { type: 'Exhausted', status: 'False', reason: 'HasFreeBlocks', message: 'has free blocks' },
-    problem !== undefined
-      ? { type: 'Conflict', status: 'True', reason: problem.reason, message: problem.detail }
-      : { type: 'Conflict', status: 'False', reason: 'NoConflict', message: 'overlaps nothing' },
-  ];
+  const isFull = (family: Family) => familyUsage(pool, usage, family).free === 0;
+  const full = poolFamilies(pool).filter(isFull);
+  const closed = pool.deleting
+    ? ([
+        'PoolInUse',
+        `being deleted; ${register.blocksOfPool(pool.name).size} blocks are still held`,
+      ] as const)
+    : pool.disabled
+      ? (['PoolDisabled', 'serves no new node'] as const)
+      : undefined;
+  const verdicts: PoolVerdicts = {
+    problem: register.poolSet.problem(pool.name),
+    closed,
+    ready: ['PoolReady', 'serves nodes'],
+    full: full.length > 0 ? ['Exhausted', `no free ${full.join(' and ')} block left`] : undefined,
+    hasRoom: ['HasFreeBlocks', 'has free blocks'],
+  };
+  const { generation, status } = pool;
   return {
-    observedGeneration: pool.generation,
+    observedGeneration: generation,
     ...total,
     cidrs: usage,
-    conditions: conditions.map((c) =>
-      dated({ ...c, observedGeneration: pool.generation }, pool.status?.conditions, nowText),
-    ),
+    conditions: poolConditions(verdicts, generation, status?.conditions, nowText),
   };
-}
-
-/** Families of the pool in which no CIDR has a free block. */
-function fullFamilies(pool: Pool, usage: readonly CidrUsage[]): string[] {
-  const found = new Map<string, number>();
-  pool.cidrs.forEach((cidr, at) => {
-    found.set(cidr.family, (found.get(cidr.family) ?? 0) + (usage[at]?.free ?? 0));
-  });
-  return [...found].filter(([, free]) => free === 0).map(([family]) => family);
-}
-
-/** A condition's time is when its status last changed, not when it was last looked at. */
-export function dated(
-  condition: Omit<Condition, 'lastTransitionTime'>,
-  before: readonly Condition[] | undefined,
-  nowText: string,
-): Condition {
-  const last = before?.find((other) => other.type === condition.type);
-  const since = last?.status === condition.status ? last.lastTransitionTime : undefined;
-  return { ...condition, lastTransitionTime: since ?? nowText };
 }
