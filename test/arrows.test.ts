@@ -35,7 +35,7 @@ const rooms: Record<string, Room> = {
   kernel: { rooms: nouns, packages: ['koffi'] },
   bgp: { rooms: nouns, packages: ['koffi'] },
   cluster: { rooms: [...nouns, 'kube'], packages: ['yaml'] },
-  apiserver: { rooms: ['base'], packages: ['@marcbachmann/cel-js', 'yaml'] },
+  apiserver: { rooms: ['base', 'net'], packages: ['@marcbachmann/cel-js', 'yaml'] },
   operator: { rooms: below, packages: [] },
   agent: { rooms: below, packages: [] },
   doctor: { rooms: below, packages: [] },

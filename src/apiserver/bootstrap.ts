@@ -1,6 +1,6 @@
 /** What a cluster has before anybody comes: its namespaces, its Service network, its own Service. */
+import { parsePrefix } from '../net/prefix.ts';
 import { type Api, collectionOf, keyIn, type ResourceScope } from './api.ts';
-import { firstOf, formatAddress, parseNetwork } from './builtin/address.ts';
 import { timestamp } from './object.ts';
 import { create } from './verbs/create.ts';
 import type { WriteQuery } from './verbs/decode.ts';
@@ -23,9 +23,9 @@ export async function bootstrap(api: Api, serviceNetworks: string[]): Promise<vo
   ) => {
     const type = api.registry.find(group, 'v1', plural);
     if (type === undefined) throw new Error(`no ${plural}`);
-    const place: ResourceScope = { type, namespace };
-    const isThere = collectionOf(api, type).get(keyIn(place, body.metadata.name)) !== undefined;
-    if (!isThere) create(api, place, body, options());
+    const scope: ResourceScope = { type, namespace };
+    const isThere = collectionOf(api, type).get(keyIn(scope, body.metadata.name)) !== undefined;
+    if (!isThere) create(api, scope, body, options());
   };
   for (const name of namespaces) {
     const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
@@ -48,7 +48,7 @@ export async function bootstrap(api: Api, serviceNetworks: string[]): Promise<vo
       ],
     },
   });
-  const network = parseNetwork(serviceNetworks[0] as string);
+  const network = parsePrefix(serviceNetworks[0] as string);
   if (network !== undefined) {
     ensure('', 'services', 'default', {
       apiVersion: 'v1',
@@ -58,7 +58,7 @@ export async function bootstrap(api: Api, serviceNetworks: string[]): Promise<vo
         labels: { component: 'apiserver', provider: 'kubernetes' },
       },
       spec: {
-        clusterIP: formatAddress(network.family, firstOf(network) + 1n),
+        clusterIP: network.first().plus(1).toString(),
         ports: [{ name: 'https', port: 443, targetPort: 6443 }],
       },
     });

@@ -1,15 +1,13 @@
-import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
-import type { Counter, Metrics } from '../base/metrics.ts';
+import type { Counter } from '../base/metrics.ts';
 import { ApiError } from '../kube/api-error.ts';
 import { pause } from '../kube/backoff.ts';
-import type { KubeClient } from '../kube/client.ts';
 import { getIfThere } from '../kube/get-if-there.ts';
 import { readHistory, writeHistory } from '../model/block-history.ts';
 import type { KubeObject } from '../model/object.ts';
 import { blockHistories } from '../model/resources.ts';
 import type { HistoryBacklog } from './history-backlog.ts';
+import type { OperatorBase } from './operator-base.ts';
 import type { HistoryPace } from './operator-settings.ts';
 import type { Terms } from './terms.ts';
 
@@ -21,16 +19,12 @@ import type { Terms } from './terms.ts';
  * behind. Writes are fenced by resourceVersion: of two leaders one is refused, reads
  * again, and usually finds nothing left to add.
  */
-interface BlockHistoryWriterOptions {
-  client: KubeClient;
+interface BlockHistoryWriterOptions extends OperatorBase {
   backlog: HistoryBacklog;
   terms: Terms;
   /** Whether nodes wait for blocks. */
   nodeQueue: { readonly isWaiting: boolean };
   pace: HistoryPace;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
 }
 
 const compareAgainAfterMs = 30_000;

@@ -1,6 +1,3 @@
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import type { KubeClient } from '../kube/client.ts';
 import { getIfThere } from '../kube/get-if-there.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { Block } from '../model/node-block.ts';
@@ -8,6 +5,7 @@ import { ciliumNodes, nodes } from '../model/resources.ts';
 import { decideBlock } from '../plan/blocks/block-life.ts';
 import type { Register } from '../plan/blocks/register.ts';
 import type { BlockWriter } from './block-writer.ts';
+import type { OperatorBase } from './operator-base.ts';
 import type { Outcome, Worker } from './work-queue.ts';
 
 /**
@@ -19,8 +17,7 @@ interface Store {
   put(raw: unknown): void;
 }
 
-interface BlockWorkerOptions {
-  client: KubeClient;
+interface BlockWorkerOptions extends OperatorBase {
   register: Register;
   writer: BlockWriter;
   byDemand: boolean;
@@ -28,8 +25,6 @@ interface BlockWorkerOptions {
   ciliumStore: Store;
   /** Whether CiliumNodes are there, and believed. */
   cilium: { readonly isUsed: boolean };
-  clock: Clock;
-  log: Log;
 }
 
 /** A guard is made just before the block it guards; it is not judged while that may be under way. */

@@ -1,10 +1,7 @@
-import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
-import type { Gauge, Metrics } from '../base/metrics.ts';
+import type { Gauge } from '../base/metrics.ts';
 import { ApiError } from '../kube/api-error.ts';
 import { pause } from '../kube/backoff.ts';
-import type { KubeClient } from '../kube/client.ts';
 import { driftConditionType } from '../model/keys.ts';
 import type { ClusterNode } from '../model/node.ts';
 import { nodes } from '../model/resources.ts';
@@ -14,6 +11,7 @@ import type { DoctorFinding } from '../plan/doctor/finding.ts';
 import { judgeInSteps } from '../plan/doctor/judge.ts';
 import { survey } from '../plan/doctor/survey.ts';
 import type { NodeReporter } from './node-reporter.ts';
+import type { OperatorBase } from './operator-base.ts';
 
 /**
  * The doctor, all the time: the leader makes the doctor's comparison over what it
@@ -27,11 +25,7 @@ import type { NodeReporter } from './node-reporter.ts';
  * when two passes in a row have found it: between a block and its announcement
  * there is always a moment in which they differ.
  */
-interface DriftWatchOptions {
-  client: KubeClient;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
+interface DriftWatchOptions extends OperatorBase {
   everyMs: number;
   evidence(): Evidence;
   nodeCache: { get(name: string): ClusterNode | undefined; put(raw: unknown): void };

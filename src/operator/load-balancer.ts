@@ -1,12 +1,9 @@
-import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
-import type { Metrics } from '../base/metrics.ts';
-import type { KubeClient } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { serviceKey } from '../model/service.ts';
 import type { ServiceAddress } from '../model/service-address.ts';
 import { compareText } from '../plan/pools/pool-set.ts';
+import type { WriterBase } from './operator-base.ts';
 import { ServiceAddressWriter } from './service-address-writer.ts';
 import type { ServiceCaches } from './service-caches.ts';
 import { ServicePoolWorker } from './service-pool-worker.ts';
@@ -23,14 +20,9 @@ import { WorkQueue } from './work-queue.ts';
  * allocation. What Services show in their status follows from that; what shows
  * there already is adopted before anything new is given.
  */
-interface LoadBalancerOptions {
-  client: KubeClient;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
+interface LoadBalancerOptions extends WriterBase {
   events: EventRecorder;
   terms: Terms;
-  assertLeading(): void;
   caches: ServiceCaches;
 }
 

@@ -1,8 +1,5 @@
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import type { Gauge, Metrics } from '../base/metrics.ts';
+import type { Gauge } from '../base/metrics.ts';
 import { ApiError } from '../kube/api-error.ts';
-import type { KubeClient } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { nodeConditionType } from '../model/keys.ts';
 import type { ClusterNode } from '../model/node.ts';
@@ -12,20 +9,16 @@ import { nodes } from '../model/resources.ts';
 import type { NodeDecision } from '../plan/blocks/decide-node.ts';
 import type { BlockRefusal, Finding } from '../plan/blocks/finding.ts';
 import { dated } from '../plan/pools/pool-conditions.ts';
+import type { WriterBase } from './operator-base.ts';
 
 /**
  * Reports what the operator found about nodes: a condition on the Node, an
  * Event, a metric and a log line, all with the same reason. A node that has what
  * it should, and never lacked it, costs no write.
  */
-interface NodeReporterOptions {
-  client: KubeClient;
+interface NodeReporterOptions extends WriterBase {
   events: EventRecorder;
   nodeStore: { put(raw: unknown): void };
-  assertLeading(): void;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
 }
 
 export class NodeReporter {

@@ -1,13 +1,11 @@
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import type { Gauge, Metrics } from '../base/metrics.ts';
-import type { KubeClient } from '../kube/client.ts';
+import type { Gauge } from '../base/metrics.ts';
 import type { Pool, PoolStatus, ReadPool } from '../model/ip-pool.ts';
 import { poolFinalizer } from '../model/keys.ts';
+import type { Condition } from '../model/object.ts';
 import { ipPools } from '../model/resources.ts';
-import type { Register } from '../plan/blocks/register.ts';
 import { dated } from '../plan/pools/pool-conditions.ts';
 import { desiredPoolStatus } from '../plan/pools/pool-status.ts';
+import type { WriterBase } from './operator-base.ts';
 import type { Worker } from './work-queue.ts';
 
 /**
@@ -15,15 +13,9 @@ import type { Worker } from './work-queue.ts';
  * they differ and not more often than once a second a pool; and the finalizer,
  * without which a pool could vanish under its blocks.
  */
-interface PoolWorkerOptions {
-  client: KubeClient;
-  register: Register;
+interface PoolWorkerOptions extends WriterBase {
   /** How each IPPool object was read; absent when there is no such object. */
   poolCache: { get(name: string): { read: ReadPool } | undefined; put(raw: unknown): void };
-  assertLeading(): void;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
 }
 
 const gauges = ['capacity', 'assigned', 'free', 'cooling'] as const;
@@ -109,18 +101,7 @@ export class PoolWorker implements Worker {
 
   async #reportMalformed(name: string, read: ReadPool & { kind: 'malformed' }): Promise<undefined> {
     const nowText = new Date(this.#o.clock.wallMs()).toISOString();
-    const condition = dated(
-      {
-        type: 'Ready',
-        status: 'False',
-        reason: 'MalformedPool',
-        message: read.problems.join('; '),
-        observedGeneration: read.generation,
-      },
-      read.conditions,
-      nowText,
-    );
-    const wanted = { observedGeneration: read.generation, conditions: [condition] };
+    const wanted = malformedStatus(read, read.conditions, nowText);
     const before = { observedGeneration: read.generation, conditions: read.conditions ?? [] };
     if (!sameStatus(wanted, before)) await this.#writeStatus(name, wanted);
     return undefined;
@@ -131,6 +112,21 @@ export class PoolWorker implements Worker {
     const options = { type: 'merge', subresource: 'status', body: { status } } as const;
     this.#o.poolCache.put(await this.#o.client.patch(ipPools, name, options));
   }
+}
+
+export function malformedStatus(
+  { problems, generation }: { problems: readonly string[]; generation: number },
+  before: readonly Condition[] | undefined,
+  nowText: string,
+): { observedGeneration: number; conditions: Condition[] } {
+  const condition: Condition = {
+    type: 'Ready',
+    status: 'False',
+    reason: 'MalformedPool',
+    message: problems.join('; '),
+    observedGeneration: generation,
+  };
+  return { observedGeneration: generation, conditions: [dated(condition, before, nowText)] };
 }
 
 export function sameStatus(a: object, b: object | undefined): boolean {

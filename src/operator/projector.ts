@@ -1,8 +1,5 @@
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import type { Counter, Metrics } from '../base/metrics.ts';
+import type { Counter } from '../base/metrics.ts';
 import { ApiError } from '../kube/api-error.ts';
-import type { KubeClient } from '../kube/client.ts';
 import { decodeNode } from '../kube/protobuf/node.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { Reason } from '../model/reasons.ts';
@@ -16,18 +13,16 @@ import {
   projectOnCiliumNode,
   projectOnNode,
 } from '../plan/blocks/projection.ts';
-import type { Register } from '../plan/blocks/register.ts';
 import type { BlockWriter } from './block-writer.ts';
 import type { NodeReporter } from './node-reporter.ts';
+import type { WriterBase } from './operator-base.ts';
 
 /**
  * Writes the register's blocks to where others read them. A projection that is refused, or
  * that somebody else keeps overwriting, is reported and tried again ever more
  * slowly; it is never fought over in a hot loop, and never touches the register.
  */
-interface ProjectorOptions {
-  client: KubeClient;
-  register: Register;
+interface ProjectorOptions extends WriterBase {
   writer: BlockWriter;
   switches: Readonly<ProjectionSwitches>;
   /** Whether the cluster has CiliumNodes to write to. */
@@ -35,11 +30,7 @@ interface ProjectorOptions {
   /** Caches that the answers of our own writes go into. */
   nodeStore: { put(raw: unknown): void };
   ciliumStore: { put(raw: unknown): void };
-  assertLeading(): void;
   reporter: Pick<NodeReporter, 'event'>;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
 }
 
 type Projected = { kind: 'done' } | { kind: 'decide again' } | { kind: 'later'; afterMs: number };

@@ -1,5 +1,3 @@
-import type { Log } from '../base/log.ts';
-import type { KubeClient } from '../kube/client.ts';
 import { getIfThere, ifFound } from '../kube/get-if-there.ts';
 import { serviceAddresses } from '../model/resources.ts';
 import { type ClusterService, serviceKey } from '../model/service.ts';
@@ -12,16 +10,14 @@ import {
 import type { Address } from '../net/address.ts';
 import { isStillHeld } from '../plan/services/decide-service.ts';
 import { createOrFind } from './create-or-find.ts';
+import type { WriterBase } from './operator-base.ts';
 
 /**
  * The only writer of ServiceAddresses, with the care of the one of blocks: creating one is the allocation; an unknown outcome is asked for again by
  * the same name, for the same Service; a release is fenced by uid and version.
  */
-interface ServiceAddressWriterOptions {
-  client: KubeClient;
+interface ServiceAddressWriterOptions extends WriterBase {
   store: { put(raw: unknown): void; remove(key: string, uid: string): void };
-  log: Log;
-  assertLeading(): void;
 }
 
 export class ServiceAddressWriter {

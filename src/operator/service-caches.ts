@@ -1,9 +1,5 @@
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import type { Metrics } from '../base/metrics.ts';
 import { BgpConfigHandler } from '../cluster/bgp-config-handler.ts';
 import { cachedItems, clusterCache } from '../cluster/cluster-caches.ts';
-import type { KubeClient } from '../kube/client.ts';
 import type { ListWatch } from '../kube/list-watch.ts';
 import type { KeptConfigMap } from '../model/cluster-kinds.ts';
 import type { ItemLists } from '../model/cluster-state.ts';
@@ -13,13 +9,10 @@ import type { ServiceAddress } from '../model/service-address.ts';
 import { ServicePoolSet } from '../plan/services/service-pools.ts';
 import type { ExcludedNetworks } from './excluded-networks.ts';
 import { HandlerList } from './handler-list.ts';
+import type { OperatorBase } from './operator-base.ts';
 
 /** What is known of Services, their addresses and the pools of them. */
-interface ServiceCachesOptions {
-  client: KubeClient;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
+interface ServiceCachesOptions extends OperatorBase {
   configMap: { readonly namespace: string; readonly name: string } | undefined;
   /** Pods' networks, the Services' own inside the cluster, and nodes' addresses. */
   excluded: ExcludedNetworks;

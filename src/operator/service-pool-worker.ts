@@ -1,22 +1,13 @@
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import type { Metrics } from '../base/metrics.ts';
-import type { KubeClient } from '../kube/client.ts';
-import type { LoadBalancerPoolStatus, ReadLoadBalancerPool } from '../model/load-balancer-pool.ts';
+import type { LoadBalancerPoolStatus } from '../model/load-balancer-pool.ts';
 import { loadBalancerPools } from '../model/resources.ts';
-import { dated } from '../plan/pools/pool-conditions.ts';
 import { desiredServicePoolStatus } from '../plan/services/service-pool-status.ts';
-import { sameStatus } from './pool-worker.ts';
+import type { WriterBase } from './operator-base.ts';
+import { malformedStatus, sameStatus } from './pool-worker.ts';
 import type { ServiceCaches } from './service-caches.ts';
 import type { Worker } from './work-queue.ts';
 
 /** What people see of pools of Service addresses; written when it differs. */
-interface ServicePoolWorkerOptions {
-  client: KubeClient;
-  clock: Clock;
-  log: Log;
-  metrics: Metrics;
-  assertLeading(): void;
+interface ServicePoolWorkerOptions extends WriterBase {
   caches: ServiceCaches;
 }
 
@@ -48,7 +39,7 @@ export class ServicePoolWorker implements Worker {
     const before = read ?? { generation: 0, status: undefined };
     const wanted =
       read?.kind === 'malformed'
-        ? malformedStatus(read, nowText)
+        ? malformedStatus(read, read.status?.conditions, nowText)
         : desiredServicePoolStatus(caches.poolSet(), name, held, before, nowText);
     this.#count(name, wanted);
     if (read === undefined || wanted === undefined) return undefined;
@@ -75,22 +66,4 @@ export class ServicePoolWorker implements Worker {
     this.#free.set(status.free ?? 0, { pool });
     this.#assigned.set(status.assigned ?? 0, { pool });
   }
-}
-
-function malformedStatus(
-  read: ReadLoadBalancerPool & { kind: 'malformed' },
-  nowText: string,
-): LoadBalancerPoolStatus {
-  const condition = dated(
-    {
-      type: 'Ready',
-      status: 'False',
-      reason: 'MalformedPool',
-      message: read.problems.join('; '),
-      observedGeneration: read.generation,
-    },
-    read.status?.conditions,
-    nowText,
-  );
-  return { observedGeneration: read.generation, conditions: [condition] };
 }

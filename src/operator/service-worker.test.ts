@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { TestApi } from '../../test/parts/test-api.ts';
 import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
+import { Metrics } from '../base/metrics.ts';
 import { KubeClient } from '../kube/client.ts';
 import { EventRecorder } from '../kube/events.ts';
 import { crds } from '../model/crds.ts';
@@ -15,6 +16,7 @@ import {
   writeServiceAddress,
 } from '../model/service-address.ts';
 import { parseAddress } from '../net/address.ts';
+import { Register } from '../plan/blocks/register.ts';
 import { ServicePoolSet } from '../plan/services/service-pools.ts';
 import { ServiceAddressWriter } from './service-address-writer.ts';
 import type { ServiceCaches } from './service-caches.ts';
@@ -48,7 +50,14 @@ function leader(): ServiceWorker {
   };
   for (const object of api.objects(addresses)) learn(object);
   let service: ClusterService = readService(api.object(`${services}/web`) as KubeObject);
-  const base = { client, log: silentLog, clock: systemClock, assertLeading: () => {} };
+  const base = {
+    client,
+    log: silentLog,
+    clock: systemClock,
+    metrics: new Metrics(),
+    register: new Register([]),
+    assertLeading: () => {},
+  };
   const caches = {
     isSynced: true,
     services: {

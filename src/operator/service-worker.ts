@@ -1,7 +1,4 @@
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
-import type { KubeClient } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { getIfThere } from '../kube/get-if-there.ts';
 import { serviceConditionType } from '../model/keys.ts';
@@ -17,6 +14,7 @@ import {
   type ServiceDecision,
   type ServiceQuestion,
 } from '../plan/services/decide-service.ts';
+import type { WriterBase } from './operator-base.ts';
 import type { ServiceAddressWriter } from './service-address-writer.ts';
 import type { ServiceCaches } from './service-caches.ts';
 import type { Worker } from './work-queue.ts';
@@ -30,13 +28,9 @@ import type { Worker } from './work-queue.ts';
  * so is the address that it has instead: a cache that is a moment behind must not
  * take a living Service's last address.
  */
-interface ServiceWorkerOptions {
-  client: KubeClient;
+interface ServiceWorkerOptions extends WriterBase {
   events: EventRecorder;
   writer: ServiceAddressWriter;
-  clock: Clock;
-  log: Log;
-  assertLeading(): void;
   caches: ServiceCaches;
   /** Whether everything that Services show is adopted, so that new addresses may be given. */
   mayAssign(): boolean;

@@ -54,13 +54,9 @@ const restarts = (object: ApiObject) =>
     0,
   );
 
-const ports: Read = (object) =>
-  orNone(
-    list(object, 'spec', 'ports')
-      .map(({ port, nodePort, protocol }) =>
-        nodePort === undefined ? `${port}/${protocol}` : `${port}:${nodePort}/${protocol}`,
-      )
-      .join(','),
+const ports = (object: ApiObject) =>
+  list(object, 'spec', 'ports').map(({ port, nodePort, protocol }) =>
+    nodePort === undefined ? `${port}/${protocol}` : `${port}:${nodePort}/${protocol}`,
   );
 
 const externalAddresses: Read = (object) => {
@@ -121,6 +117,19 @@ const subject: Read = ({ involvedObject }) =>
 
 type Shown = [name: string, read: Read, type?: string, priority?: number];
 
+/** Shown with `-o wide`. */
+const wide = (name: string, read: Read): Shown => [name, read, 'string', 1];
+/** What stands there, or other words where there is nothing. */
+const or =
+  (otherwise: unknown, ...path: string[]): Read =>
+  (object) =>
+    at(object, ...path) || otherwise;
+const number = (name: string, ...path: string[]): Shown => [name, or(0, ...path), 'integer'];
+const joined =
+  (read: (object: ApiObject) => readonly unknown[]): Read =>
+  (object) =>
+    orNone(read(object).join(','));
+
 const createdAt: Shown = ['Created At', text('metadata', 'creationTimestamp'), 'date'];
 
 const ofContainers =
@@ -131,9 +140,9 @@ const ofContainers =
       .join(',');
 /** What a DaemonSet or Deployment runs. */
 const workload: Shown[] = [
-  ['Containers', ofContainers('name'), 'string', 1],
-  ['Images', ofContainers('image'), 'string', 1],
-  ['Selector', (o) => labelSelector(at(o, 'spec', 'selector')), 'string', 1],
+  wide('Containers', ofContainers('name')),
+  wide('Images', ofContainers('image')),
+  wide('Selector', (o) => labelSelector(at(o, 'spec', 'selector'))),
 ];
 
 const subjects =
@@ -146,9 +155,9 @@ const subjects =
 const binding: Shown[] = [
   ['Role', (object) => `${at(object, 'roleRef', 'kind')}/${at(object, 'roleRef', 'name')}`],
   ['Age', ageOf],
-  ['Users', subjects('User'), 'string', 1],
-  ['Groups', subjects('Group'), 'string', 1],
-  ['ServiceAccounts', subjects('ServiceAccount'), 'string', 1],
+  wide('Users', subjects('User')),
+  wide('Groups', subjects('Group')),
+  wide('ServiceAccounts', subjects('ServiceAccount')),
 ];
 
 const shown: Record<string, Shown[]> = {
@@ -157,26 +166,11 @@ const shown: Record<string, Shown[]> = {
     ['Roles', roles],
     ['Age', ageOf],
     ['Version', text('status', 'nodeInfo', 'kubeletVersion')],
-    ['Internal-IP', nodeAddress('InternalIP'), 'string', 1],
-    ['External-IP', nodeAddress('ExternalIP'), 'string', 1],
-    [
-      'OS-Image',
-      (object) => at(object, 'status', 'nodeInfo', 'osImage') || '<unknown>',
-      'string',
-      1,
-    ],
-    [
-      'Kernel-Version',
-      (object) => at(object, 'status', 'nodeInfo', 'kernelVersion') || '<unknown>',
-      'string',
-      1,
-    ],
-    [
-      'Container-Runtime',
-      (object) => at(object, 'status', 'nodeInfo', 'containerRuntimeVersion') || '<unknown>',
-      'string',
-      1,
-    ],
+    wide('Internal-IP', nodeAddress('InternalIP')),
+    wide('External-IP', nodeAddress('ExternalIP')),
+    wide('OS-Image', or('<unknown>', 'status', 'nodeInfo', 'osImage')),
+    wide('Kernel-Version', or('<unknown>', 'status', 'nodeInfo', 'kernelVersion')),
+    wide('Container-Runtime', or('<unknown>', 'status', 'nodeInfo', 'containerRuntimeVersion')),
   ],
   Pod: [
     ['Ready', (object) => `${readyContainers(object)}/${containers(object)}`],
@@ -189,10 +183,10 @@ const shown: Record<string, Shown[]> = {
     ],
     ['Restarts', (object) => String(restarts(object))],
     ['Age', ageOf],
-    ['IP', (object) => at(object, 'status', 'podIP') ?? '<none>', 'string', 1],
-    ['Node', (object) => at(object, 'spec', 'nodeName') ?? '<none>', 'string', 1],
-    ['Nominated Node', (o) => at(o, 'status', 'nominatedNodeName') || '<none>', 'string', 1],
-    ['Readiness Gates', readinessGates, 'string', 1],
+    wide('IP', or('<none>', 'status', 'podIP')),
+    wide('Node', or('<none>', 'spec', 'nodeName')),
+    wide('Nominated Node', or('<none>', 'status', 'nominatedNodeName')),
+    wide('Readiness Gates', readinessGates),
   ],
   Namespace: [
     ['Status', text('status', 'phase')],
@@ -202,9 +196,9 @@ const shown: Record<string, Shown[]> = {
     ['Type', text('spec', 'type')],
     ['Cluster-IP', (object) => at(object, 'spec', 'clusterIP') || '<none>'],
     ['External-IP', externalAddresses],
-    ['Port(s)', ports],
+    ['Port(s)', joined(ports)],
     ['Age', ageOf],
-    ['Selector', pairs('spec', 'selector'), 'string', 1],
+    wide('Selector', pairs('spec', 'selector')),
   ],
   ConfigMap: [
     ['Data', count('data')],
@@ -220,10 +214,10 @@ const shown: Record<string, Shown[]> = {
     ['Type', text('type')],
     ['Reason', text('reason')],
     ['Object', subject],
-    ['Subobject', text('involvedObject', 'fieldPath'), 'string', 1],
-    ['Source', source, 'string', 1],
+    wide('Subobject', text('involvedObject', 'fieldPath')),
+    wide('Source', source),
     ['Message', text('message')],
-    ['First Seen', firstSeen, 'string', 1],
+    wide('First Seen', firstSeen),
     ['Count', (event) => at(event, 'series', 'count') || event.count || 1, 'integer', 1],
   ],
   Lease: [
@@ -231,19 +225,19 @@ const shown: Record<string, Shown[]> = {
     ['Age', ageOf],
   ],
   DaemonSet: [
-    ['Desired', (o) => at(o, 'status', 'desiredNumberScheduled') ?? 0, 'integer'],
-    ['Current', (o) => at(o, 'status', 'currentNumberScheduled') ?? 0, 'integer'],
-    ['Ready', (o) => at(o, 'status', 'numberReady') ?? 0, 'integer'],
-    ['Up-to-date', (o) => at(o, 'status', 'updatedNumberScheduled') ?? 0, 'integer'],
-    ['Available', (o) => at(o, 'status', 'numberAvailable') ?? 0, 'integer'],
+    number('Desired', 'status', 'desiredNumberScheduled'),
+    number('Current', 'status', 'currentNumberScheduled'),
+    number('Ready', 'status', 'numberReady'),
+    number('Up-to-date', 'status', 'updatedNumberScheduled'),
+    number('Available', 'status', 'numberAvailable'),
     ['Node Selector', pairs('spec', 'template', 'spec', 'nodeSelector')],
     ['Age', ageOf],
     ...workload,
   ],
   Deployment: [
     ['Ready', (o) => `${at(o, 'status', 'readyReplicas') ?? 0}/${at(o, 'spec', 'replicas') ?? 0}`],
-    ['Up-to-date', (o) => at(o, 'status', 'updatedReplicas') ?? 0, 'integer'],
-    ['Available', (o) => at(o, 'status', 'availableReplicas') ?? 0, 'integer'],
+    number('Up-to-date', 'status', 'updatedReplicas'),
+    number('Available', 'status', 'availableReplicas'),
     ['Age', ageOf],
     ...workload,
   ],
@@ -259,7 +253,7 @@ const shown: Record<string, Shown[]> = {
   PodDisruptionBudget: [
     ['Min Available', (o) => String(at(o, 'spec', 'minAvailable') ?? 'N/A')],
     ['Max Unavailable', (o) => String(at(o, 'spec', 'maxUnavailable') ?? 'N/A')],
-    ['Allowed Disruptions', (o) => at(o, 'status', 'disruptionsAllowed') ?? 0, 'integer'],
+    number('Allowed Disruptions', 'status', 'disruptionsAllowed'),
     ['Age', ageOf],
   ],
   ServiceCIDR: [
@@ -268,24 +262,8 @@ const shown: Record<string, Shown[]> = {
   ],
   EndpointSlice: [
     ['AddressType', text('addressType')],
-    [
-      'Ports',
-      (o) =>
-        orNone(
-          list(o, 'ports')
-            .map(({ port }) => String(port))
-            .join(','),
-        ),
-    ],
-    [
-      'Endpoints',
-      (o) =>
-        orNone(
-          list(o, 'endpoints')
-            .flatMap(({ addresses }) => addresses as string[])
-            .join(','),
-        ),
-    ],
+    ['Ports', joined((o) => list(o, 'ports').map(({ port }) => port))],
+    ['Endpoints', joined((o) => list(o, 'endpoints').flatMap(({ addresses }) => addresses))],
     ['Age', ageOf],
   ],
 };

@@ -8,193 +8,80 @@ import { resolver, type Schema } from '../schema/schema.ts';
 import { builtinColumns } from './columns.ts';
 import definitions from './schemas.json' with { type: 'json' };
 
-interface Row {
-  group: string;
-  kind: string;
-  plural: string;
-  namespaced?: true;
-  shortNames?: string[];
-  categories?: string[];
-  hasStatus?: true;
-  hasGeneration?: true;
-  createsOnUpdate?: true;
-  needsVersion?: true;
-  returnsDeleted?: true;
-  selectableFields?: string[];
-}
+type Trait =
+  | 'namespaced'
+  | 'hasStatus'
+  | 'hasGeneration'
+  /** A PUT of an object that is not there creates it. */
+  | 'createsOnUpdate'
+  /** A PUT without a resourceVersion is refused. */
+  | 'needsVersion'
+  /** A DELETE answers with the object. */
+  | 'returnsDeleted';
+
+/** Beside the name and namespace, by which every kind can be selected. */
+type SelectableFields = readonly string[];
+type Row = [
+  group: string,
+  kind: string,
+  plural: string,
+  shortNames: string[],
+  traits: Trait[],
+  fields?: SelectableFields,
+];
 
 const core = '';
-const apps = 'apps';
+const extensions = 'apiextensions.k8s.io';
+const crd = 'CustomResourceDefinition';
 const networking = 'networking.k8s.io';
 const rbac = 'rbac.authorization.k8s.io';
 
-const rows: Row[] = [
-  {
-    group: core,
-    kind: 'ConfigMap',
-    plural: 'configmaps',
-    namespaced: true,
-    shortNames: ['cm'],
-  },
-  {
-    group: core,
-    kind: 'Endpoints',
-    plural: 'endpoints',
-    namespaced: true,
-    shortNames: ['ep'],
-    createsOnUpdate: true,
-  },
-  {
-    group: core,
-    kind: 'Event',
-    plural: 'events',
-    namespaced: true,
-    shortNames: ['ev'],
-    createsOnUpdate: true,
-    selectableFields: [
-      'involvedObject.kind',
-      'involvedObject.namespace',
-      'involvedObject.name',
-      'involvedObject.uid',
-      'involvedObject.apiVersion',
-      'involvedObject.resourceVersion',
-      'involvedObject.fieldPath',
-      'reason',
-      'reportingComponent',
-      'type',
-    ],
-  },
-  {
-    group: core,
-    kind: 'Namespace',
-    plural: 'namespaces',
-    shortNames: ['ns'],
-    hasStatus: true,
-    returnsDeleted: true,
-    selectableFields: ['status.phase'],
-  },
-  {
-    group: core,
-    kind: 'Node',
-    plural: 'nodes',
-    shortNames: ['no'],
-    hasStatus: true,
-    selectableFields: ['spec.unschedulable'],
-  },
-  {
-    group: core,
-    kind: 'Pod',
-    plural: 'pods',
-    namespaced: true,
-    shortNames: ['po'],
-    categories: ['all'],
-    hasStatus: true,
-    hasGeneration: true,
-    returnsDeleted: true,
-    selectableFields: ['spec.nodeName', 'spec.restartPolicy', 'status.phase', 'status.podIP'],
-  },
-  { group: core, kind: 'Secret', plural: 'secrets', namespaced: true, selectableFields: ['type'] },
-  {
-    group: core,
-    kind: 'Service',
-    plural: 'services',
-    namespaced: true,
-    shortNames: ['svc'],
-    categories: ['all'],
-    hasStatus: true,
-    returnsDeleted: true,
-    selectableFields: ['spec.clusterIP', 'spec.type'],
-  },
-  {
-    group: core,
-    kind: 'ServiceAccount',
-    plural: 'serviceaccounts',
-    namespaced: true,
-    shortNames: ['sa'],
-    returnsDeleted: true,
-  },
-  {
-    group: 'apiextensions.k8s.io',
-    kind: 'CustomResourceDefinition',
-    plural: 'customresourcedefinitions',
-    shortNames: ['crd', 'crds'],
-    categories: ['api-extensions'],
-    hasStatus: true,
-    hasGeneration: true,
-    needsVersion: true,
-  },
-  {
-    group: apps,
-    kind: 'DaemonSet',
-    plural: 'daemonsets',
-    namespaced: true,
-    shortNames: ['ds'],
-    categories: ['all'],
-    hasStatus: true,
-    hasGeneration: true,
-  },
-  {
-    group: apps,
-    kind: 'Deployment',
-    plural: 'deployments',
-    namespaced: true,
-    shortNames: ['deploy'],
-    categories: ['all'],
-    hasStatus: true,
-    hasGeneration: true,
-  },
-  {
-    group: 'coordination.k8s.io',
-    kind: 'Lease',
-    plural: 'leases',
-    namespaced: true,
-    createsOnUpdate: true,
-    needsVersion: true,
-  },
-  {
-    group: 'discovery.k8s.io',
-    kind: 'EndpointSlice',
-    plural: 'endpointslices',
-    namespaced: true,
-    hasGeneration: true,
-  },
-  {
-    group: networking,
-    kind: 'IPAddress',
-    plural: 'ipaddresses',
-    shortNames: ['ip'],
-    hasGeneration: true,
-  },
-  {
-    group: networking,
-    kind: 'NetworkPolicy',
-    plural: 'networkpolicies',
-    namespaced: true,
-    shortNames: ['netpol'],
-    hasGeneration: true,
-  },
-  { group: networking, kind: 'ServiceCIDR', plural: 'servicecidrs', hasStatus: true },
-  {
-    group: 'policy',
-    kind: 'PodDisruptionBudget',
-    plural: 'poddisruptionbudgets',
-    namespaced: true,
-    shortNames: ['pdb'],
-    hasStatus: true,
-    hasGeneration: true,
-    needsVersion: true,
-  },
-  { group: rbac, kind: 'ClusterRole', plural: 'clusterroles', createsOnUpdate: true },
-  { group: rbac, kind: 'ClusterRoleBinding', plural: 'clusterrolebindings', createsOnUpdate: true },
-  { group: rbac, kind: 'Role', plural: 'roles', namespaced: true, createsOnUpdate: true },
-  {
-    group: rbac,
-    kind: 'RoleBinding',
-    plural: 'rolebindings',
-    namespaced: true,
-    createsOnUpdate: true,
-  },
+const workload: Trait[] = ['namespaced', 'hasStatus', 'hasGeneration'];
+const listed: Trait[] = ['namespaced', 'createsOnUpdate'];
+const served: Trait[] = ['namespaced', 'hasStatus', 'returnsDeleted'];
+const defined: Trait[] = ['hasStatus', 'hasGeneration', 'needsVersion'];
+
+const ofObject = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
+const eventFields = [
+  ...ofObject.map((field) => `involvedObject.${field}`),
+  ...['reason', 'reportingComponent', 'type'],
 ];
+const podFields = ['spec.nodeName', 'spec.restartPolicy', 'status.phase', 'status.podIP'];
+
+const rows: Row[] = [
+  [core, 'ConfigMap', 'configmaps', ['cm'], ['namespaced']],
+  [core, 'Endpoints', 'endpoints', ['ep'], listed],
+  [core, 'Event', 'events', ['ev'], listed, eventFields],
+  [core, 'Namespace', 'namespaces', ['ns'], ['hasStatus', 'returnsDeleted'], ['status.phase']],
+  [core, 'Node', 'nodes', ['no'], ['hasStatus'], ['spec.unschedulable']],
+  [core, 'Pod', 'pods', ['po'], [...workload, 'returnsDeleted'], podFields],
+  [core, 'Secret', 'secrets', [], ['namespaced'], ['type']],
+  [core, 'Service', 'services', ['svc'], served, ['spec.clusterIP', 'spec.type']],
+  [core, 'ServiceAccount', 'serviceaccounts', ['sa'], ['namespaced', 'returnsDeleted']],
+  [extensions, crd, `${crd.toLowerCase()}s`, ['crd', 'crds'], defined],
+  ['apps', 'DaemonSet', 'daemonsets', ['ds'], workload],
+  ['apps', 'Deployment', 'deployments', ['deploy'], workload],
+  ['coordination.k8s.io', 'Lease', 'leases', [], [...listed, 'needsVersion']],
+  ['discovery.k8s.io', 'EndpointSlice', 'endpointslices', [], ['namespaced', 'hasGeneration']],
+  [networking, 'IPAddress', 'ipaddresses', ['ip'], ['hasGeneration']],
+  [networking, 'NetworkPolicy', 'networkpolicies', ['netpol'], ['namespaced', 'hasGeneration']],
+  [networking, 'ServiceCIDR', 'servicecidrs', [], ['hasStatus']],
+  ['policy', 'PodDisruptionBudget', 'poddisruptionbudgets', ['pdb'], ['namespaced', ...defined]],
+  [rbac, 'ClusterRole', 'clusterroles', [], ['createsOnUpdate']],
+  [rbac, 'ClusterRoleBinding', 'clusterrolebindings', [], ['createsOnUpdate']],
+  [rbac, 'Role', 'roles', [], listed],
+  [rbac, 'RoleBinding', 'rolebindings', [], listed],
+];
+
+/** What `kubectl get all` lists. */
+const all = ['all'];
+const categories: Readonly<Record<string, string[]>> = {
+  Pod: all,
+  Service: all,
+  DaemonSet: all,
+  Deployment: all,
+  [crd]: ['api-extensions'],
+};
 
 export const builtinDefinitions = openUp(definitions as unknown as Record<string, Schema>);
 
@@ -230,28 +117,31 @@ function definitionOf(group: string, kind: string): string {
 }
 
 export function builtinTypes(rulesOf: (kind: string) => KindRules): ResourceType[] {
-  return rows.map((row) => ({
-    group: row.group,
-    version: 'v1',
-    kind: row.kind,
-    plural: row.plural,
-    singular: row.kind.toLowerCase(),
-    listKind: `${row.kind}List`,
-    namespaced: row.namespaced ?? false,
-    shortNames: row.shortNames ?? [],
-    categories: row.categories ?? [],
-    isCustom: false,
-    storageVersion: 'v1',
-    hasStatus: row.hasStatus ?? false,
-    hasGeneration: row.hasGeneration ?? false,
-    createsOnUpdate: row.createsOnUpdate ?? false,
-    updatesUnconditionally: row.needsVersion !== true,
-    returnsDeleted: row.returnsDeleted ?? false,
-    selectableFields: row.selectableFields ?? [],
-    schema: { $ref: `#/components/schemas/${definitionOf(row.group, row.kind)}` },
-    resolve: resolveBuiltin,
-    hasRules: false,
-    ...builtinColumns(row.kind),
-    kindRules: rulesOf(row.kind),
-  }));
+  return rows.map(([group, kind, plural, shortNames, traits, fields = []]) => {
+    const is = (trait: Trait) => traits.includes(trait);
+    return {
+      group,
+      version: 'v1',
+      kind,
+      plural,
+      singular: kind.toLowerCase(),
+      listKind: `${kind}List`,
+      namespaced: is('namespaced'),
+      shortNames,
+      categories: categories[kind] ?? [],
+      isCustom: false,
+      storageVersion: 'v1',
+      hasStatus: is('hasStatus'),
+      hasGeneration: is('hasGeneration'),
+      createsOnUpdate: is('createsOnUpdate'),
+      updatesUnconditionally: !is('needsVersion'),
+      returnsDeleted: is('returnsDeleted'),
+      selectableFields: [...fields],
+      schema: { $ref: `#/components/schemas/${definitionOf(group, kind)}` },
+      resolve: resolveBuiltin,
+      hasRules: false,
+      ...builtinColumns(kind),
+      kindRules: rulesOf(kind),
+    };
+  });
 }

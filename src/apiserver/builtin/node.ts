@@ -4,11 +4,11 @@
  * glasses, and wins where the two disagree.
  */
 import { isIPv4 } from 'node:net';
+import { prefixProblem } from '../../net/prefix.ts';
 import { type ApiObject, type Fields, isEqual } from '../object.ts';
 import type { KindRules } from '../resource.ts';
 import { isCidr } from '../schema/formats.ts';
 import { type Fault, faults } from '../status.ts';
-import { hasHostBits } from './address.ts';
 
 export const nodeRules: KindRules = {
   prepareCreate: (node) => settlePodCidrs(node),
@@ -60,7 +60,7 @@ function podCidrFaults(cidrs: string[]): Fault[] {
           'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
         ),
       );
-    } else if (hasHostBits(cidr)) {
+    } else if (prefixProblem(cidr) !== undefined) {
       found.push(faults.invalid(field, cidr, 'must not have bits set beyond the prefix length'));
     }
   }

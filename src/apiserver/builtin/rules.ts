@@ -1,10 +1,10 @@
 /** What the built-in kinds do beyond their schemas, kind by kind. */
+import { prefixProblem } from '../../net/prefix.ts';
 import { labelFaults, pathSegmentFaults } from '../names.ts';
 import { type ApiObject, type Fields, isEqual } from '../object.ts';
 import type { KindRules } from '../resource.ts';
 import { type Fault, faults } from '../status.ts';
 import type { Collection } from '../store/collection.ts';
-import { hasHostBits, parseNetwork } from './address.ts';
 import { nodeRules } from './node.ts';
 import { fillPodSpec, podRules, podSpecFaults } from './pod.ts';
 import { serviceRules } from './service.ts';
@@ -136,7 +136,7 @@ const serviceCidrRules: KindRules = {
     }
     if (cidrs.length === 0) return [faults.required('spec.cidrs', 'at least one CIDR required')];
     return cidrs.flatMap((cidr, at) =>
-      parseNetwork(cidr) === undefined || hasHostBits(cidr)
+      prefixProblem(cidr) !== undefined
         ? [
             faults.invalid(
               `spec.cidrs[${at}]`,

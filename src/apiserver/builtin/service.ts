@@ -1,17 +1,10 @@
 /** Services: their addresses come out of the Service networks, their node ports out of a range. */
+import { parseAddress } from '../../net/address.ts';
+import { addressCount, parsePrefix } from '../../net/prefix.ts';
 import { type ApiObject, type Fields, isEqual } from '../object.ts';
 import type { KindRules } from '../resource.ts';
 import { type Fault, faults } from '../status.ts';
 import type { Collection } from '../store/collection.ts';
-import {
-  contains,
-  firstOf,
-  formatAddress,
-  type Network,
-  parseIp,
-  parseNetwork,
-  widthOf,
-} from './address.ts';
 
 const nodePorts = { first: 30_000, last: 32_767 };
 
@@ -209,7 +202,7 @@ function wantedFamilies(spec: Fields, networks: string[]): string[] {
 
 function addressFaults(text: string, networks: string[], taken: Set<unknown>): Fault[] {
   const field = 'spec.clusterIPs';
-  const parsed = parseIp(text);
+  const parsed = parseAddress(text);
   const refused = (why: string) => [
     faults.invalid(field, [text], `failed to allocate IP ${text}: ${why}`),
   ];
@@ -222,8 +215,7 @@ function addressFaults(text: string, networks: string[], taken: Set<unknown>): F
       ),
     ];
   }
-  const single = { family: parsed.family, address: parsed.value, length: widthOf(parsed.family) };
-  if (!networks.some((cidr) => contains(parseNetwork(cidr) as Network, single))) {
+  if (!networks.some((cidr) => parsePrefix(cidr)?.contains(parsed))) {
     return refused(
       `the provided IP (${text}) is not in the valid range. The range of valid IPs is ${networks.join(',')}`,
     );
@@ -233,11 +225,11 @@ function addressFaults(text: string, networks: string[], taken: Set<unknown>): F
 
 /** The lowest that nobody has; the network's own address is nobody's. */
 function freeAddress(networks: string[], taken: Set<unknown>): string | undefined {
-  const network = parseNetwork(networks[0] ?? '');
+  const network = parsePrefix(networks[0] ?? '');
   if (network === undefined) return undefined;
-  const size = 1n << BigInt(widthOf(network.family) - network.length);
+  const size = addressCount(network);
   for (let at = 1n; at < size - 1n; at++) {
-    const text = formatAddress(network.family, firstOf(network) + at);
+    const text = network.first().plus(at).toString();
     if (!taken.has(text)) return text;
   }
   return undefined;

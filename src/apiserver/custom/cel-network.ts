@@ -1,68 +1,61 @@
 /** Kubernetes' own CEL functions about addresses and networks. */
 import type { Environment } from '@marcbachmann/cel-js';
-import {
-  contains,
-  firstOf,
-  formatAddress,
-  formatNetwork,
-  type Network,
-  parseIp,
-  parseNetwork,
-  widthOf,
-} from '../builtin/address.ts';
+import { type Address, parseAddress } from '../../net/address.ts';
+import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 
 /** Types of the language: it tells values apart by their class. */
 class Ip {
-  readonly family: 4 | 6;
-  readonly value: bigint;
+  readonly address: Address;
 
   constructor(text: string) {
-    const parsed = strictAddress(text);
-    if (parsed === undefined) throw new Error(`IP Address ${JSON.stringify(text)} parse error`);
-    this.family = parsed.family;
-    this.value = parsed.value;
-  }
-
-  get text(): string {
-    return formatAddress(this.family, this.value);
+    const address = strictAddress(text);
+    if (address === undefined) throw new Error(`IP Address ${JSON.stringify(text)} parse error`);
+    this.address = address;
   }
 }
 
 /** What `ip` is in `ip.isCanonical(text)`. */
 class IpFunctions {}
 
+/** With the bits behind the prefix as they were written. */
 class Cidr {
-  readonly network: Network;
+  readonly ip: Ip;
+  readonly prefix: Prefix;
 
   constructor(text: string) {
-    const network = strictNetwork(text);
-    if (network === undefined)
+    const prefix = strictNetwork(text);
+    if (prefix === undefined)
       throw new Error(`network address parse error: ${JSON.stringify(text)}`);
-    this.network = network;
+    this.ip = new Ip(text.split('/')[0] ?? '');
+    this.prefix = prefix;
   }
 }
 
 /** No zones, and no IPv4 dressed up as IPv6. */
-function strictAddress(text: string) {
-  const parsed = parseIp(text);
-  const isMapped = parsed?.family === 6 && parsed.value >> 32n === 0xffffn;
-  return isMapped ? undefined : parsed;
+function strictAddress(text: string): Address | undefined {
+  const address = parseAddress(text);
+  return address !== undefined && mapped.contains(address) ? undefined : address;
 }
 
-function strictNetwork(text: string): Network | undefined {
-  return strictAddress(text.split('/')[0] ?? '') === undefined ? undefined : parseNetwork(text);
+function strictNetwork(text: string): Prefix | undefined {
+  return strictAddress(text.split('/')[0] ?? '') === undefined ? undefined : parsePrefix(text);
 }
 
-const inside = (outer: Network, { family, value }: Ip) =>
-  contains(outer, { family, address: value, length: widthOf(family) });
+const network = (text: string) => parsePrefix(text) as Prefix;
+const mapped = network('::ffff:0:0/96');
+const unspecified = [network('0.0.0.0/32'), network('::/128')];
+const loopback = [network('127.0.0.0/8'), network('::1/128')];
+const linkLocal = [network('169.254.0.0/16'), network('fe80::/10')];
+const multicast = [network('224.0.0.0/4'), network('ff00::/8')];
+const broadcast = network('255.255.255.255/32');
+const isIn = ({ address }: Ip, ...networks: Prefix[]) =>
+  networks.some((one) => one.contains(address));
 
-function masked({ network }: Cidr): Cidr {
-  return new Cidr(formatNetwork({ ...network, address: firstOf(network) }));
+/** 224.0.0.0/24, and ff02 with any flags. */
+function isLinkLocalMulticast({ address }: Ip): boolean {
+  if (address.family === 'ipv4') return network('224.0.0.0/24').contains(address);
+  return ((address.w0 >>> 16) & 0xff0f) === 0xff02;
 }
-
-const top = (ip: Ip, bits: number) => ip.value >> BigInt(widthOf(ip.family) - bits);
-const v4 = (ip: Ip, text: string) => ip.family === 4 && inside(parseNetwork(text) as Network, ip);
-const v6 = (ip: Ip, text: string) => ip.family === 6 && inside(parseNetwork(text) as Network, ip);
 
 export function registerNetworks(environment: Environment): Environment {
   return environment
@@ -74,52 +67,39 @@ export function registerNetworks(environment: Environment): Environment {
     .registerConstant('ip', 'IpFunctions', new IpFunctions())
     .registerFunction(
       'IpFunctions.isCanonical(string): bool',
-      (_: IpFunctions, text: string) => new Ip(text).text === text,
+      (_: IpFunctions, text: string) => `${new Ip(text).address}` === text,
     )
-    .registerFunction('string(net.IP): string', (ip: Ip) => ip.text)
-    .registerFunction('net.IP.family(): int', (ip: Ip) => BigInt(ip.family))
-    .registerFunction('net.IP.isUnspecified(): bool', (ip: Ip) => ip.value === 0n)
+    .registerFunction('string(net.IP): string', (ip: Ip) => `${ip.address}`)
+    .registerFunction('net.IP.family(): int', ({ address }: Ip) =>
+      address.family === 'ipv4' ? 4n : 6n,
+    )
+    .registerFunction('net.IP.isUnspecified(): bool', (ip: Ip) => isIn(ip, ...unspecified))
+    .registerFunction('net.IP.isLoopback(): bool', (ip: Ip) => isIn(ip, ...loopback))
+    .registerFunction('net.IP.isLinkLocalMulticast(): bool', isLinkLocalMulticast)
+    .registerFunction('net.IP.isLinkLocalUnicast(): bool', (ip: Ip) => isIn(ip, ...linkLocal))
     .registerFunction(
-      'net.IP.isLoopback(): bool',
-      (ip: Ip) => v4(ip, '127.0.0.0/8') || (ip.family === 6 && ip.value === 1n),
+      'net.IP.isGlobalUnicast(): bool',
+      (ip: Ip) => !isIn(ip, ...unspecified, ...loopback, ...linkLocal, ...multicast, broadcast),
     )
-    .registerFunction(
-      'net.IP.isLinkLocalMulticast(): bool',
-      (ip: Ip) =>
-        v4(ip, '224.0.0.0/24') || (ip.family === 6 && (top(ip, 16) & 0xff0fn) === 0xff02n),
-    )
-    .registerFunction(
-      'net.IP.isLinkLocalUnicast(): bool',
-      (ip: Ip) => v4(ip, '169.254.0.0/16') || v6(ip, 'fe80::/10'),
-    )
-    .registerFunction('net.IP.isGlobalUnicast(): bool', isGlobalUnicast)
     .registerFunction('isCIDR(string): bool', (text: string) => strictNetwork(text) !== undefined)
     .registerFunction('cidr(string): net.CIDR', (text: string) => new Cidr(text))
-    .registerFunction('string(net.CIDR): string', ({ network }: Cidr) => formatNetwork(network))
-    .registerFunction('net.CIDR.ip(): net.IP', ({ network }: Cidr) => {
-      return new Ip(formatAddress(network.family, network.address));
-    })
-    .registerFunction('net.CIDR.masked(): net.CIDR', masked)
-    .registerFunction('net.CIDR.prefixLength(): int', ({ network }: Cidr) => BigInt(network.length))
-    .registerFunction('net.CIDR.containsIP(net.IP): bool', ({ network }: Cidr, ip: Ip) =>
-      inside(network, ip),
+    .registerFunction(
+      'string(net.CIDR): string',
+      ({ ip, prefix }: Cidr) => `${ip.address}/${prefix.length}`,
     )
-    .registerFunction('net.CIDR.containsIP(string): bool', ({ network }: Cidr, text: string) =>
-      inside(network, new Ip(text)),
+    .registerFunction('net.CIDR.ip(): net.IP', ({ ip }: Cidr) => ip)
+    .registerFunction('net.CIDR.masked(): net.CIDR', ({ prefix }: Cidr) => new Cidr(`${prefix}`))
+    .registerFunction('net.CIDR.prefixLength(): int', ({ prefix }: Cidr) => BigInt(prefix.length))
+    .registerFunction('net.CIDR.containsIP(net.IP): bool', ({ prefix }: Cidr, ip: Ip) =>
+      isIn(ip, prefix),
+    )
+    .registerFunction('net.CIDR.containsIP(string): bool', ({ prefix }: Cidr, text: string) =>
+      isIn(new Ip(text), prefix),
     )
     .registerFunction('net.CIDR.containsCIDR(net.CIDR): bool', (outer: Cidr, inner: Cidr) =>
-      contains(outer.network, inner.network),
+      outer.prefix.contains(inner.prefix),
     )
     .registerFunction('net.CIDR.containsCIDR(string): bool', (outer: Cidr, inner: string) =>
-      contains(outer.network, new Cidr(inner).network),
+      outer.prefix.contains(new Cidr(inner).prefix),
     );
-}
-
-function isGlobalUnicast(ip: Ip): boolean {
-  if (ip.value === 0n) return false;
-  if (ip.family === 4) {
-    const isSpecial = ['127.0.0.0/8', '224.0.0.0/4', '169.254.0.0/16', '255.255.255.255/32'];
-    return !isSpecial.some((text) => v4(ip, text));
-  }
-  return ip.value !== 1n && !v6(ip, 'ff00::/8') && !v6(ip, 'fe80::/10');
 }

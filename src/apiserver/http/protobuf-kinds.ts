@@ -20,202 +20,134 @@ export interface Shape {
   dropsUnknown?: true;
 }
 
-export const shape = (...fields: Field[]): Shape => ({ fields });
+type Numbers = Readonly<Record<string, number>>;
+
+export const shape = (...fields: Field[][]): Shape => ({ fields: fields.flat() });
+export const one = (kind: Kind, numbers: Numbers): Field[] =>
+  Object.entries(numbers).map(([name, number]) => [number, name, kind]);
+export const many = (kind: Kind, numbers: Numbers): Field[] =>
+  Object.entries(numbers).map(([name, number]) => [number, name, kind, true]);
 
 const owner = shape(
-  [1, 'kind', 'string'],
-  [3, 'name', 'string'],
-  [4, 'uid', 'string'],
-  [5, 'apiVersion', 'string'],
-  [6, 'controller', 'bool'],
-  [7, 'blockOwnerDeletion', 'bool'],
+  one('string', { kind: 1, name: 3, uid: 4, apiVersion: 5 }),
+  one('bool', { controller: 6, blockOwnerDeletion: 7 }),
 );
 const meta: Shape = {
   ...shape(
-    [1, 'name', 'string'],
-    [2, 'generateName', 'string'],
-    [3, 'namespace', 'string'],
-    [5, 'uid', 'string'],
-    [6, 'resourceVersion', 'string'],
-    [11, 'labels', 'strings'],
-    [12, 'annotations', 'strings'],
-    [13, 'ownerReferences', owner, true],
-    [14, 'finalizers', 'string', true],
+    one('string', { name: 1, generateName: 2, namespace: 3, uid: 5, resourceVersion: 6 }),
+    one('strings', { labels: 11, annotations: 12 }),
+    many(owner, { ownerReferences: 13 }),
+    many('string', { finalizers: 14 }),
   ),
   dropsUnknown: true,
 };
+/** An object of a kind: its metadata is always field 1. */
+const object = (...fields: Field[][]): Shape => shape(one(meta, { metadata: 1 }), ...fields);
+/** Most have a spec, which is field 2. */
+const withSpec = (...fields: Field[][]): Shape => object(one(shape(...fields), { spec: 2 }));
+
 const reference = shape(
-  [1, 'kind', 'string'],
-  [2, 'namespace', 'string'],
-  [3, 'name', 'string'],
-  [4, 'uid', 'string'],
-  [5, 'apiVersion', 'string'],
-  [6, 'resourceVersion', 'string'],
-  [7, 'fieldPath', 'string'],
+  one('string', { kind: 1, namespace: 2, name: 3, uid: 4, apiVersion: 5 }),
+  one('string', { resourceVersion: 6, fieldPath: 7 }),
 );
 
 const rule = shape(
-  [1, 'verbs', 'string', true],
-  [2, 'apiGroups', 'string', true],
-  [3, 'resources', 'string', true],
-  [4, 'resourceNames', 'string', true],
-  [5, 'nonResourceURLs', 'string', true],
+  many('string', { verbs: 1, apiGroups: 2, resources: 3, resourceNames: 4, nonResourceURLs: 5 }),
 );
-const subject = shape(
-  [1, 'kind', 'string'],
-  [2, 'apiGroup', 'string'],
-  [3, 'name', 'string'],
-  [4, 'namespace', 'string'],
-);
-const roleRef = shape([1, 'apiGroup', 'string'], [2, 'kind', 'string'], [3, 'name', 'string']);
-const role = shape([1, 'metadata', meta], [2, 'rules', rule, true]);
-const binding = shape(
-  [1, 'metadata', meta],
-  [2, 'subjects', subject, true],
-  [3, 'roleRef', roleRef],
-);
+const subject = shape(one('string', { kind: 1, apiGroup: 2, name: 3, namespace: 4 }));
+const roleRef = shape(one('string', { apiGroup: 1, kind: 2, name: 3 }));
+const role = object(many(rule, { rules: 2 }));
+const binding = object(many(subject, { subjects: 2 }), one(roleRef, { roleRef: 3 }));
 
+const requirement = shape(one('string', { key: 1, operator: 2 }), many('string', { values: 3 }));
 const labelSelector = shape(
-  [1, 'matchLabels', 'strings'],
-  [
-    2,
-    'matchExpressions',
-    shape([1, 'key', 'string'], [2, 'operator', 'string'], [3, 'values', 'string', true]),
-    true,
-  ],
+  one('strings', { matchLabels: 1 }),
+  many(requirement, { matchExpressions: 2 }),
 );
 
 const servicePort = shape(
-  [1, 'name', 'string'],
-  [2, 'protocol', 'string'],
-  [3, 'port', 'int'],
-  [4, 'targetPort', 'intOrString'],
-  [5, 'nodePort', 'count'],
-  [6, 'appProtocol', 'string'],
+  one('string', { name: 1, protocol: 2, appProtocol: 6 }),
+  one('int', { port: 3 }),
+  one('intOrString', { targetPort: 4 }),
+  one('count', { nodePort: 5 }),
 );
-const serviceSpec = shape(
-  [1, 'ports', servicePort, true],
-  [2, 'selector', 'strings'],
-  [3, 'clusterIP', 'string'],
-  [4, 'type', 'string'],
-  [5, 'externalIPs', 'string', true],
-  [7, 'sessionAffinity', 'string'],
-  [8, 'loadBalancerIP', 'string'],
-  [9, 'loadBalancerSourceRanges', 'string', true],
-  [10, 'externalName', 'string'],
-  [11, 'externalTrafficPolicy', 'string'],
+const containerPort = shape(
+  one('string', { name: 1, protocol: 4 }),
+  one('count', { hostPort: 2 }),
+  one('int', { containerPort: 3 }),
 );
-
 const container = shape(
-  [1, 'name', 'string'],
-  [2, 'image', 'string'],
-  [3, 'command', 'string', true],
-  [4, 'args', 'string', true],
-  [
-    6,
-    'ports',
-    shape(
-      [1, 'name', 'string'],
-      [2, 'hostPort', 'count'],
-      [3, 'containerPort', 'int'],
-      [4, 'protocol', 'string'],
-    ),
-    true,
-  ],
-  [14, 'imagePullPolicy', 'string'],
+  one('string', { name: 1, image: 2, imagePullPolicy: 14 }),
+  many('string', { command: 3, args: 4 }),
+  many(containerPort, { ports: 6 }),
 );
-const podTemplate = shape(
-  [1, 'metadata', meta],
-  [2, 'spec', shape([2, 'containers', container, true])],
-);
+const podTemplate = withSpec(many(container, { containers: 2 }));
+const source = shape(one('string', { component: 1, host: 2 }));
+const series = shape(one('int', { count: 1 }), one('microTime', { lastObservedTime: 2 }));
 
 export const protobufKinds: Record<string, Shape> = {
-  'v1 ConfigMap': shape(
-    [1, 'metadata', meta],
-    [2, 'data', 'strings'],
-    [3, 'binaryData', 'blobs'],
-    [4, 'immutable', 'bool'],
+  'v1 ConfigMap': object(
+    one('strings', { data: 2 }),
+    one('blobs', { binaryData: 3 }),
+    one('bool', { immutable: 4 }),
   ),
-  'v1 Event': shape(
-    [1, 'metadata', meta],
-    [2, 'involvedObject', reference],
-    [3, 'reason', 'string'],
-    [4, 'message', 'string'],
-    [5, 'source', shape([1, 'component', 'string'], [2, 'host', 'string'])],
-    [6, 'firstTimestamp', 'time'],
-    [7, 'lastTimestamp', 'time'],
-    [8, 'count', 'int'],
-    [9, 'type', 'string'],
-    [10, 'eventTime', 'microTime'],
-    [11, 'series', shape([1, 'count', 'int'], [2, 'lastObservedTime', 'microTime'])],
-    [12, 'action', 'string'],
-    [13, 'related', reference],
-    [14, 'reportingComponent', 'string'],
-    [15, 'reportingInstance', 'string'],
+  'v1 Event': object(
+    one(reference, { involvedObject: 2, related: 13 }),
+    one('string', { reason: 3, message: 4, type: 9, action: 12 }),
+    one('string', { reportingComponent: 14, reportingInstance: 15 }),
+    one(source, { source: 5 }),
+    one('time', { firstTimestamp: 6, lastTimestamp: 7 }),
+    one('int', { count: 8 }),
+    one('microTime', { eventTime: 10 }),
+    one(series, { series: 11 }),
   ),
-  'v1 Namespace': shape(
-    [1, 'metadata', meta],
-    [2, 'spec', shape([1, 'finalizers', 'string', true])],
-    [3, 'status', shape([1, 'phase', 'string'])],
+  'v1 Namespace': object(
+    one(shape(many('string', { finalizers: 1 })), { spec: 2 }),
+    one(shape(one('string', { phase: 1 })), { status: 3 }),
   ),
-  'v1 Secret': shape(
-    [1, 'metadata', meta],
-    [2, 'data', 'blobs'],
-    [3, 'type', 'string'],
-    [4, 'stringData', 'strings'],
-    [5, 'immutable', 'bool'],
+  'v1 Secret': object(
+    one('blobs', { data: 2 }),
+    one('string', { type: 3 }),
+    one('strings', { stringData: 4 }),
+    one('bool', { immutable: 5 }),
   ),
-  'v1 ServiceAccount': shape(
-    [1, 'metadata', meta],
-    [2, 'secrets', reference, true],
-    [3, 'imagePullSecrets', shape([1, 'name', 'string']), true],
-    [4, 'automountServiceAccountToken', 'bool'],
+  'v1 ServiceAccount': object(
+    many(reference, { secrets: 2 }),
+    many(shape(one('string', { name: 1 })), { imagePullSecrets: 3 }),
+    one('bool', { automountServiceAccountToken: 4 }),
   ),
-  'v1 Service': shape([1, 'metadata', meta], [2, 'spec', serviceSpec]),
-  'apps/v1 Deployment': shape(
-    [1, 'metadata', meta],
-    [
-      2,
-      'spec',
-      shape([1, 'replicas', 'int'], [2, 'selector', labelSelector], [3, 'template', podTemplate]),
-    ],
+  'v1 Service': withSpec(
+    many(servicePort, { ports: 1 }),
+    one('strings', { selector: 2 }),
+    one('string', { clusterIP: 3, type: 4, sessionAffinity: 7, loadBalancerIP: 8 }),
+    one('string', { externalName: 10, externalTrafficPolicy: 11 }),
+    many('string', { externalIPs: 5, loadBalancerSourceRanges: 9 }),
   ),
-  'policy/v1 PodDisruptionBudget': shape(
-    [1, 'metadata', meta],
-    [
-      2,
-      'spec',
-      shape(
-        [1, 'minAvailable', 'intOrString'],
-        [2, 'selector', labelSelector],
-        [3, 'maxUnavailable', 'intOrString'],
-      ),
-    ],
+  'apps/v1 Deployment': withSpec(
+    one('int', { replicas: 1 }),
+    one(labelSelector, { selector: 2 }),
+    one(podTemplate, { template: 3 }),
+  ),
+  'policy/v1 PodDisruptionBudget': withSpec(
+    one('intOrString', { minAvailable: 1, maxUnavailable: 3 }),
+    one(labelSelector, { selector: 2 }),
   ),
   'rbac.authorization.k8s.io/v1 ClusterRole': role,
   'rbac.authorization.k8s.io/v1 ClusterRoleBinding': binding,
   'rbac.authorization.k8s.io/v1 Role': role,
   'rbac.authorization.k8s.io/v1 RoleBinding': binding,
-  'coordination.k8s.io/v1 Lease': shape(
-    [1, 'metadata', meta],
-    [
-      2,
-      'spec',
-      shape(
-        [1, 'holderIdentity', 'string'],
-        [2, 'leaseDurationSeconds', 'int'],
-        [3, 'acquireTime', 'microTime'],
-        [4, 'renewTime', 'microTime'],
-        [5, 'leaseTransitions', 'int'],
-      ),
-    ],
+  'coordination.k8s.io/v1 Lease': withSpec(
+    one('string', { holderIdentity: 1 }),
+    one('int', { leaseDurationSeconds: 2, leaseTransitions: 5 }),
+    one('microTime', { acquireTime: 3, renewTime: 4 }),
   ),
 };
 
+const preconditions = shape(one('string', { uid: 1, resourceVersion: 2 }));
 export const deleteOptionsShape = shape(
-  [1, 'gracePeriodSeconds', 'int'],
-  [2, 'preconditions', shape([1, 'uid', 'string'], [2, 'resourceVersion', 'string'])],
-  [3, 'orphanDependents', 'bool'],
-  [4, 'propagationPolicy', 'string'],
-  [5, 'dryRun', 'string', true],
+  one('int', { gracePeriodSeconds: 1 }),
+  one(preconditions, { preconditions: 2 }),
+  one('bool', { orphanDependents: 3 }),
+  one('string', { propagationPolicy: 4 }),
+  many('string', { dryRun: 5 }),
 );

@@ -9,6 +9,7 @@ import {
   deleteOptionsShape,
   type Field,
   type Kind,
+  one,
   protobufKinds,
   type Shape,
   shape,
@@ -20,8 +21,8 @@ const magic = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
 export function readProtobuf(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   if (!bytes.subarray(0, 4).equals(magic)) throw unreadable();
-  const typeMeta = shape([1, 'apiVersion', 'string'], [2, 'kind', 'string']);
-  const envelope = shape([1, 'typeMeta', typeMeta], [2, 'raw', 'bytes']);
+  const typeMeta = shape(one('string', { apiVersion: 1, kind: 2 }));
+  const envelope = shape(one(typeMeta, { typeMeta: 1 }), one('bytes', { raw: 2 }));
   const { typeMeta: type, raw } = decode(bytes.subarray(4), envelope) as {
     typeMeta?: { apiVersion?: string; kind?: string };
     raw?: string;
@@ -104,16 +105,13 @@ function partValue(part: Buffer, kind: Kind): unknown {
       const value = kind === 'blobs' ? 'bytes' : 'string';
       const { key = '', value: entry = '' } = decode(
         part,
-        shape([1, 'key', 'string'], [2, 'value', value]),
+        shape(one('string', { key: 1 }), one(value, { value: 2 })),
       );
       return [key, entry];
     }
     case 'time':
     case 'microTime': {
-      const { seconds, nanos = 0 } = decode(
-        part,
-        shape([1, 'seconds', 'int'], [2, 'nanos', 'int']),
-      );
+      const { seconds, nanos = 0 } = decode(part, shape(one('int', { seconds: 1, nanos: 2 })));
       if (seconds === undefined) return undefined;
       const text = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
       if (kind === 'time') return `${text}Z`;
@@ -122,7 +120,7 @@ function partValue(part: Buffer, kind: Kind): unknown {
     case 'intOrString': {
       const { type, number, text } = decode(
         part,
-        shape([1, 'type', 'int'], [2, 'number', 'int'], [3, 'text', 'string']),
+        shape(one('int', { type: 1, number: 2 }), one('string', { text: 3 })),
       );
       return type === 1 ? text : number;
     }

@@ -1,5 +1,6 @@
 /** The string formats that Kubernetes enforces; any other is a comment. */
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
+import { parsePrefix } from '../../net/prefix.ts';
 
 const dateTime =
   /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
@@ -27,8 +28,5 @@ export function isOfFormat(format: string, value: string): boolean {
 }
 
 export function isCidr(value: string): boolean {
-  const [address = '', length = '', ...more] = value.split('/');
-  const family = isIP(address);
-  if (family === 0 || more.length > 0 || !/^(0|[1-9]\d{0,2})$/.test(length)) return false;
-  return Number(length) <= (family === 4 ? 32 : 128);
+  return parsePrefix(value) !== undefined;
 }

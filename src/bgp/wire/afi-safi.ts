@@ -21,11 +21,3 @@ export function sameFamily(a: AfiSafi, b: AfiSafi): boolean {
 export function isUnicast(afi: number, safi: number): afi is UnicastAfi {
   return safi === safiUnicast && (afi === afiIpv4 || afi === afiIpv6);
 }
-
-/** `ipv4/unicast`, or the numbers of a family without a name here. */
-export function afiSafiName(family: AfiSafi): string {
-  if (family.safi !== safiUnicast) return `${family.afi}/${family.safi}`;
-  if (family.afi === afiIpv4) return 'ipv4/unicast';
-  if (family.afi === afiIpv6) return 'ipv6/unicast';
-  return `${family.afi}/${family.safi}`;
-}

@@ -31,7 +31,7 @@ import { decodeRouteRefresh, type RouteRefreshMessage } from './route-refresh.ts
 import type { SessionContext } from './session-context.ts';
 import { decodeUpdate, type UpdateMessage } from './update.ts';
 
-export { type AfiSafi, afiSafiName, ipv4Unicast, ipv6Unicast, sameFamily } from './afi-safi.ts';
+export { type AfiSafi, ipv4Unicast, ipv6Unicast, sameFamily } from './afi-safi.ts';
 export type {
   AsPath,
   AsSegment,
