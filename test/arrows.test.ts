@@ -174,6 +174,42 @@ describe('the arrows between the rooms', () => {
   });
 });
 
+describe('docs/DESIGN.md', () => {
+  const page = readFileSync(join(root, 'docs/DESIGN.md'), 'utf8');
+  const [, section = ''] = page.split(/^## The rooms$/m);
+  const names = (cell = '') => cell.split(/[\s,]+/).filter((name) => name !== '' && name !== '–');
+  const groups = new Map(
+    [...section.matchAll(/^- \*\*(\w+)\*\*: (.+)$/gm)].map((m) => [m[1], m[2]]),
+  );
+  const expand = (name: string): string[] =>
+    groups.has(name) ? names(groups.get(name)).flatMap(expand) : [name];
+
+  test('its table of rooms is the table above: what each may import, rooms and packages', () => {
+    const rows = [...section.matchAll(/^\| `(\w+)` +\| \S.*\| ([^|]+) \| ([^|]+) \|$/gm)];
+    const drawn = rows.map(([, room, others, packages]) => [
+      room,
+      { rooms: names(others).flatMap(expand).sort(), packages: names(packages).sort() },
+    ]);
+    const wanted = Object.entries(rooms).map(([room, { rooms: others, packages }]) => [
+      room,
+      { rooms: [...others].sort(), packages: [...packages].sort() },
+    ]);
+    expect(drawn).toEqual(wanted);
+    const pure = Object.keys(rooms).filter((room) => rooms[room]?.isPure);
+    expect(section).toContain(`\`net\`, \`model\` and \`plan\` are pure`);
+    expect(pure).toEqual(['net', 'model', 'plan']);
+  });
+
+  test.each(['plan', 'bgp'])('it names the folders of %s', (room) => {
+    const drawn = [...section.matchAll(/^\| `(\w+)\/([\w-]+)` +\| \S/gm)];
+    const inside = readdirSync(join(root, 'src', room), { withFileTypes: true });
+    const folders = inside.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    expect(drawn.flatMap(([, of, name]) => (of === room ? [name] : [])).sort()).toEqual(
+      folders.sort(),
+    );
+  });
+});
+
 describe('the test itself', () => {
   const complain = (path: string, text: string) =>
     complaints({ path, text }).map((line) => line.slice(path.length + 1));
@@ -223,41 +259,5 @@ export const said = 'a word from "kube" is no import';
     expect(complain('src/plan/choose-pool.test.ts', "import '../kube/x.ts';")).toEqual([
       '1 plan may not import kube',
     ]);
-  });
-});
-
-describe('docs/DESIGN.md', () => {
-  const page = readFileSync(join(root, 'docs/DESIGN.md'), 'utf8');
-  const [, section = ''] = page.split(/^## The rooms$/m);
-  const names = (cell = '') => cell.split(/[\s,]+/).filter((name) => name !== '' && name !== '–');
-  const groups = new Map(
-    [...section.matchAll(/^- \*\*(\w+)\*\*: (.+)$/gm)].map((m) => [m[1], m[2]]),
-  );
-  const expand = (name: string): string[] =>
-    groups.has(name) ? names(groups.get(name)).flatMap(expand) : [name];
-
-  test('its table of rooms is this one: what each may import, rooms and packages', () => {
-    const rows = [...section.matchAll(/^\| `(\w+)` +\| \S.*\| ([^|]+) \| ([^|]+) \|$/gm)];
-    const drawn = rows.map(([, room, others, packages]) => [
-      room,
-      { rooms: names(others).flatMap(expand).sort(), packages: names(packages).sort() },
-    ]);
-    const wanted = Object.entries(rooms).map(([room, { rooms: others, packages }]) => [
-      room,
-      { rooms: [...others].sort(), packages: [...packages].sort() },
-    ]);
-    expect(drawn).toEqual(wanted);
-    const pure = Object.keys(rooms).filter((room) => rooms[room]?.isPure);
-    expect(section).toContain(`\`net\`, \`model\` and \`plan\` are pure`);
-    expect(pure).toEqual(['net', 'model', 'plan']);
-  });
-
-  test.each(['plan', 'bgp'])('it names the folders of %s', (room) => {
-    const drawn = [...section.matchAll(/^\| `(\w+)\/([\w-]+)` +\| \S/gm)];
-    const inside = readdirSync(join(root, 'src', room), { withFileTypes: true });
-    const folders = inside.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-    expect(drawn.flatMap(([, of, name]) => (of === room ? [name] : [])).sort()).toEqual(
-      folders.sort(),
-    );
   });
 });
