@@ -19,12 +19,15 @@ export const surroundingKinds = [
   'ciliumServicePools',
   'metallbPools',
   'peers',
+  'pods',
 ] as const satisfies readonly ClusterKind[];
 
 export interface SurroundingsOptions {
   client: KubeClient;
   log: Log;
   bgpConfigMap?: { namespace: string; name: string } | undefined;
+  /** Only these, for whoever needs no more. */
+  kinds?: readonly ClusterKind[] | undefined;
   everyMs?: number | undefined;
   /** Something is different from the last look. */
   onChange?: (() => void) | undefined;
@@ -47,10 +50,9 @@ export class Surroundings {
 
   /** Looks once; whether anything is different. */
   async look(): Promise<boolean> {
-    const { client, bgpConfigMap } = this.#o;
+    const { client, bgpConfigMap, kinds = surroundingKinds } = this.#o;
     const list = new ClusterList(client, { origin: '', isLenient: true, bgpConfigMap });
-    for (const kind of surroundingKinds) await list.read(kind);
-    await list.read('pods', 'controller-manager');
+    for (const kind of kinds) await list.read(kind, 'controller-manager');
     const { items } = list.result();
     const text = JSON.stringify(items, withoutVersions);
     const isChanged = text !== this.#text;

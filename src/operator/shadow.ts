@@ -70,7 +70,7 @@ export class Shadow {
     );
     const base = { ...options, clock: this.#clock };
     this.#caches = makeBlockCaches(base, this.#handlers());
-    this.#surroundings = new Surroundings(options);
+    this.#surroundings = new Surroundings({ ...options, kinds: ['serviceCidrs'] });
   }
 
   async run(signal: AbortSignal): Promise<void> {

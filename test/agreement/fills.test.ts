@@ -88,8 +88,7 @@ function essence(state: ClusterState): unknown {
 async function watched(): Promise<ClusterState> {
   const base = { client, clock: systemClock, log: silentLog };
   const stop = new AbortController();
-  const isListed = (kind: ClusterKind) =>
-    kind === 'pods' || surroundingKinds.some((one) => one === kind);
+  const isListed = (kind: ClusterKind) => surroundingKinds.some((one) => one === kind);
   const caches = Object.fromEntries(
     clusterKindNames
       .filter((kind) => !isListed(kind))
