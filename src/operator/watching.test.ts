@@ -24,7 +24,9 @@ async function history(cidr: string): Promise<string[]> {
 }
 
 test('the history of a block is written down, also what happened while nobody led', async () => {
-  const first = await bench.leader();
+  // Long enough for the answer to a create to come after the watch has shown the block.
+  const intervals = { history: { settleMs: 1_000, latestMs: 120_000, everyMs: 10 } };
+  const first = await bench.leader({ intervals });
   await bench.createNode('node1');
   await bench.whenBlocks(['10.5.0.0/25 node1 Active']);
   await bench.report('node1', ['10.5.0.0/25']);
@@ -38,7 +40,7 @@ test('the history of a block is written down, also what happened while nobody le
   await first.crash();
   await bench.deleteNode('node1');
   await bench.client.delete(nodeReports, 'node1');
-  await bench.leader({ lease: { name: 'second' } });
+  await bench.leader({ lease: { name: 'second' }, intervals });
   await bench.whenBlocks([]);
   await bench.createNode('node2');
   const entries = await eventually(async () => {
