@@ -2,11 +2,23 @@ import type { Clock } from '../base/clock.ts';
 import type { DurableFiles } from '../base/journal/durable-files.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
-import type { SpeakerOptions } from '../bgp/speaker/speaker.ts';
+import type { Announcement } from '../bgp/rib/announcement.ts';
+import type { AnnouncedRoute, SpeakerOptions } from '../bgp/speaker/speaker.ts';
+import type { PeerView } from '../bgp/speaker/speaker-peer.ts';
 import type { FollowCache } from '../cluster/followed-cache.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { SpeakerDriver } from './announcer.ts';
+import type { PeerSettings } from '../model/peer-settings.ts';
+
+/** The part of the Speaker that an agent uses. */
+export interface SpeakerDriver {
+  listen(): Promise<void>;
+  setPeers(all: readonly PeerSettings[]): ReadonlyArray<{ name: string; reason: string }>;
+  set(all: readonly Announcement[]): ReadonlyArray<{ announcement: Announcement; reason: string }>;
+  peers(): PeerView[];
+  announcedTo(name: string): readonly AnnouncedRoute[];
+  close(how: 'restart' | 'drain', words?: string): Promise<void>;
+}
 
 /** Everything outside that an agent touches. */
 export interface AgentWorld {

@@ -2,43 +2,26 @@
  * Passes the announcements to the speaker, and reports what became of them. What is
  * announced comes from plan/node/desired-announcements.
  */
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../base/log.ts';
-import type { Announcement } from '../bgp/rib/announcement.ts';
+
 import type { RestartEvidence } from '../bgp/session/session-negotiation.ts';
-import type { AnnouncedRoute, SpeakerOptions } from '../bgp/speaker/speaker.ts';
-import type { PeerView } from '../bgp/speaker/speaker-peer.ts';
 import type { ListenTarget } from '../bgp/transport/listen.ts';
 import type { ReportedSession } from '../model/node-report-status.ts';
-import type { PeerSettings } from '../model/peer-settings.ts';
 import { type Family, families } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { DesiredAnnouncement } from '../plan/node/desired-announcements.ts';
 import type { NodePeer } from '../plan/node/node-peers.ts';
 import type { AnnouncingSession } from '../plan/node/unannounced.ts';
+import type { AgentWorld, SpeakerDriver } from './agent-world.ts';
 import type { Delivery } from './drain.ts';
 import { ReceivedPrefixes } from './received-prefixes.ts';
 import { SessionTimes } from './session-times.ts';
 
-/** The part of the Speaker that is used here. */
-export interface SpeakerDriver {
-  listen(): Promise<void>;
-  setPeers(all: readonly PeerSettings[]): ReadonlyArray<{ name: string; reason: string }>;
-  set(all: readonly Announcement[]): ReadonlyArray<{ announcement: Announcement; reason: string }>;
-  peers(): PeerView[];
-  announcedTo(name: string): readonly AnnouncedRoute[];
-  close(how: 'restart' | 'drain', words?: string): Promise<void>;
-}
+type SpeakerWorld = Pick<AgentWorld, 'openSpeaker' | 'hasRestarted' | 'clock' | 'log'>;
 
-interface AnnouncerOptions {
-  openSpeaker: (options: SpeakerOptions) => SpeakerDriver;
+interface AnnouncerOptions extends SpeakerWorld {
   listen: ListenTarget | false;
-  /** Whether an earlier run was alive so recently that the routers still keep its routes. */
-  hasRestarted: () => boolean;
   /** A session came up or went down. */
   onChange: () => void;
-  clock: Clock;
-  log: Log;
 }
 
 export class Announcer {

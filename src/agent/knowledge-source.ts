@@ -4,26 +4,21 @@
  * Whatever is acted upon is on disk first.
  */
 import { join } from 'node:path';
-import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
-import type { DurableFiles } from '../base/journal/durable-files.ts';
-import type { Log } from '../base/log.ts';
 import type { BlockRelease } from '../model/node-report.ts';
 import type { AgentCaches } from './agent-caches.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import type { AgentState } from './agent-status.ts';
+import type { AgentWorld } from './agent-world.ts';
 import type { DrainMemory } from './drain.ts';
 import type { Knowledge, Memory } from './knowledge.ts';
 import { MemoryFile } from './memory-file.ts';
 
-interface KnowledgeSourceOptions {
+interface KnowledgeSourceOptions extends Pick<AgentWorld, 'files' | 'clock' | 'log'> {
   caches: AgentCaches;
-  files: DurableFiles;
   settings: AgentSettings;
   /** What was last known of other nodes is written so often; of this one at once. */
   memoryEveryMs: number;
-  clock: Clock;
-  log: Log;
 }
 
 /** What to act upon, and how the agent is. Without knowledge there is nothing to act upon. */

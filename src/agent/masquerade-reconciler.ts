@@ -5,44 +5,37 @@
  * goes on serving pods: only the way out of the cluster is missing, and that is a
  * finding.
  */
-import type { Clock } from '../base/clock.ts';
+
 import { describeError } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
-import type { Kernel } from '../kernel/kernel.ts';
 import type { DesiredMasquerade } from '../plan/node/desired-masquerade.ts';
+import type { AgentWorld } from './agent-world.ts';
 
 const lookEveryMs = 30_000;
 
-type MasqueradeDriver = Pick<Kernel, 'setMasquerade' | 'masquerade'>;
-
 export class MasqueradeReconciler {
-  readonly #kernel: MasqueradeDriver;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #o: Pick<AgentWorld, 'kernel' | 'clock' | 'log'>;
   #declared: string | undefined;
   /** As the kernel shows what we made. */
   #made: string | undefined;
   #lookedAtMs = 0;
 
-  constructor(options: { kernel: MasqueradeDriver; clock: Clock; log: Log }) {
-    this.#kernel = options.kernel;
-    this.#clock = options.clock;
-    this.#log = options.log;
+  constructor(options: Pick<AgentWorld, 'kernel' | 'clock' | 'log'>) {
+    this.#o = options;
   }
 
   /** Why it is not as declared; empty if it is. */
   async declare(rules: DesiredMasquerade | undefined): Promise<string[]> {
     if (rules === undefined) return this.#remove();
     const wanted = asText(rules);
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#o.clock.monotonicMs();
     const isNew = wanted !== this.#declared;
     if (!isNew && nowMs - this.#lookedAtMs < lookEveryMs) return [];
     try {
-      const isRight = !isNew && asText(await this.#kernel.masquerade()) === this.#made;
-      if (!isRight) await this.#kernel.setMasquerade(rules);
-      if (!isRight) this.#made = asText(await this.#kernel.masquerade());
+      const isRight = !isNew && asText(await this.#o.kernel.masquerade()) === this.#made;
+      if (!isRight) await this.#o.kernel.setMasquerade(rules);
+      if (!isRight) this.#made = asText(await this.#o.kernel.masquerade());
       if (!isRight && !isNew) {
-        this.#log.warn(
+        this.#o.log.warn(
           { reason: 'MasqueradeRepaired' },
           'another program changed the masquerade table; restored',
         );
@@ -60,7 +53,7 @@ export class MasqueradeReconciler {
   async #remove(): Promise<[]> {
     if (this.#declared === 'none') return [];
     this.#declared = 'none';
-    await this.#kernel.setMasquerade(undefined).catch(() => undefined);
+    await this.#o.kernel.setMasquerade(undefined).catch(() => undefined);
     return [];
   }
 }

@@ -1,31 +1,25 @@
-import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
-import type { KubeClient } from '../kube/client.ts';
 import { agentConditionType } from '../model/keys.ts';
 import type { Condition, KubeObject } from '../model/object.ts';
 import { nodes } from '../model/resources.ts';
+import type { AgentWorld } from './agent-world.ts';
+
+type ConditionWorld = Pick<AgentWorld, 'client' | 'clock' | 'log'>;
 
 /**
  * The agent's condition on its Node: what `kubectl describe node` shows while
  * the node waits. A node that was never kept waiting costs no write.
  */
 export class NodeConditionWriter {
-  readonly #client: KubeClient;
-  readonly #nodeName: string;
-  readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #o: ConditionWorld & { nodeName: string };
   #written: string | undefined;
   /** What the Node says; an earlier run may have left something there. */
   #held: Condition | undefined | 'unread' = 'unread';
   #wanted: Condition | undefined;
   #writing: Promise<void> | undefined;
 
-  constructor(options: { client: KubeClient; nodeName: string; clock: Clock; log: Log }) {
-    this.#client = options.client;
-    this.#nodeName = options.nodeName;
-    this.#clock = options.clock;
-    this.#log = options.log;
+  constructor(options: ConditionWorld & { nodeName: string }) {
+    this.#o = options;
   }
 
   /** Best effort, one write at a time; the next declaration tries again. */
@@ -43,7 +37,8 @@ export class NodeConditionWriter {
   }
 
   async #read(): Promise<Condition | undefined> {
-    const object = await this.#client.get<KubeObject>(nodes, this.#nodeName, { retries: 0 });
+    const { client, nodeName } = this.#o;
+    const object = await client.get<KubeObject>(nodes, nodeName, { retries: 0 });
     const status = object.status as { conditions?: Condition[] } | undefined;
     return status?.conditions?.find(({ type }) => type === agentConditionType);
   }
@@ -58,11 +53,11 @@ export class NodeConditionWriter {
         this.#written = JSON.stringify(wanted);
         return;
       }
-      const nowText = new Date(this.#clock.wallMs()).toISOString();
+      const nowText = new Date(this.#o.clock.wallMs()).toISOString();
       const since = held?.status === wanted.status ? held.lastTransitionTime : undefined;
       const dated = { ...wanted, lastTransitionTime: since ?? nowText };
       const condition = { ...dated, lastHeartbeatTime: nowText };
-      await this.#client.patch(nodes, this.#nodeName, {
+      await this.#o.client.patch(nodes, this.#o.nodeName, {
         type: 'strategic',
         subresource: 'status',
         body: { status: { conditions: [condition] } },
@@ -71,7 +66,7 @@ export class NodeConditionWriter {
       this.#held = dated;
       this.#written = JSON.stringify(wanted);
     } catch (error) {
-      this.#log.debug({ error: describeError(error) }, "could not write the Node's condition");
+      this.#o.log.debug({ error: describeError(error) }, "could not write the Node's condition");
     }
   }
 }

@@ -1,15 +1,11 @@
-import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
 import { Backoff, pause } from '../kube/backoff.ts';
+import type { AgentWorld } from './agent-world.ts';
 
-interface ReconcileLoopOptions {
+interface ReconcileLoopOptions extends Pick<AgentWorld, 'clock' | 'random' | 'log'> {
   reconcile: () => Promise<void>;
   /** Several changes within this time are one round. */
   coalesceMs: number;
-  clock: Clock;
-  random: () => number;
-  log: Log;
 }
 
 const maxCoalesceMs = 1_000;

@@ -5,16 +5,16 @@
  * nothing changed: somebody may have deleted or changed it. (The API server writes
  * nothing if it is as it was.)
  */
+
 import { describeError } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
 import { Backoff, pause } from '../kube/backoff.ts';
-import type { KubeClient } from '../kube/client.ts';
 import { apiVersion } from '../model/keys.ts';
 import type { BlockRelease } from '../model/node-report.ts';
 import type { NodeReportStatus } from '../model/node-report-status.ts';
 import { nodeReports } from '../model/resources.ts';
 import type { Family } from '../net/family.ts';
+import type { AgentWorld } from './agent-world.ts';
 
 export interface ReportContent {
   node: { name: string; uid: string };
@@ -25,10 +25,7 @@ export interface ReportContent {
   status: NodeReportStatus;
 }
 
-interface ReportWriterOptions {
-  client: KubeClient;
-  log: Log;
-  random: () => number;
+interface ReportWriterOptions extends Pick<AgentWorld, 'client' | 'log' | 'random'> {
   /** Between two writes. */
   everyMs: number;
 }

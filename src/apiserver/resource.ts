@@ -78,3 +78,8 @@ export function verbsOf({ isCustom, kind }: ResourceType): string[] {
   // All namespaces at once would be everything.
   return kind === 'Namespace' ? all.filter((verb) => verb !== 'deletecollection') : all;
 }
+
+/** A write of the status alone, for kinds whose status stands beside a spec. */
+export function keepSpec(object: ApiObject, old: ApiObject): void {
+  object.spec = old.spec;
+}

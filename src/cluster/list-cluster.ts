@@ -1,7 +1,7 @@
 import { CadastreError } from '../base/errors.ts';
 import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { apiVersionOf } from '../kube/resource.ts';
+import { groupVersion } from '../kube/resource.ts';
 import { ciliumConfigName } from '../model/cilium-config.ts';
 import { bgpConfigName, type ClusterKind, clusterKinds } from '../model/cluster-kinds.ts';
 import type { KubeObject } from '../model/object.ts';
@@ -138,7 +138,7 @@ export class ClusterList {
     const { resource } = clusterKinds[kind];
     this.#collector.put(kind, {
       ...object,
-      apiVersion: apiVersionOf(resource),
+      apiVersion: groupVersion(resource),
       kind: resource.kind,
     });
   }

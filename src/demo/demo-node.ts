@@ -6,7 +6,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentSettings, Pace } from '../agent/agent-settings.ts';
-import type { SpeakerDriver } from '../agent/announcer.ts';
+import type { SpeakerDriver } from '../agent/agent-world.ts';
 import { type AssembledAgent, assembleAgent } from '../agent/assemble-agent.ts';
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';

@@ -28,18 +28,14 @@ export interface Lease extends StoredObject {
 const watchSeconds = 60;
 
 export class LeaseObject {
-  readonly #client: KubeClient;
-  readonly #namespace: string;
-  readonly #name: string;
+  readonly #o: { client: KubeClient; namespace: string; name: string };
 
   constructor(options: { client: KubeClient; namespace: string; name: string }) {
-    this.#client = options.client;
-    this.#namespace = options.namespace;
-    this.#name = options.name;
+    this.#o = options;
   }
 
   async read(timeoutMs: number): Promise<Lease | undefined> {
-    return ifFound(this.#client.get<Lease>(leaseResource, this.#name, this.#once(timeoutMs)));
+    return ifFound(this.#o.client.get<Lease>(leaseResource, this.#o.name, this.#once(timeoutMs)));
   }
 
   /** Undefined when somebody else was quicker. */
@@ -47,19 +43,19 @@ export class LeaseObject {
     const lease = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: { name: this.#name, namespace: this.#namespace },
+      metadata: { name: this.#o.name, namespace: this.#o.namespace },
       spec,
     };
-    return ifNew(this.#client.create<Lease>(leaseResource, lease, this.#once(timeoutMs)));
+    return ifNew(this.#o.client.create<Lease>(leaseResource, lease, this.#once(timeoutMs)));
   }
 
   /** Undefined when the record is not what we saw any more. */
   async replace(seen: Lease, spec: LeaseSpec, timeoutMs: number): Promise<Lease | undefined> {
     const next = { ...seen, spec: { ...seen.spec, ...spec } };
     try {
-      return await this.#client.replace<Lease>(
+      return await this.#o.client.replace<Lease>(
         leaseResource,
-        this.#name,
+        this.#o.name,
         next,
         this.#once(timeoutMs),
       );
@@ -75,11 +71,11 @@ export class LeaseObject {
     signal: AbortSignal,
     onChange: (lease: Lease | undefined) => void,
   ): Promise<void> {
-    return this.#client.watch(
+    return this.#o.client.watch(
       leaseResource,
       {
-        namespace: this.#namespace,
-        fieldSelector: `metadata.name=${this.#name}`,
+        namespace: this.#o.namespace,
+        fieldSelector: `metadata.name=${this.#o.name}`,
         resourceVersion,
         timeoutSeconds: watchSeconds,
         silenceMs: (watchSeconds + 5) * 1_000,
@@ -94,7 +90,7 @@ export class LeaseObject {
 
   /** No hidden retries: an attempt that comes late is worth nothing. */
   #once(timeoutMs: number) {
-    return { namespace: this.#namespace, timeoutMs, retries: 0 };
+    return { namespace: this.#o.namespace, timeoutMs, retries: 0 };
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { apiVersionOf, objectKey, type Resource, resourceName, resourcePath } from './resource.ts';
+import { groupVersion, objectKey, type Resource, resourceName, resourcePath } from './resource.ts';
 
 const nodes: Resource = {
   group: '',
@@ -36,7 +36,7 @@ test('a name cannot leave its place in the path', () => {
 test('names as people say them', () => {
   expect(resourceName(leases)).toBe('leases.coordination.k8s.io');
   expect(resourceName(nodes)).toBe('nodes');
-  expect(apiVersionOf(leases)).toBe('coordination.k8s.io/v1');
+  expect(groupVersion(leases)).toBe('coordination.k8s.io/v1');
   expect(objectKey({ name: 'a' })).toBe('a');
   expect(objectKey({ name: 'a', namespace: 'b' })).toBe('b/a');
 });

@@ -58,7 +58,7 @@ export function resourceName(resource: Resource): string {
 }
 
 /** `cadastre.dev/v1alpha1`, the value of an object's `apiVersion`. */
-export function apiVersionOf(resource: Resource): string {
+export function groupVersion(resource: Resource): string {
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
 }
 

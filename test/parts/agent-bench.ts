@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AddressBook } from '../../src/agent/address-book.ts';
 import type { AgentSettings } from '../../src/agent/agent-settings.ts';
-import type { SpeakerDriver } from '../../src/agent/announcer.ts';
+import type { SpeakerDriver } from '../../src/agent/agent-world.ts';
 import { type AssembledAgent, assembleAgent } from '../../src/agent/assemble-agent.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { realFiles } from '../../src/base/journal/durable-files.ts';

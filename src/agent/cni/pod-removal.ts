@@ -15,29 +15,31 @@ interface RemovedPod {
   hostIfName: string;
 }
 
+interface PodRemovalOptions {
+  book: AddressBook;
+  driver: Pick<Kernel, 'unwirePod'>;
+  log: Log;
+}
+
 export class PodRemoval {
-  readonly #book: AddressBook;
-  readonly #driver: Pick<Kernel, 'unwirePod'>;
-  readonly #log: Log;
+  readonly #o: PodRemovalOptions;
   /** Generations whose pod is gone, and whose end is not on disk yet. */
   readonly #unfreed = new Set<number>();
 
-  constructor(options: { book: AddressBook; driver: Pick<Kernel, 'unwirePod'>; log: Log }) {
-    this.#book = options.book;
-    this.#driver = options.driver;
-    this.#log = options.log;
+  constructor(options: PodRemovalOptions) {
+    this.#o = options;
   }
 
   /** All of it, or an error. */
   async remove(pod: RemovedPod, isIpam: boolean): Promise<void> {
     try {
-      if (!isIpam) await this.#driver.unwirePod(pod);
+      if (!isIpam) await this.#o.driver.unwirePod(pod);
     } catch (error) {
       throw wiringFailed(error);
     }
-    const generation = this.#book.find(pod.owner)?.generation;
+    const generation = this.#o.book.find(pod.owner)?.generation;
     try {
-      await this.#book.release(pod.owner);
+      await this.#o.book.release(pod.owner);
       if (generation !== undefined) this.#unfreed.delete(generation);
     } catch (error) {
       if (generation !== undefined && isNotWritten(error)) this.#unfreed.add(generation);
@@ -52,7 +54,7 @@ export class PodRemoval {
     } catch (error) {
       if (!isNotWritten(error)) throw error;
       const fields = { owner: pod.owner, error: describeError(error) };
-      this.#log.warn(fields, 'the pod is gone; its address is freed when that can be written');
+      this.#o.log.warn(fields, 'the pod is gone; its address is freed when that can be written');
     }
   }
 

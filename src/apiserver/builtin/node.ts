@@ -6,16 +6,14 @@
 import { isIPv4 } from 'node:net';
 import { prefixProblem } from '../../net/prefix.ts';
 import { type ApiObject, type Fields, isEqual } from '../object.ts';
-import type { KindRules } from '../resource.ts';
+import { type KindRules, keepSpec } from '../resource.ts';
 import { isCidr } from '../schema/formats.ts';
 import { type Fault, faults } from '../status.ts';
 
 export const nodeRules: KindRules = {
   prepareCreate: (node) => settlePodCidrs(node),
   prepareUpdate: (node) => settlePodCidrs(node),
-  prepareStatus: (node, old) => {
-    node.spec = old.spec;
-  },
+  prepareStatus: keepSpec,
   validate: (node, old) => {
     const found = podCidrFaults(podCidrsOf(node));
     const before = old === undefined ? [] : podCidrsOf(old);

@@ -1,6 +1,6 @@
 /** Pods, as far as an API server alone goes: defaults, what may change, and waiting for the node. */
 import { type ApiObject, copyOf, type Fields, isEqual } from '../object.ts';
-import type { KindRules } from '../resource.ts';
+import { type KindRules, keepSpec } from '../resource.ts';
 import { type Fault, faults } from '../status.ts';
 
 export const podRules: KindRules = {
@@ -9,9 +9,7 @@ export const podRules: KindRules = {
     pod.status = { phase: 'Pending', qosClass: qosClass(specOf(pod)) };
   },
   prepareUpdate: (pod) => fillPodSpec(specOf(pod)),
-  prepareStatus: (pod, old) => {
-    pod.spec = old.spec;
-  },
+  prepareStatus: keepSpec,
   validate: (pod, old) => [
     ...podSpecFaults(specOf(pod), 'spec'),
     ...(old === undefined ? [] : changeFaults(pod, old)),

@@ -2,7 +2,7 @@
 import { prefixProblem } from '../../net/prefix.ts';
 import { labelFaults, pathSegmentFaults } from '../names.ts';
 import { type ApiObject, type Fields, isEqual } from '../object.ts';
-import type { KindRules } from '../resource.ts';
+import { type KindRules, keepSpec } from '../resource.ts';
 import { type Fault, faults } from '../status.ts';
 import type { Collection } from '../store/collection.ts';
 import { nodeRules } from './node.ts';
@@ -126,9 +126,7 @@ function roleRefFaults(binding: ApiObject, old: ApiObject | undefined): Fault[] 
 }
 
 const serviceCidrRules: KindRules = {
-  prepareStatus: (object, old) => {
-    object.spec = old.spec;
-  },
+  prepareStatus: keepSpec,
   validate: (object, old) => {
     const cidrs = ((object.spec as Fields | undefined)?.cidrs ?? []) as string[];
     if (old !== undefined && !isEqual(cidrs, (old.spec as Fields).cidrs)) {
@@ -184,9 +182,7 @@ function workloadRules(of: 'daemonset' | 'deployment'): KindRules {
           : {};
     },
     prepareUpdate: fill,
-    prepareStatus: (object, old) => {
-      object.spec = old.spec;
-    },
+    prepareStatus: keepSpec,
     validate: (object, old) => {
       const spec = (object.spec ?? {}) as Fields;
       const template = (spec.template ?? {}) as Fields;

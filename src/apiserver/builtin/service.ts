@@ -2,7 +2,7 @@
 import { parseAddress } from '../../net/address.ts';
 import { addressCount, parsePrefix } from '../../net/prefix.ts';
 import { type ApiObject, type Fields, isEqual } from '../object.ts';
-import type { KindRules } from '../resource.ts';
+import { type KindRules, keepSpec } from '../resource.ts';
 import { type Fault, faults } from '../status.ts';
 import type { Collection } from '../store/collection.ts';
 
@@ -88,9 +88,7 @@ export function serviceRules(services: () => Collection, networks: () => string[
       service.status = { loadBalancer: {} };
     },
     prepareUpdate: fill,
-    prepareStatus: (service, old) => {
-      service.spec = old.spec;
-    },
+    prepareStatus: keepSpec,
     validate: (service, old) => {
       const spec = (service.spec ?? {}) as Fields;
       const found: Fault[] = [];

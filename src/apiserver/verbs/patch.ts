@@ -8,7 +8,7 @@ import { ApiRefusal, badRequest, faults, notFound } from '../status.ts';
 import { applyConfiguration } from './apply.ts';
 import type { Written } from './create.ts';
 import { decode, Unreadable, type WriteQuery } from './decode.ts';
-import { storeUpdate } from './update.ts';
+import { mustBeNamed, storeUpdate } from './update.ts';
 
 export const patchTypes = {
   'application/json-patch+json': 'json',
@@ -51,7 +51,8 @@ export function patch(
   const patched = patchedBy(how, seen, body, type);
   if (!isFields(patched)) throw badRequest('the patch leaves no object');
   const object = decodePatched(type, patched, options, how === 'strategic' ? body : patched);
-  mustStay(target, object);
+  // A patch may not make another object of it.
+  mustBeNamed(target, object);
   return storeUpdate(api, target, current, object, options);
 }
 
@@ -98,18 +99,5 @@ function patchedBy(
       return applyMergePatch(object, body);
     default:
       return applyStrategicPatch(object, body, type.schema, type.resolve);
-  }
-}
-
-/** A patch may not make another object of it. */
-function mustStay({ name, namespace }: ObjectTarget, { metadata }: ApiObject): void {
-  const said = metadata as Fields;
-  if (said.name !== undefined && said.name !== name) {
-    throw badRequest(
-      `the name of the object (${said.name}) does not match the name on the URL (${name})`,
-    );
-  }
-  if (namespace !== undefined && said.namespace !== undefined && said.namespace !== namespace) {
-    throw badRequest('the namespace of the object does not match the namespace on the request');
   }
 }

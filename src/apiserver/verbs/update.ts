@@ -36,7 +36,7 @@ export function replace(
   return storeUpdate(api, target, current, object, options);
 }
 
-function mustBeNamed({ name, namespace }: ObjectTarget, { metadata }: ApiObject): void {
+export function mustBeNamed({ name, namespace }: ObjectTarget, { metadata }: ApiObject): void {
   metadata.name ??= name;
   if (metadata.name !== name) {
     throw badRequest(
