@@ -77,7 +77,7 @@ export class ChangeRouter {
           if (next.read.kind === 'pool') register.putPool(next.read.pool);
           else register.removePool(next.name);
           this.#poolChanged(next.name);
-          if (prev === undefined || essenceOf(next.read) !== essenceOf(prev.read))
+          if (prev === undefined || meaningOf(next.read) !== meaningOf(prev.read))
             this.everything();
         },
         onDelete: (last) => {
@@ -166,7 +166,7 @@ export class ChangeRouter {
 }
 
 /** Status writes, our own above all, change a pool's version but not what it means. */
-function essenceOf(read: ReadPool): string {
+function meaningOf(read: ReadPool): string {
   if (read.kind === 'malformed') return `malformed ${read.generation}`;
   const { generation, deleting, uid }: Pool = read.pool;
   return `${generation} ${deleting} ${uid}`;

@@ -180,7 +180,8 @@ export class Shadow {
     const handler = <T extends Kept>(): CacheHandler<T> => ({
       onPut: (next, prev) => {
         // The kubelet's heartbeats change the version alone.
-        if (prev === undefined || essenceOf(next) !== essenceOf(prev)) this.#isChanged = true;
+        if (prev === undefined || withoutVersion(next) !== withoutVersion(prev))
+          this.#isChanged = true;
       },
       onDelete: () => {
         this.#isChanged = true;
@@ -196,6 +197,6 @@ export class Shadow {
   }
 }
 
-function essenceOf(kept: Kept): string {
+function withoutVersion(kept: Kept): string {
   return JSON.stringify({ ...kept, resourceVersion: '' });
 }

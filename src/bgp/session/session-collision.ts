@@ -10,7 +10,7 @@ interface Speaker {
  * speaker with the higher identifier stays, compared as unsigned numbers; equal
  * identifiers (possible between two ASes) are decided by the higher AS.
  */
-export function aIsKept(a: Speaker, b: Speaker): boolean {
+export function keepsFirst(a: Speaker, b: Speaker): boolean {
   const idA = identifier(a.routerId);
   const idB = identifier(b.routerId);
   return idA === idB ? a.asn > b.asn : idA > idB;

@@ -30,7 +30,7 @@ import {
   WireError,
 } from '../wire/message.ts';
 import { SessionBackoff } from './session-backoff.ts';
-import { aIsKept } from './session-collision.ts';
+import { keepsFirst } from './session-collision.ts';
 import {
   ceaseNotification,
   collisionLost,
@@ -250,7 +250,7 @@ export class SessionMachine {
   #survivesCollision(side: Side, open: OpenMessage): boolean {
     const other: Side = side === 'ours' ? 'theirs' : 'ours';
     if (this.#sides[other] === undefined) return true;
-    const keepsOurs = aIsKept(
+    const keepsOurs = keepsFirst(
       { routerId: this.#peer.routerId, asn: this.#peer.localAsn },
       { routerId: open.routerId, asn: this.#peer.asn },
     );

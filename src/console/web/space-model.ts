@@ -16,7 +16,7 @@ export interface SpaceModel {
   cidr: PoolCidr;
   prefix: Prefix;
   shape: MapShape;
-  /** Blocks in a cell; more than one only where the land is vast. */
+  /** Blocks in a cell; more than one only where the pool is vast. */
   perCell: bigint;
   /** By cell index: a number of `cellStates`. */
   states: Uint8Array;
