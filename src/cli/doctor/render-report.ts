@@ -120,7 +120,7 @@ function headline({ reason, node, prefix, owner, says }: DoctorFinding): string 
     case 'StrandedBlock':
       return `${prefix} is held for ${node}`;
     default:
-      return `${prefix ?? ''} of ${owner ?? node}`.trim();
+      return prefix === null ? `${owner ?? node}` : `${prefix} of ${owner ?? node}`;
   }
 }
 
