@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, type TestContext, test } from 'vitest';
 import { sendStatus } from '../../test/parts/fault-proxy.ts';
 import { TestApi, until } from '../../test/parts/test-api.ts';
 import { CadastreError } from '../base/errors.ts';
@@ -23,8 +23,9 @@ function movableClock() {
   };
 }
 
-/** Each test has a server and a diary of its own: they run at the same time. */
-async function site() {
+/** Each test has a server and a record of its own: they run at the same time, and vitest knows only by
+ * its context which of them is asking. */
+async function site(onTestFinished: TestContext['onTestFinished']) {
   const api = await TestApi.start([]);
   const client = new KubeClient(api.access(), { requestTimeoutMs: 2_000 });
   const stop = new AbortController();
@@ -63,8 +64,8 @@ async function site() {
 const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.concurrent('the record', () => {
-  test('is written as client-go writes it', async () => {
-    const { candidate, spec } = await site();
+  test('is written as client-go writes it', async ({ onTestFinished }) => {
+    const { candidate, spec } = await site(onTestFinished);
     const a = candidate('a');
     expect(await a.tryOnce()).toBe(true);
     expect(spec()).toMatchObject({
@@ -81,8 +82,8 @@ describe.concurrent('the record', () => {
     await a.release();
   });
 
-  test('a renewal is one write and no read', async () => {
-    const { api, candidate } = await site();
+  test('a renewal is one write and no read', async ({ onTestFinished }) => {
+    const { api, candidate } = await site(onTestFinished);
     const a = candidate('a');
     await a.tryOnce();
     api.asked.length = 0;
@@ -91,8 +92,8 @@ describe.concurrent('the record', () => {
     await a.release();
   });
 
-  test('counts the changes of hands', async () => {
-    const { candidate, spec } = await site();
+  test('counts the changes of hands', async ({ onTestFinished }) => {
+    const { candidate, spec } = await site(onTestFinished);
     const a = candidate('a');
     await a.tryOnce();
     await a.release();
@@ -105,8 +106,10 @@ describe.concurrent('the record', () => {
 });
 
 describe.concurrent('leading', () => {
-  test('two candidates never lead at once; the other takes over after the lease is over', async () => {
-    const { api, told, candidate, run } = await site();
+  test('two candidates never lead at once; the other takes over after the lease is over', async ({
+    onTestFinished,
+  }) => {
+    const { api, told, candidate, run } = await site(onTestFinished);
     const [a, b] = [candidate('a'), candidate('b')];
     const stopA = new AbortController();
     const doneA = a.run(stopA.signal);
@@ -123,8 +126,10 @@ describe.concurrent('leading', () => {
     expect(told).toEqual(['a leads', 'a lost: the lease was not renewed in time', 'b leads']);
   });
 
-  test('a standby takes over within milliseconds of the end of the lease', async () => {
-    const { api, candidate, run } = await site();
+  test('a standby takes over within milliseconds of the end of the lease', async ({
+    onTestFinished,
+  }) => {
+    const { api, candidate, run } = await site(onTestFinished);
     const [a, b] = [candidate('a'), candidate('b')];
     const stopA = new AbortController();
     const doneA = a.run(stopA.signal);
@@ -148,8 +153,8 @@ describe.concurrent('leading', () => {
     expect(tookMs).toBeLessThan(2_600);
   });
 
-  test('a release is taken up at once', async () => {
-    const { api, told, candidate, run } = await site();
+  test('a release is taken up at once', async ({ onTestFinished }) => {
+    const { api, told, candidate, run } = await site(onTestFinished);
     const [a, b] = [candidate('a'), candidate('b')];
     run(a);
     await until('a leads', () => a.isLeader());
@@ -163,8 +168,8 @@ describe.concurrent('leading', () => {
     expect(told).toEqual(['a leads', 'a lost: it was released', 'b leads']);
   });
 
-  test('a standby does not poll while its watch works', async () => {
-    const { api, candidate, run } = await site();
+  test('a standby does not poll while its watch works', async ({ onTestFinished }) => {
+    const { api, candidate, run } = await site(onTestFinished);
     const [a, b] = [candidate('a'), candidate('b')];
     run(a);
     await until('a leads', () => a.isLeader());
@@ -176,8 +181,8 @@ describe.concurrent('leading', () => {
     expect(api.asked.filter(({ method }) => method === 'GET')).toEqual([]);
   });
 
-  test('without a watch a standby polls, and still takes over', async () => {
-    const { api, candidate, run } = await site();
+  test('without a watch a standby polls, and still takes over', async ({ onTestFinished }) => {
+    const { api, candidate, run } = await site(onTestFinished);
     api.intercept = ({ query }, response) => {
       if (!query.has('watch')) return false;
       sendStatus(response, 403, 'Forbidden');
@@ -196,8 +201,8 @@ describe.concurrent('leading', () => {
     expect(performance.now() - startedMs).toBeLessThan(4_000);
   });
 
-  test('a watch that went deaf is found out and replaced', async () => {
-    const { api, candidate, run } = await site();
+  test('a watch that went deaf is found out and replaced', async ({ onTestFinished }) => {
+    const { api, candidate, run } = await site(onTestFinished);
     const [a, b] = [candidate('a'), candidate('b')];
     run(a);
     await until('a leads', () => a.isLeader());
@@ -215,8 +220,10 @@ describe.concurrent('leading', () => {
     expect(api.proxy.watching).toBe(1);
   });
 
-  test('an etcd restored from a backup does not set two leaders against each other', async () => {
-    const { api, candidate, run, spec, told } = await site();
+  test('an etcd restored from a backup does not set two leaders against each other', async ({
+    onTestFinished,
+  }) => {
+    const { api, candidate, run, spec, told } = await site(onTestFinished);
     const [a, b] = [candidate('a'), candidate('b')];
     run(a);
     await until('a leads', () => a.isLeader());
@@ -235,8 +242,8 @@ describe.concurrent('leading', () => {
     expect(told).toEqual(['a leads']);
   });
 
-  test('a lease that somebody deletes goes to whoever comes first', async () => {
-    const { api, candidate, run, spec } = await site();
+  test('a lease that somebody deletes goes to whoever comes first', async ({ onTestFinished }) => {
+    const { api, candidate, run, spec } = await site(onTestFinished);
     const [a, b] = [candidate('a'), candidate('b')];
     run(a);
     await until('a leads', () => a.isLeader());
@@ -250,8 +257,10 @@ describe.concurrent('leading', () => {
 });
 
 describe.concurrent('losing', () => {
-  test('a process that was frozen past its deadline knows on its first instruction', async () => {
-    const { candidate } = await site();
+  test('a process that was frozen past its deadline knows on its first instruction', async ({
+    onTestFinished,
+  }) => {
+    const { candidate } = await site(onTestFinished);
     const clock = movableClock();
     const a = candidate('a', { clock });
     await a.tryOnce();
@@ -261,8 +270,10 @@ describe.concurrent('losing', () => {
     await a.release();
   });
 
-  test('the time counts from when the renewal was sent, not from when the answer came', async () => {
-    const { api, told, candidate, spec } = await site();
+  test('the time counts from when the renewal was sent, not from when the answer came', async ({
+    onTestFinished,
+  }) => {
+    const { api, told, candidate, spec } = await site(onTestFinished);
     const clock = movableClock();
     const a = candidate('a', { clock });
     api.intercept = () => {
@@ -278,8 +289,8 @@ describe.concurrent('losing', () => {
     expect(spec().holderIdentity).toBe('');
   });
 
-  test('a gap is told even if nobody else led in it', async () => {
-    const { told, candidate } = await site();
+  test('a gap is told even if nobody else led in it', async ({ onTestFinished }) => {
+    const { told, candidate } = await site(onTestFinished);
     const clock = movableClock();
     const a = candidate('a', { clock });
     await a.tryOnce();
@@ -289,8 +300,10 @@ describe.concurrent('losing', () => {
     await a.release();
   });
 
-  test('an API server that is away costs the leadership at the deadline, and it comes back', async () => {
-    const { api, told, candidate, run } = await site();
+  test('an API server that is away costs the leadership at the deadline, and it comes back', async ({
+    onTestFinished,
+  }) => {
+    const { api, told, candidate, run } = await site(onTestFinished);
     const a = candidate('a');
     run(a);
     await until('a leads', () => a.isLeader());
@@ -306,8 +319,8 @@ describe.concurrent('losing', () => {
     expect(told[1]).toBe('a lost: the lease was not renewed in time');
   });
 
-  test('a server that never answers costs it at the deadline too', async () => {
-    const { api, told, candidate, run } = await site();
+  test('a server that never answers costs it at the deadline too', async ({ onTestFinished }) => {
+    const { api, told, candidate, run } = await site(onTestFinished);
     const a = candidate('a');
     run(a);
     await until('a leads', () => a.isLeader());
@@ -318,8 +331,10 @@ describe.concurrent('losing', () => {
     api.intercept = undefined;
   });
 
-  test('a zombie yields at once when it sees that somebody else leads', async () => {
-    const { api, told, candidate, spec } = await site();
+  test('a zombie yields at once when it sees that somebody else leads', async ({
+    onTestFinished,
+  }) => {
+    const { api, told, candidate, spec } = await site(onTestFinished);
     const clock = movableClock();
     const [a, b] = [candidate('a', { clock }), candidate('b')];
     await a.tryOnce();
@@ -332,8 +347,8 @@ describe.concurrent('losing', () => {
     await b.release();
   });
 
-  test('clocks that are wrong by years change nothing', async () => {
-    const { candidate } = await site();
+  test('clocks that are wrong by years change nothing', async ({ onTestFinished }) => {
+    const { candidate } = await site(onTestFinished);
     const past = { wallMs: () => 0, monotonicMs: () => performance.now() };
     const future = { wallMs: () => Date.now() * 2, monotonicMs: () => performance.now() };
     const [a, b] = [candidate('a', { clock: past }), candidate('b', { clock: future })];
@@ -346,8 +361,8 @@ describe.concurrent('losing', () => {
 });
 
 describe.concurrent('writes with an unknown outcome', () => {
-  test('a renewal that was done but not answered is no loss', async () => {
-    const { api, told, candidate } = await site();
+  test('a renewal that was done but not answered is no loss', async ({ onTestFinished }) => {
+    const { api, told, candidate } = await site(onTestFinished);
     const a = candidate('a');
     await a.tryOnce();
     let once = true;
@@ -364,8 +379,8 @@ describe.concurrent('writes with an unknown outcome', () => {
     await a.release();
   });
 
-  test('of two that create the lease at once one leads', async () => {
-    const { candidate } = await site();
+  test('of two that create the lease at once one leads', async ({ onTestFinished }) => {
+    const { candidate } = await site(onTestFinished);
     const all = ['a', 'b', 'c', 'd'].map((identity) => candidate(identity));
     const leads = await Promise.all(all.map((each) => each.tryOnce()));
     expect(leads.filter(Boolean)).toHaveLength(1);
