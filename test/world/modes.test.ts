@@ -279,7 +279,11 @@ describe('at the door', () => {
     ],
     ['a lease that cannot work', ['--lease-duration=2', '--renew-deadline=9'], /renew deadline/],
     ['an address that is none', ['--listen=everywhere'], /--listen=everywhere is not an address/],
-    ['no number of writes', ['--concurrency=0'], /--concurrency=0 is not a whole number from 1 to 1024/],
+    [
+      'no number of writes',
+      ['--concurrency=0'],
+      /--concurrency=0 is not a whole number from 1 to 1024/,
+    ],
   ];
 
   test.each(refused)('%s is refused with one sentence and exit 2', async (_, flags, sentence) => {
