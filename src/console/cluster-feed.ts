@@ -10,7 +10,6 @@ import { cachedItems } from '../cluster/cluster-caches.ts';
 import { Surroundings } from '../cluster/surroundings.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { ListWatch } from '../kube/list-watch.ts';
-import type { Kept } from '../kube/object-cache.ts';
 import { type ClusterState, clusterState, type StatedSettings } from '../model/cluster-state.ts';
 import { defaultCooldownSeconds } from '../model/ip-pool.ts';
 import { formatSelector } from '../model/label-selector.ts';
@@ -40,6 +39,9 @@ export interface ClusterFeedOptions {
   clock: Clock;
   log: Log;
 }
+
+/** What can be said of a cache, whatever it holds. */
+type FollowedKind = Pick<ListWatch<never>, 'hasSynced' | 'refusal' | 'silentMs' | 'size'>;
 
 /** Changes within this time become one. */
 const coalesceMs = 100;
@@ -99,7 +101,7 @@ export class ClusterFeed {
 
   /** Sources that could be looked at, for the page that compares them. */
   sources(): Array<{ name: string; detail: string; isSeen: boolean }> {
-    const about = (name: string, cache: ListWatch<Kept>) => {
+    const about = (name: string, cache: FollowedKind) => {
       const isSeen = cache.hasSynced && cache.silentMs() < silentMs;
       const absent = cache.refusal ?? 'not listed yet';
       const detail = isSeen ? `${cache.size} seen` : cache.hasSynced ? 'silent' : absent;
@@ -107,10 +109,10 @@ export class ClusterFeed {
     };
     const { nodes, blocks, reports, ciliumNodes } = this.#caches.cluster;
     return [
-      about('NodeBlock', blocks as unknown as ListWatch<Kept>),
-      about('Node', nodes as unknown as ListWatch<Kept>),
-      about('NodeReport', reports as unknown as ListWatch<Kept>),
-      about('CiliumNode', ciliumNodes as unknown as ListWatch<Kept>),
+      about('NodeBlock', blocks),
+      about('Node', nodes),
+      about('NodeReport', reports),
+      about('CiliumNode', ciliumNodes),
     ];
   }
 
