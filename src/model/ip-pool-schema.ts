@@ -52,6 +52,10 @@ const shape = field.object('', ['cidrs', 'blockSize'], {
     minimum: 0,
     maximum: 1_000_000_000,
   }),
+  releaseByTimeSeconds: field.integer(
+    'Release a block after so long although nobody says that its old node is off; agents that lose the API server fall silent after half of it. Absent: only where the node never had an agent, after 3600. 0: never.',
+    { minimum: 0, maximum: 1_000_000_000 },
+  ),
 });
 
 type IpPoolSpec = ValueOf<typeof shape>;
@@ -104,13 +108,16 @@ const usage = {
   assigned: field.integer('Blocks that nodes hold.'),
   free: field.integer('Blocks that could be handed out now.'),
   cooling: field.integer('Blocks in their cool-down after their node is gone.'),
+  awaitingRelease: field.integer(
+    'Blocks whose cool-down is over, but nobody says that their old node does not use them.',
+  ),
 };
 
 export const ipPoolDefinition: ResourceDefinition = {
   resource: ipPools,
   shortName: 'ipp',
-  revision: 7,
-  digest: '4a52d18511ca550e',
+  revision: 8,
+  digest: '492b9ee57a353bef',
   spec: ipPoolSpec,
   status: field.object('', [], {
     observedGeneration: field.observedGeneration,
@@ -133,6 +140,12 @@ export const ipPoolDefinition: ResourceDefinition = {
     { name: 'Free', type: 'integer', jsonPath: '.status.free' },
     { name: 'Capacity', type: 'integer', jsonPath: '.status.capacity' },
     { name: 'Cooling', type: 'integer', jsonPath: '.status.cooling', priority: 1 },
+    {
+      name: 'Awaiting release',
+      type: 'integer',
+      jsonPath: '.status.awaitingRelease',
+      priority: 1,
+    },
     { name: 'Priority', type: 'integer', jsonPath: '.spec.priority', priority: 1 },
     { name: 'Ready', type: 'string', jsonPath: readyStatus },
   ],

@@ -25,6 +25,8 @@ export interface Pool extends Identity {
   disabled: boolean;
   deleting: boolean;
   cooldownSeconds: number;
+  /** Absent: only where the node never had an agent (`releaseByTimeDefaultSeconds`). 0: never. */
+  releaseByTimeSeconds?: number;
   finalizers: readonly string[];
   status: PoolStatus | undefined;
 }
@@ -35,6 +37,8 @@ export interface CidrUsage {
   assigned: number;
   free: number;
   cooling: number;
+  /** Absent in the status that an earlier version wrote. */
+  awaitingRelease?: number;
 }
 
 export interface PoolStatus {
@@ -43,9 +47,13 @@ export interface PoolStatus {
   assigned?: number;
   free?: number;
   cooling?: number;
+  awaitingRelease?: number;
   cidrs?: CidrUsage[];
   conditions?: Condition[];
 }
+
+/** When a node that never had an agent loses its blocks by time alone, unless the pool says otherwise. */
+export const releaseByTimeDefaultSeconds = 3_600;
 
 /** How long a block is kept unused after its node is gone, unless the pool says otherwise. */
 export const defaultCooldownSeconds = ipPoolSpec.properties.cooldownSeconds.default;
@@ -93,6 +101,9 @@ export function readPool(object: KubeObject): ReadPool {
       disabled: spec.disabled,
       deleting: Boolean(object.metadata?.deletionTimestamp),
       cooldownSeconds: spec.cooldownSeconds,
+      ...(spec.releaseByTimeSeconds == null
+        ? {}
+        : { releaseByTimeSeconds: spec.releaseByTimeSeconds }),
       finalizers: object.metadata?.finalizers ?? [],
       status,
     },

@@ -1,7 +1,7 @@
 import { Prefix, parsePrefix } from '../net/prefix.ts';
 import type { ResourceDefinition } from './crd.ts';
 import { apiVersion } from './keys.ts';
-import { type Identity, identityOf, type KubeObject, timestampMs } from './object.ts';
+import { type Identity, identityOf, type KubeObject, textList, timestampMs } from './object.ts';
 import { nodeBlocks } from './resources.ts';
 import * as field from './schema/field.ts';
 import { ruled, type ValueOf } from './schema/schema.ts';
@@ -15,18 +15,60 @@ import { ruled, type ValueOf } from './schema/schema.ts';
  * must be there from the first write (a create cannot set status), and one
  * write per block is all a mass join can afford.
  */
+export const witnesses = [
+  'Agent',
+  'Fenced',
+  'Routers',
+  'Administrator',
+  'OutOfService',
+  'NoRecord',
+  'Time',
+] as const;
+
+/**
+ *   Agent          the node's agent emptied the block and gave it back
+ *   Fenced         the agent withdrew it, and uses it no more before the API server confirms it
+ *   Routers        every router of the node is heard, holds no route to it, and has no session with it
+ *   Administrator  a person said that the machine is off (`cadastre blocks release`)
+ *   OutOfService   the Node carries Kubernetes' out-of-service taint
+ *   NoRecord       a draining block that nothing names, on a node without an agent
+ *   Time           nobody; the pool's policy allows it
+ */
+export type WitnessName = (typeof witnesses)[number];
+
 const shape = field.object('', ['cidr', 'pool'], {
   cidr: field.cidr('The block. The object is named after it.'),
   pool: field.name('The pool it was cut from or adopted into.'),
   node: field.object('The node that holds the block.', ['name', 'uid'], {
     name: { type: 'string', minLength: 1, maxLength: 253 },
     uid: field.uid(),
+    addresses: field.list(
+      'Addresses of the Node when it got the block: a Node of the same name with none of them is another machine.',
+      16,
+      field.text('', { maxLength: 45 }),
+    ),
   }),
   phase: field.text(
-    'Active: in use. Draining: given back as soon as the node has emptied it. Cooling: the node is gone, the block is in its cool-down. Guard: a cell kept out of use because odd-sized blocks lie in it.',
+    'Active: in use. Draining: given back as soon as the node has emptied it. Cooling: the node is gone; the block is free after its cool-down, once a witness has said that the node does not use it. Guard: a cell kept out of use because odd-sized blocks lie in it.',
     { enum: ['Active', 'Draining', 'Cooling', 'Guard'], default: 'Active' },
   ),
   coolingSince: field.time(),
+  restedSeconds: field.count(
+    'How much of the cool-down leaders have watched, by their own monotonic clocks.',
+  ),
+  released: field.object(
+    'The witness: who says that the old node does not use the block. An agent does not use a block that has one.',
+    ['by'],
+    {
+      by: field.text('', { enum: witnesses }),
+      at: field.time(),
+      detail: field.text('', { maxLength: 1024 }),
+    },
+  ),
+  releaseByTimeSeconds: field.integer(
+    "The pool's policy when the node got the block: released by time alone after so long. An agent that has reported it is silent after half of it.",
+    { minimum: 0 },
+  ),
   guards: field.list('', 1024, field.cidrText, { 'x-kubernetes-list-type': 'set' }),
 });
 
@@ -70,8 +112,8 @@ function specProblems(spec: NodeBlockSpec, path: string): string[] {
 export const nodeBlockDefinition: ResourceDefinition = {
   resource: nodeBlocks,
   shortName: 'nb',
-  revision: 7,
-  digest: '8baa48adb9ef683e',
+  revision: 8,
+  digest: '9f6618538a73ca5b',
   spec: { ...shape, ...ruled<NodeBlockSpec>(specRules, specProblems) },
   status: field.onlyConditions,
   rules: ruled<KubeObject & { spec: NodeBlockSpec }>(
@@ -94,6 +136,7 @@ export const nodeBlockDefinition: ResourceDefinition = {
     { name: 'Pool', type: 'string', jsonPath: '.spec.pool' },
     { name: 'Node', type: 'string', jsonPath: '.spec.node.name' },
     { name: 'Phase', type: 'string', jsonPath: '.spec.phase' },
+    { name: 'Released by', type: 'string', jsonPath: '.spec.released.by', priority: 1 },
   ],
 };
 
@@ -105,10 +148,22 @@ export interface Block extends Identity {
   nodeUid: string;
   phase: BlockPhase;
   coolingSinceMs: number;
+  /** What leaders have watched of the cool-down. */
+  restedSeconds?: number;
+  released?: BlockWitness;
+  releaseByTimeSeconds?: number;
+  /** Addresses of the Node that got it; absent on blocks of earlier versions. */
+  nodeAddresses?: readonly string[];
   /** Guard only: the odd-sized blocks inside this cell. */
   guards: readonly string[];
   createdMs: number;
   deleting: boolean;
+}
+
+export interface BlockWitness {
+  by: WitnessName;
+  at?: string;
+  detail?: string;
 }
 
 export type ReadBlock =
@@ -139,7 +194,9 @@ export function readBlock(object: KubeObject): ReadBlock {
     const problem = `spec.cidr is ${JSON.stringify(spec.cidr)}, not a CIDR`;
     return { kind: 'malformed', identity, problem };
   }
-  const node = (spec.node ?? {}) as { name?: string; uid?: string };
+  const node = (spec.node ?? {}) as { name?: string; uid?: string; addresses?: unknown };
+  const addresses = textList(node.addresses);
+  const released = spec.released as BlockWitness | undefined;
   return {
     kind: 'block',
     block: {
@@ -150,11 +207,23 @@ export function readBlock(object: KubeObject): ReadBlock {
       nodeUid: node.uid ?? '',
       phase: readPhase(spec.phase),
       coolingSinceMs: timestampMs(spec.coolingSince as string | undefined),
+      ...countOf('restedSeconds', spec),
+      ...countOf('releaseByTimeSeconds', spec),
+      ...(released?.by === undefined ? {} : { released }),
+      ...(addresses.length > 0 ? { nodeAddresses: addresses } : {}),
       guards: Array.isArray(spec.guards) ? (spec.guards as string[]) : [],
       createdMs: timestampMs(object.metadata?.creationTimestamp),
       deleting: Boolean(object.metadata?.deletionTimestamp),
     },
   };
+}
+
+function countOf<K extends 'restedSeconds' | 'releaseByTimeSeconds'>(
+  name: K,
+  spec: Record<string, unknown>,
+): Partial<Record<K, number>> {
+  const value = spec[name];
+  return typeof value === 'number' ? ({ [name]: value } as Record<K, number>) : {};
 }
 
 /** A phase of a later version is an Active block: it keeps its addresses. */

@@ -5,6 +5,9 @@ import * as field from './schema/field.ts';
 const words = (maxLength: number) => field.text('', { maxLength });
 const address = words(45);
 
+/** The agent reports no more blocks, routes or findings than this. */
+export const maxReported = 1024;
+
 const spec = field.object('', ['nodeUID'], {
   nodeUID: field.uid(),
   neededAddresses: field.object(
@@ -24,10 +27,33 @@ const spec = field.object('', ['nodeUID'], {
     }),
     { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['cidr'] },
   ),
+  agent: field.object('The agent that writes this.', ['id', 'machine'], {
+    id: field.text('New with every start of the agent.', { maxLength: 64 }),
+    machine: field.text('The same for every agent on this machine.', { maxLength: 64 }),
+  }),
+  uses: field.list(
+    'Blocks that the agent uses: pods live in them, or it announces them. What the register lost is taken back from here.',
+    maxReported,
+    field.object('', ['cidr'], { cidr: field.cidrText, uid: field.uid() }),
+  ),
+  fenced: field.list(
+    'Blocks that the agent has withdrawn from every router, and uses no more before the API server confirms them.',
+    4096,
+    field.object('', ['cidr', 'uid'], { cidr: field.cidrText, uid: field.uid() }),
+  ),
+  silentAfter: field.list(
+    'Blocks of pools that release by time: without word from the API server the agent withdraws them after so many seconds, half of that time.',
+    maxReported,
+    field.object('', ['cidr', 'uid', 'seconds'], {
+      cidr: field.cidrText,
+      uid: field.uid(),
+      seconds: field.count(),
+    }),
+  ),
+  reconfirmAfterSeconds: field.count(
+    'After so long without a session to a router, the agent announces nothing to it again before the API server or its routing table confirms the blocks.',
+  ),
 });
-
-/** The agent reports no more blocks, routes or findings than this. */
-export const maxReported = 1024;
 
 /** What the agent saw and did; node-report-status.ts explains the fields. */
 const status = field.object('', [], {
@@ -77,6 +103,14 @@ const status = field.object('', [], {
     reason: words(64),
     detail: words(1024),
   }),
+  hijacks: field.records(maxReported, ['cidr', 'prefix', 'peer', 'nextHop'], {
+    cidr: field.cidrText,
+    prefix: field.cidrText,
+    peer: field.name(),
+    nextHop: address,
+    ownNextHop: address,
+    since: field.time(),
+  }),
   drain: field.object('', [], {
     steps: field.records(8, ['step', 'at'], {
       step: words(32),
@@ -95,8 +129,8 @@ const status = field.object('', [], {
 export const nodeReportDefinition: ResourceDefinition = {
   resource: nodeReports,
   shortName: 'nr',
-  revision: 8,
-  digest: '74e85aa2bc93a3ba',
+  revision: 9,
+  digest: '2630e90665381387',
   spec,
   status,
   columns: [

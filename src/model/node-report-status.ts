@@ -10,6 +10,8 @@ export interface NodeReportStatus {
   sessions: ReportedSession[];
   /** Owned blocks that are not advertised to a router, each with its reason; absent from older agents. */
   unannounced?: ReportedUnannounced[];
+  /** Own blocks, or pieces of them, that a router reaches elsewhere; absent from older agents. */
+  hijacks?: ReportedHijack[];
   /** Absent or null unless the node is being drained. */
   drain?: ReportedDrain | null;
   findings: Array<{ reason: string; cidr: string; detail: string }>;
@@ -24,6 +26,18 @@ export interface ReportedBlock {
   resting: number;
   /** Text: an IPv6 block has more addresses than a number can count. */
   total: string;
+}
+
+export interface ReportedHijack {
+  /** The node's own block. */
+  cidr: string;
+  /** What the router advertises: the block, or a piece of it. */
+  prefix: string;
+  peer: string;
+  nextHop: string;
+  /** What this node advertises to that peer, if it does. */
+  ownNextHop?: string;
+  since?: string;
 }
 
 export interface ReportedKernel {

@@ -20,10 +20,31 @@ export interface NodeReport extends Identity {
   nodeUid: string;
   neededAddresses: Readonly<Partial<Record<Family, number>>>;
   releases: readonly BlockRelease[];
+  /** Which agent, on which machine, wrote it; absent from earlier versions, as all below. */
+  agent?: ReportingAgent;
+  /** Blocks that it uses, whatever the register says. */
+  uses?: readonly BlockUse[];
+  /** Withdrawn from every router, and not used again before the API server confirms them. */
+  fenced?: readonly BlockRelease[];
+  /** Withdrawn after so many seconds without word from the API server. */
+  silentAfter?: ReadonlyArray<BlockRelease & { seconds: number }>;
+  /** Without a router for so long, it announces nothing to it again unconfirmed. */
+  reconfirmAfterSeconds?: number;
   /** The peers that each prefix is advertised to, by name; absent without a session. */
   announced?: ReadonlyMap<string, readonly string[]>;
   /** Pods that live in its blocks. */
   pods?: number;
+}
+
+export interface ReportingAgent {
+  /** New with every start. */
+  id: string;
+  machine: string;
+}
+
+export interface BlockUse {
+  cidr: string;
+  uid?: string;
 }
 
 export interface BlockRelease {
@@ -51,6 +72,24 @@ export function readNodeReport(object: KubeObject): NodeReport {
     nodeUid: typeof spec.nodeUID === 'string' ? spec.nodeUID : '',
     neededAddresses,
     releases: releases.filter(isRelease),
+    ...readPromises(spec),
+  };
+}
+
+/** Left out where there is nothing: most reports of a large cluster have none of these. */
+function readPromises(spec: Record<string, unknown>): Partial<NodeReport> {
+  const entries = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+  const { id, machine } = (spec.agent ?? {}) as Partial<ReportingAgent>;
+  const uses = entries(spec.uses).filter(isUse);
+  const fenced = entries(spec.fenced).filter(isRelease);
+  const silentAfter = entries(spec.silentAfter).filter(isSilence);
+  const { reconfirmAfterSeconds } = spec;
+  return {
+    ...(typeof id === 'string' && typeof machine === 'string' ? { agent: { id, machine } } : {}),
+    ...(uses.length > 0 ? { uses } : {}),
+    ...(fenced.length > 0 ? { fenced } : {}),
+    ...(silentAfter.length > 0 ? { silentAfter } : {}),
+    ...(typeof reconfirmAfterSeconds === 'number' ? { reconfirmAfterSeconds } : {}),
   };
 }
 
@@ -78,6 +117,20 @@ function readPods(status: unknown): number | undefined {
 function isRelease(value: unknown): value is BlockRelease {
   const { cidr, uid } = (value ?? {}) as Partial<BlockRelease>;
   return typeof cidr === 'string' && typeof uid === 'string';
+}
+
+function isUse(value: unknown): value is BlockUse {
+  return typeof ((value ?? {}) as Partial<BlockUse>).cidr === 'string';
+}
+
+function isSilence(value: unknown): value is BlockRelease & { seconds: number } {
+  return isRelease(value) && typeof (value as { seconds?: unknown }).seconds === 'number';
+}
+
+/** Whether the agent has withdrawn this very block and will not use it again unasked. */
+export function isFenced(report: NodeReport | undefined, block: Block): boolean {
+  if (report === undefined || report.nodeUid !== block.nodeUid) return false;
+  return report.fenced?.some(({ uid }) => uid === block.uid) === true;
 }
 
 /** Whether the node's agent has emptied this very block and gives it back. */
