@@ -1,0 +1,27 @@
+/** What a node hears from its routers about its own blocks: what decision 30 is judged by. */
+import type { Family } from '../../net/family.ts';
+
+export interface RouterContact {
+  /** Monotonic: when any session was last established; `Infinity` while one is; absent if none was yet. */
+  readonly lastUpMs?: number;
+  /**
+   * By family: how many blocks of other nodes are in complete tables (End-of-RIB was received)
+   * that routers advertise to this node. Zero: they would not show ours either.
+   */
+  readonly otherBlocksSeen: Readonly<Record<Family, number>>;
+  readonly hijacks: readonly Hijack[];
+}
+
+/** A router reaches a block of this node, or a piece of it, elsewhere. */
+export interface Hijack {
+  /** The node's own block. */
+  readonly cidr: string;
+  /** What the router advertises: the block, or a piece of it. */
+  readonly prefix: string;
+  readonly peer: string;
+  readonly nextHop: string;
+  /** What this node advertises to that peer for the block; absent if it does not. */
+  readonly ownNextHop?: string;
+  /** Monotonic. */
+  readonly sinceMs: number;
+}
