@@ -19,6 +19,7 @@ import type { KindRow } from '../model/cluster-kinds.ts';
 interface Shared<T extends Kept> {
   cache: ListWatch<T>;
   handlers: Set<CacheHandler<T>>;
+  onStartedOver: Set<(lost: readonly T[]) => void>;
 }
 
 export class SharedCaches {
@@ -32,13 +33,13 @@ export class SharedCaches {
   /** What one agent would trim away another needs: here everything is kept. */
   readonly follow: FollowCache = <T extends Kept>(
     row: KindRow<T>,
-    { handler, trim: _, ...where }: CacheScope<T>,
+    { handler, onStartedOver, trim: _, ...where }: CacheScope<T>,
   ): FollowedCache<T> => {
     const { namespace = '', fieldSelector = '' } = where;
     const key = `${resourceName(row.resource)} ${namespace} ${fieldSelector}`;
     const shared = (this.#shared.get(key) as Shared<T> | undefined) ?? this.#begin(row, where);
     this.#shared.set(key, shared);
-    return attach(shared, handler);
+    return attach(shared, handler, onStartedOver);
   };
 
   #begin<T extends Kept>(row: KindRow<T>, where: CacheScope<T>): Shared<T> {
@@ -51,20 +52,33 @@ export class SharedCaches {
         for (const each of handlers) each.onDelete(last, how);
       },
     });
-    const cache = rowCache(row, this.#o, { ...where, handler });
+    const onStartedOver = new Set<(lost: readonly T[]) => void>();
+    const cache = rowCache(row, this.#o, {
+      ...where,
+      handler,
+      onStartedOver: (lost) => {
+        for (const each of onStartedOver) each(lost);
+      },
+    });
     cache.start(this.#o.signal);
-    return { cache, handlers };
+    return { cache, handlers, onStartedOver };
   }
 }
 
 /** One agent's end of it: from its start until it stops it hears of what is there and of changes. */
 function attach<T extends Kept>(
-  { cache, handlers }: Shared<T>,
+  { cache, handlers, onStartedOver }: Shared<T>,
   handler: CacheHandler<T> | undefined,
+  startedOver: ((lost: readonly T[]) => void) | undefined,
 ): FollowedCache<T> {
   return {
     start(signal) {
-      if (signal.aborted || handler === undefined) return;
+      if (signal.aborted) return;
+      if (startedOver !== undefined) {
+        onStartedOver.add(startedOver);
+        onAbort(signal, () => onStartedOver.delete(startedOver));
+      }
+      if (handler === undefined) return;
       for (const one of cache.values()) handler.onPut(one, undefined);
       handlers.add(handler);
       onAbort(signal, () => handlers.delete(handler));

@@ -17,7 +17,8 @@ import { type WatchEvent, WatchLines } from './watch-lines.ts';
  *   transport                         one HTTP exchange: bytes out, bytes back
  *   requests, answer                  what may be tried again; what an answer means
  *   client (here)                     the verbs
- *   list-watch                        a cache of one resource that heals itself
+ *   list-watch, object-cache          a cache of one resource that heals itself
+ *   store-check, watch-times          a store that went back in time; a watch that is silent
  *   lease                             who leads, by local monotonic time
  *   keyed-queue                       one worker per key, back-off per key
  *   events, crds                      what people read; what must be registered

@@ -2,6 +2,7 @@ import { ApiError } from './api-error.ts';
 import type { KubeClient } from './client.ts';
 import { ifFound, ifNew } from './get-if-there.ts';
 import type { Resource, StoredObject } from './resource.ts';
+import { silenceGraceMs, usualWatchSeconds } from './watch-times.ts';
 
 /** The coordination.k8s.io/v1 Lease, and the four things done with it. */
 export const leaseResource: Resource = {
@@ -23,9 +24,6 @@ export interface LeaseSpec {
 export interface Lease extends StoredObject {
   spec?: LeaseSpec;
 }
-
-/** How long a watch of the Lease lasts before it is set up anew. */
-const watchSeconds = 60;
 
 export class LeaseObject {
   readonly #o: { client: KubeClient; namespace: string; name: string };
@@ -77,8 +75,8 @@ export class LeaseObject {
         namespace: this.#o.namespace,
         fieldSelector: `metadata.name=${this.#o.name}`,
         resourceVersion,
-        timeoutSeconds: watchSeconds,
-        silenceMs: (watchSeconds + 5) * 1_000,
+        timeoutSeconds: usualWatchSeconds,
+        silenceMs: usualWatchSeconds * 1_000 + silenceGraceMs,
         signal,
       },
       (event) => {

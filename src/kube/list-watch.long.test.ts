@@ -83,7 +83,9 @@ const names = (listWatch: ListWatch<Kept>) =>
   [...listWatch.values()].map(({ name }) => name).sort();
 /** Whole ones: a page of one object only asks how far the server is. */
 const lists = () =>
-  api.asked.filter(({ query }) => !query.has('watch') && query.get('limit') !== '1').length;
+  api.asked.filter(({ path, query }) => {
+    return path === thingsPath && !query.has('watch') && query.get('limit') !== '1';
+  }).length;
 const watches = () => api.asked.filter(({ query }) => query.has('watch')).length;
 const up = () => until('the watch is up', () => api.proxy.watching === 1);
 
@@ -112,7 +114,7 @@ describe('following', () => {
     expect(api.asked[0]?.query.has('resourceVersion')).toBe(false);
     const { query } = api.asked[1]!;
     expect(query.get('allowWatchBookmarks')).toBe('true');
-    expect(query.get('timeoutSeconds')).toBe('75');
+    expect(query.get('timeoutSeconds')).toBe('88');
     expect(query.get('resourceVersion')).toBe(String(api.version));
   });
 
@@ -305,6 +307,20 @@ describe('healing', () => {
     expect(watches()).toBe(2);
   });
 
+  test('watches that send nothing, one after the other: then lists have to do', async () => {
+    put('a');
+    const listWatch = follow({ watchSeconds: 1, silenceGraceMs: 100, random: () => 0 });
+    api.intercept = (asked, response) => {
+      if (!asked.query.has('watch')) return false;
+      response.writeHead(200).flushHeaders();
+      return true;
+    };
+    await listWatch.synced;
+    put('b');
+    await until('b is heard', () => listWatch.get('b') !== undefined);
+    expect(lists()).toBe(2);
+  });
+
   test('one object that nobody understands stops no other', async () => {
     put('a', 'bad', 'c');
     const listWatch = follow({
@@ -362,6 +378,133 @@ describe('stale lists', () => {
     put('new');
     api.delete(`${thingsPath}/a`);
     await until('it follows', () => names(listWatch).join() === 'gone-in-backup-only,new');
+  });
+});
+
+describe('a store that went back in time', () => {
+  /** What the backup has: `old`; what came after it: a change of `old`, and `lost`. */
+  async function backedUp(more: Partial<ListWatchOptions<Kept>> = {}) {
+    put('old', 'deleted-later');
+    const backup = await api.backUp();
+    const lost: string[][] = [];
+    const listWatch = follow({
+      // Whoever waits for it, waits for longer than the test lasts.
+      staleGraceMs: 3_600_000,
+      onStartedOver: (all) => lost.push(all.map(({ name }) => name).sort()),
+      ...more,
+    });
+    await listWatch.synced;
+    await up();
+    put('lost', 'old');
+    await until('the changes are heard', () => told.includes('changed old'));
+    return { backup, listWatch, lost };
+  }
+  const has = (listWatch: ListWatch<Kept>, ...wanted: string[]) =>
+    until(`it has ${wanted}`, () => names(listWatch).join() === wanted.sort().join());
+
+  test('is noticed by the newest object: the cache starts over at once, and says what was lost', async () => {
+    const { backup, listWatch, lost } = await backedUp();
+    await api.restore(backup);
+    await has(listWatch, 'old', 'deleted-later');
+    expect(lost).toEqual([['lost', 'old']]);
+    expect(said.join()).toContain('starting over with what it has');
+    put('new');
+    await has(listWatch, 'old', 'deleted-later', 'new');
+    expect(lost).toHaveLength(1);
+  });
+
+  test('also when its count has passed ours before we are back', async () => {
+    const { backup, listWatch, lost } = await backedUp();
+    let isAway = true;
+    api.intercept = (_asked, response) => {
+      if (isAway) response.destroy();
+      return isAway;
+    };
+    await api.restore(backup);
+    for (let at = 0; at < 50; at++) api.put(`/api/v1/nodes/n${at}`);
+    put('new');
+    isAway = false;
+    await has(listWatch, 'old', 'deleted-later', 'new');
+    expect(lost).toEqual([['lost', 'old']]);
+  });
+
+  test('also when the watch was ended in good order, as by a server that is stopped', async () => {
+    const { backup, listWatch, lost } = await backedUp();
+    let isAway = true;
+    api.intercept = (_asked, response) => {
+      if (isAway) response.destroy();
+      return isAway;
+    };
+    api.proxy.endWatches();
+    await api.restore(backup);
+    isAway = false;
+    await has(listWatch, 'old', 'deleted-later');
+    expect(lost).toEqual([['lost', 'old']]);
+  });
+
+  test('is noticed by a deleted object that is back', async () => {
+    const { backup, listWatch, lost } = await backedUp();
+    api.delete(`${thingsPath}/deleted-later`);
+    await has(listWatch, 'lost', 'old');
+    await api.restore(backup);
+    await has(listWatch, 'old', 'deleted-later');
+    expect(lost).toEqual([['lost', 'old']]);
+  });
+
+  test('is noticed by a bookmark that is older than what was seen', async () => {
+    const { listWatch, lost } = await backedUp();
+    // The connection stays; only what comes over it is of another history.
+    const metadata = api.object(`${thingsPath}/old`)!.metadata;
+    api.delete(`${thingsPath}/lost`);
+    await has(listWatch, 'old', 'deleted-later');
+    api.intercept = (asked, response) => {
+      if (!asked.path.endsWith('/lost')) return false;
+      sendJson(response, 200, { metadata: { ...metadata, name: 'lost', resourceVersion: '3' } });
+      return true;
+    };
+    const object = { kind: 'Thing', metadata: { resourceVersion: '2' } };
+    api.proxy.sendToWatches(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`);
+    await until('it started over', () => lost.length === 1);
+    expect(names(listWatch)).toEqual(['deleted-later', 'old']);
+  });
+
+  test('an event that is older than what was seen changes nothing by itself', async () => {
+    const { listWatch, lost } = await backedUp();
+    const object = {
+      ...thing('ghost'),
+      metadata: { name: 'ghost', uid: 'g', resourceVersion: '2' },
+    };
+    api.proxy.sendToWatches(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+    await until('it watches again', () => watches() === 2);
+    expect(names(listWatch)).toEqual(['deleted-later', 'lost', 'old']);
+    expect(lost).toEqual([]);
+    expect(lists()).toBe(1);
+  });
+
+  test('an object that was deleted while nobody listened is no such thing', async () => {
+    const { listWatch, lost } = await backedUp();
+    let isAway = true;
+    api.intercept = (_asked, response) => {
+      if (isAway) response.destroy();
+      return isAway;
+    };
+    api.proxy.dropWatches();
+    api.delete(`${thingsPath}/old`);
+    isAway = false;
+    await has(listWatch, 'lost', 'deleted-later');
+    expect(lost).toEqual([]);
+  });
+
+  test('who may not read one object goes by the count, after the grace', async () => {
+    const { backup, listWatch, lost } = await backedUp({ staleGraceMs: 200 });
+    api.intercept = (asked, response) => {
+      if (!asked.path.startsWith(`${thingsPath}/`)) return false;
+      sendStatus(response, 403, 'Forbidden');
+      return true;
+    };
+    await api.restore(backup);
+    await has(listWatch, 'old', 'deleted-later');
+    expect(lost).toEqual([['lost', 'old']]);
   });
 });
 

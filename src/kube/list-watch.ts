@@ -6,18 +6,20 @@ import { type Counter, Metrics } from '../base/metrics.ts';
 import { ApiError } from './api-error.ts';
 import { Backoff, pause } from './backoff.ts';
 import type { KubeClient } from './client.ts';
-import { type CacheHandler, type Kept, ObjectCache } from './object-cache.ts';
+import { FollowLog } from './follow-log.ts';
+import { type CacheHandler, type Kept, type NewestObject, ObjectCache } from './object-cache.ts';
 import { onAbort } from './on-abort.ts';
 import type { Decode } from './protobuf/envelope.ts';
-import {
-  type Resource,
-  resourceName,
-  resourcePath,
-  type StoredMeta,
-  type StoredObject,
-} from './resource.ts';
+import { objectKey, type Resource, resourceName, type StoredObject } from './resource.ts';
 import { isOlder } from './resource-version.ts';
+import { checkedObjects, checkStore } from './store-check.ts';
 import type { WatchEvent } from './watch-lines.ts';
+import {
+  silenceGraceMs,
+  spreadWatchSeconds,
+  trialWatchSeconds,
+  usualWatchSeconds,
+} from './watch-times.ts';
 
 /**
  * A cache of one resource, kept in step with the API server by a list and a watch.
@@ -25,7 +27,8 @@ import type { WatchEvent } from './watch-lines.ts';
  * One loop, one thing at a time: list in pages, then watch from the list's
  * version, and from then on watch again from the last version received. It lists
  * again only when the server has forgotten that version (410), when watching
- * keeps failing, or when somebody asks (`relist`). Because lists and watches
+ * keeps failing, when the server no longer has what was seen (store-check), or when
+ * somebody asks (`relist`). Because lists and watches
  * never overlap, their order is never in question; the third source, answers
  * to our own writes, is put in its place by the rules in object-cache.
  *
@@ -54,6 +57,12 @@ export interface ListWatchOptions<T extends Kept> {
   keep: (raw: unknown) => T;
   /** Called in order, synchronously, after the cache has changed. */
   handler?: CacheHandler<T> | undefined;
+  /**
+   * The store has gone back in time (a restored backup) and the cache now holds what the
+   * new list has. `lost`: what was held before and is absent now, has another uid or is
+   * in an older version. Called once each time, after the handler.
+   */
+  onStartedOver?: ((lost: readonly T[]) => void) | undefined;
   clock?: Clock | undefined;
   random?: (() => number) | undefined;
   log?: Log | undefined;
@@ -76,6 +85,8 @@ export interface ListWatchOptions<T extends Kept> {
 const usualStaleGraceMs = 60_000;
 /** A watch that lasted this long was a good one, even if nothing happened. */
 const goodWatchMs = 1_000;
+/** What ends so much before its time was ended by something else: a server that restarts. */
+const earlyMs = 750;
 const failuresBeforeRelist = 3;
 /** While a resource is not registered: often enough that a start is not held up. */
 const unregisteredCapMs = 1_000;
@@ -91,6 +102,12 @@ class StaleList extends Error {
   }
 }
 
+class StaleEvent extends Error {
+  constructor(version: string, known: string) {
+    super(`the watch sent version ${version}, older than ${known}, which was seen already`);
+  }
+}
+
 export class ListWatch<T extends Kept> {
   /** Resolves after the first whole list; rejects if stopped before. */
   readonly synced: Promise<void>;
@@ -100,6 +117,7 @@ export class ListWatch<T extends Kept> {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #log: Log;
+  readonly #followLog: FollowLog;
   readonly #lists: Counter;
   readonly #events: Counter;
   readonly #troubles: Counter;
@@ -113,9 +131,14 @@ export class ListWatch<T extends Kept> {
   /** Since when every list was older than what is known. */
   #staleSinceMs: number | undefined;
   #failures = 0;
-  /** The last watch broke, or sent nothing at all: not even a bookmark. */
+  /** The last watch broke, ended early or sent nothing: what the server has is to be checked. */
   #isDoubtful = false;
-  #loggedTrouble = '';
+  /** What was seen is not there any more: the next list replaces everything. */
+  #mustStartOver = false;
+  /** It is gone, and the watch has to say so: or it was lost, as by a restored backup. */
+  #owedDeletion: NewestObject | undefined;
+  /** Watches in a row that sent nothing, not even a bookmark. */
+  #silentWatches = 0;
 
   constructor(options: ListWatchOptions<T>) {
     this.#options = options;
@@ -123,6 +146,7 @@ export class ListWatch<T extends Kept> {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#log = options.log ?? silentLog;
+    this.#followLog = new FollowLog(this.#log, this.#name);
     const metrics = options.metrics ?? new Metrics();
     this.#lists = metrics.counter(
       'cadastre_kube_lists_total',
@@ -228,20 +252,21 @@ export class ListWatch<T extends Kept> {
       this.#interrupt = new AbortController();
       const interrupt = this.#interrupt.signal;
       try {
-        if (mustList || this.#waiters.length > 0) {
+        if (this.#isDoubtful && this.#hasSynced) {
+          mustList = (await this.#mustListAgain(interrupt)) || mustList;
+        } else if (mustList || this.#waiters.length > 0) {
           await this.#list(signal);
           mustList = false;
-        } else if (this.#isDoubtful && (await this.#hasGoneBack(interrupt))) {
-          mustList = true;
         } else {
           await this.#watch(interrupt);
+          mustList = this.#isDeletionOwed();
         }
       } catch (error) {
         if (signal.aborted || interrupt.aborted) continue;
         this.#isDoubtful = true;
         mustList ||= this.#mustListAfter(error);
         if (error instanceof ApiError) this.#refusal = refusalOf(error);
-        this.#logTrouble(error);
+        this.#followLog.fails(error);
         await pause(this.#pauseAfter(error), interrupt);
       }
     }
@@ -267,11 +292,14 @@ export class ListWatch<T extends Kept> {
       this.#lists.inc({ resource: this.#name, result });
       throw error;
     }
-    this.#cache.endList();
+    const lost = this.#cache.endList();
     this.#staleSinceMs = undefined;
+    this.#mustStartOver = false;
+    this.#silentWatches = 0;
     this.#lists.inc({ resource: this.#name, result: 'applied' });
     this.#hasSynced = true;
     this.#refusal = undefined;
+    if (lost !== undefined) this.#startedOver(lost);
     for (const waiter of [this.#syncedWaiter, ...waiters]) waiter.resolve();
   }
 
@@ -281,37 +309,58 @@ export class ListWatch<T extends Kept> {
     if (!isOlder(version, completeTo)) this.#staleSinceMs = undefined;
     else this.#staleSinceMs ??= nowMs;
     const graceMs = this.#options.staleGraceMs ?? usualStaleGraceMs;
-    const startsOver = this.#staleSinceMs !== undefined && nowMs - this.#staleSinceMs >= graceMs;
-    if (!this.#cache.beginList(version, startsOver)) throw new StaleList(version, completeTo);
+    const isLongStale = this.#staleSinceMs !== undefined && nowMs - this.#staleSinceMs >= graceMs;
+    const startOver = this.#mustStartOver ? 'yes' : isLongStale ? 'if older' : 'no';
+    if (!this.#cache.beginList(version, startOver)) throw new StaleList(version, completeTo);
     this.#receivedMs = nowMs;
-    if (!startsOver) return;
-    this.#log.warn(
-      { resource: this.#name, version, known: completeTo },
-      `the server has gone back to an older version of ${this.#name}, as after a restored backup; starting over with what it has`,
-    );
   }
 
-  /**
-   * A watch from a version that the server has yet to reach is accepted and stays
-   * silent (measured with Kubernetes 1.36): after a restored backup it would send
-   * nothing until the count is there again. So the server is asked how far it is.
-   */
-  async #hasGoneBack(signal: AbortSignal): Promise<boolean> {
-    const { client, resource, namespace } = this.#options;
-    const path = `${resourcePath(resource, { namespace })}?limit=1`;
-    const page = (await client.rawGet(path, { signal })) as { metadata?: StoredMeta };
+  #startedOver(lost: readonly T[]): void {
+    this.#log.warn(
+      { resource: this.#name, version: this.#cache.completeTo, lost: lost.length },
+      `the server has gone back to an older version of ${this.#name}, as after a restored backup; starting over with what it has`,
+    );
+    try {
+      this.#options.onStartedOver?.(lost);
+    } catch (error) {
+      this.#log.error(
+        { resource: this.#name, error: describeError(error) },
+        'handling what a restored backup has lost failed',
+      );
+    }
+  }
+
+  async #mustListAgain(signal: AbortSignal): Promise<boolean> {
+    const { completeTo } = this.#cache;
+    const newest = this.#cache.newest(checkedObjects);
+    const known = { completeTo, newest };
+    const check = await checkStore(this.#options.client, this.#options, known, signal);
     this.#isDoubtful = false;
-    return isOlder(page.metadata?.resourceVersion ?? '', this.#cache.completeTo);
+    this.#mustStartOver ||= check === 'went back';
+    this.#owedDeletion = check === 'newest is gone' ? newest[0] : undefined;
+    // Watches that stay silent one after the other do not work here: then lists have to do.
+    return check === 'went back' || check === 'older version' || this.#silentWatches > 1;
+  }
+
+  /** Everything that the server has sent since is of its new history: the deletion was lost. */
+  #isDeletionOwed(): boolean {
+    const owed = this.#owedDeletion;
+    this.#owedDeletion = undefined;
+    return owed !== undefined && this.#cache.get(objectKey(owed))?.uid === owed.uid;
   }
 
   async #watch(interrupt: AbortSignal): Promise<void> {
     const { client, resource, namespace, labelSelector, fieldSelector, decode } = this.#options;
-    const seconds = (this.#options.watchSeconds ?? 240) * (0.75 + 0.5 * this.#random());
-    const timeoutSeconds = Math.max(1, Math.round(seconds));
+    const { watchSeconds = usualWatchSeconds } = this.#options;
+    const isTrial = this.#silentWatches > 0 || this.#owedDeletion !== undefined;
+    const seconds = isTrial ? trialWatchSeconds : watchSeconds;
+    const timeoutSeconds = spreadWatchSeconds(Math.min(seconds, watchSeconds), this.#random);
+    const timeoutMs = timeoutSeconds * 1_000;
+    const startedMs = this.#clock.monotonicMs();
+    let heardMs = startedMs;
     // Only a watch that works ends the back-off: a server whose lists work and
     // whose watches fail at once must not be listed in a hot loop.
     let isGood = false;
-    let hasReceived = false;
     const good = () => {
       isGood = true;
       clearTimeout(timer);
@@ -328,11 +377,12 @@ export class ListWatch<T extends Kept> {
           decode,
           resourceVersion: this.#cache.completeTo,
           timeoutSeconds,
-          silenceMs: timeoutSeconds * 1_000 + (this.#options.silenceGraceMs ?? 10_000),
+          silenceMs: timeoutMs + (this.#options.silenceGraceMs ?? silenceGraceMs),
           signal: interrupt,
           onReceived: () => {
-            hasReceived = true;
-            this.#receivedMs = this.#clock.monotonicMs();
+            this.#silentWatches = 0;
+            heardMs = this.#clock.monotonicMs();
+            this.#receivedMs = heardMs;
           },
         },
         (event) => {
@@ -342,16 +392,21 @@ export class ListWatch<T extends Kept> {
       );
     } finally {
       clearTimeout(timer);
+      if (this.#clock.monotonicMs() - heardMs >= timeoutMs - earlyMs) this.#silentWatches += 1;
     }
-    this.#isDoubtful = !hasReceived;
+    const isEarly = this.#clock.monotonicMs() - startedMs < timeoutMs - earlyMs;
+    this.#isDoubtful = isEarly || this.#silentWatches > 0;
     if (!isGood) throw new Error('the watch ended at once');
   }
 
   #apply(event: WatchEvent): void {
     this.#events.inc({ resource: this.#name, type: event.type });
+    const { resourceVersion = '' } = event.object.metadata;
+    const { completeTo } = this.#cache;
+    if (isOlder(resourceVersion, completeTo)) throw new StaleEvent(resourceVersion, completeTo);
     switch (event.type) {
       case 'BOOKMARK':
-        this.#cache.bookmark(event.object.metadata.resourceVersion ?? '');
+        this.#cache.bookmark(resourceVersion);
         break;
       case 'DELETED':
         this.#cache.deleteWatched(event.object);
@@ -380,30 +435,7 @@ export class ListWatch<T extends Kept> {
   #recovered(): void {
     this.#backoff.reset();
     this.#failures = 0;
-    if (this.#loggedTrouble === '') return;
-    this.#loggedTrouble = '';
-    this.#log.info({ resource: this.#name }, `listing and watching ${this.#name} works again`);
-  }
-
-  /** Once for each kind of trouble, not for each time. */
-  #logTrouble(error: unknown): void {
-    const isApi = error instanceof ApiError;
-    if (isApi && error.isGone) {
-      this.#log.debug({ resource: this.#name }, `${describeError(error)}; listing again`);
-      return;
-    }
-    const kind = isApi ? `${error.code} ${error.status}` : describeError(error).slice(0, 20);
-    const fields = { resource: this.#name, error: describeError(error) };
-    if (kind === this.#loggedTrouble) {
-      this.#log.debug(fields, `still cannot list or watch ${this.#name}`);
-      return;
-    }
-    this.#loggedTrouble = kind;
-    if (isApi && error.isNotFound) {
-      this.#log.info(fields, `the API server does not serve ${this.#name} yet; waiting for it`);
-    } else {
-      this.#log.warn(fields, `cannot list or watch ${this.#name}; retrying`);
-    }
+    this.#followLog.works();
   }
 }
 

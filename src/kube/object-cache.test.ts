@@ -240,3 +240,52 @@ test('whatever the order of watch, stale lists and late answers, it ends as the 
     { numRuns: runs(3_000) },
   );
 });
+
+test('a newer list with an older object starts over: the store went back and passed our count', () => {
+  const { cache, told } = newCache();
+  list(cache, 100, [raw('a', 60), raw('b', 90), raw('c', 95), raw('d', 50)]);
+  told.length = 0;
+  cache.beginList('200');
+  cache.putListed(raw('a', 150));
+  // Its version can only go up: 40 is of another history.
+  cache.putListed(raw('b', 40));
+  cache.putListed(raw('d', 50));
+  const lost = cache.endList();
+  expect(lost?.map(({ name, resourceVersion }) => `${name}@${resourceVersion}`)).toEqual([
+    'b@90',
+    'c@95',
+  ]);
+  expect(told).toEqual(['put a@150 was 60', 'put b@40 was 90', 'put d@50 was 50', 'missing c@95']);
+  expect(cache.completeTo).toBe('200');
+});
+
+test('a list that starts over is finished by the next one if it broke off, and loses nothing of what was lost', () => {
+  const { cache } = newCache();
+  list(cache, 100, [raw('a', 60), raw('b', 90)]);
+  cache.beginList('50', 'yes');
+  cache.putListed(raw('a', 30));
+  cache.beginList('52');
+  cache.putListed(raw('a', 30));
+  expect(cache.endList()?.map(({ name }) => name)).toEqual(['a', 'b']);
+  expect(cache.completeTo).toBe('52');
+});
+
+test('an ordinary list loses nothing', () => {
+  const { cache } = newCache();
+  list(cache, 100, [raw('a', 60)]);
+  cache.beginList('110', 'if older');
+  expect(cache.endList()).toBeUndefined();
+});
+
+test('the newest are the objects, and the deletion, with the highest versions', () => {
+  const { cache } = newCache();
+  const newest = () =>
+    cache.newest(2).map(({ name, isDeleted }) => `${name}${isDeleted ? ' deleted' : ''}`);
+  expect(newest()).toEqual([]);
+  list(cache, 100, [raw('a', 60), raw('b', 90), raw('d', 50)]);
+  expect(newest()).toEqual(['b', 'a']);
+  cache.deleteWatched(raw('a', 110));
+  expect(newest()).toEqual(['a deleted', 'b']);
+  cache.putWatched(raw('c', 120));
+  expect(newest()).toEqual(['c', 'a deleted']);
+});

@@ -9,6 +9,15 @@ export interface Kept {
   namespace?: string | undefined;
 }
 
+/** The newest thing that was seen of a resource: an object, or that it was deleted. */
+export interface NewestObject {
+  name: string;
+  namespace?: string | undefined;
+  uid: string;
+  version: string;
+  isDeleted: boolean;
+}
+
 export interface CacheHandler<T> {
   onPut(next: T, prev: T | undefined): void;
   /**
@@ -16,6 +25,14 @@ export interface CacheHandler<T> {
    * or a namesake with another uid had taken its place.
    */
   onDelete(last: T, how: 'observed' | 'missing'): void;
+}
+
+interface Listing<T> {
+  version: string;
+  seen: Set<string>;
+  startsOver: boolean;
+  /** Held before; absent, of another uid or in an older version now. */
+  lost: T[];
 }
 
 /**
@@ -35,7 +52,9 @@ export interface CacheHandler<T> {
  *    is dropped;
  *  - absence from a list deletes, unless what is held is newer than the list;
  *  - a list that starts over (the server's count itself was set back: a restored
- *    etcd) replaces everything, whatever the versions.
+ *    etcd) replaces everything, whatever the versions. A list that shows an object
+ *    in an older version than is held, although the list itself is newer, starts
+ *    over by itself: one object's version only goes up.
  */
 export class ObjectCache<T extends Kept> {
   readonly #objects = new Map<string, T>();
@@ -45,7 +64,8 @@ export class ObjectCache<T extends Kept> {
   readonly #handler: CacheHandler<T> | undefined;
   readonly #onBadObject: (key: string, error: unknown) => void;
   #completeTo = '0';
-  #listing: { version: string; seen: Set<string>; startsOver: boolean } | undefined;
+  #listing: Listing<T> | undefined;
+  #lastDeleted: NewestObject | undefined;
 
   constructor(options: {
     keep: (raw: unknown) => T;
@@ -74,41 +94,74 @@ export class ObjectCache<T extends Kept> {
     return this.#objects.values();
   }
 
+  /** The newest of what is held, or was seen to be deleted; the newest first. */
+  newest(count: number): NewestObject[] {
+    const newest: NewestObject[] = this.#lastDeleted === undefined ? [] : [this.#lastDeleted];
+    for (const { name, namespace, uid, resourceVersion: version } of this.#objects.values()) {
+      const isOld = newest.length >= count && !isOlder(newest.at(-1)!.version, version);
+      if (isOld) continue;
+      newest.push({ name, namespace, uid, version, isDeleted: false });
+      newest.sort((a, b) => compareVersions(b.version, a.version));
+      newest.splice(count);
+    }
+    return newest;
+  }
+
   /** False when the list is older than what is known already: then drop it. */
-  beginList(version: string, mayStartOver = false): boolean {
+  beginList(version: string, startOver: 'no' | 'if older' | 'yes' = 'no'): boolean {
     const isStale = isOlder(version, this.#completeTo);
-    const isRefused = isStale && !mayStartOver;
-    this.#listing = isRefused ? undefined : { version, seen: new Set(), startsOver: isStale };
-    return !isRefused;
+    const before = this.#listing;
+    // One that broke off has left a mixture: the next one has to replace everything, too.
+    const startsOver =
+      startOver === 'yes' || (startOver === 'if older' && isStale) || before?.startsOver === true;
+    if (isStale && !startsOver) {
+      this.#listing = undefined;
+      return false;
+    }
+    const lost = before?.startsOver ? before.lost : [];
+    this.#listing = { version, seen: new Set(), startsOver, lost };
+    return true;
   }
 
   putListed(raw: StoredObject): void {
     const key = keyOf(raw);
-    this.#listing?.seen.add(key);
-    const startsOver = this.#listing?.startsOver ?? false;
-    if (!startsOver && this.#removed.get(key) === raw.metadata.uid) return;
+    const listing = this.#listing;
+    listing?.seen.add(key);
     const held = this.#objects.get(key);
-    const isNews = startsOver
-      ? versionOf(raw) !== held?.resourceVersion
-      : held === undefined || compareVersions(versionOf(raw), held.resourceVersion) > 0;
-    if (isNews) {
-      this.#put(key, raw, held);
+    if (listing === undefined || held === undefined) {
+      if (listing?.startsOver || this.#removed.get(key) !== raw.metadata.uid) {
+        this.#put(key, raw, held);
+      }
+      return;
     }
+    const isOlderThanHeld = isOlder(versionOf(raw), held.resourceVersion);
+    if (isOlderThanHeld && !isOlder(listing.version, held.resourceVersion)) {
+      listing.startsOver = true;
+    }
+    const isNews = listing.startsOver || compareVersions(versionOf(raw), held.resourceVersion) > 0;
+    if (!isNews) return;
+    if (isOlderThanHeld || raw.metadata.uid !== held.uid) listing.lost.push(held);
+    this.#put(key, raw, held);
   }
 
-  endList(): void {
+  /** When it started over: what was lost by that. */
+  endList(): readonly T[] | undefined {
     const listing = this.#listing;
-    if (listing === undefined) return;
+    if (listing === undefined) return undefined;
     this.#listing = undefined;
     for (const [key, held] of this.#objects) {
       if (listing.seen.has(key)) continue;
       if (!listing.startsOver && isOlder(listing.version, held.resourceVersion)) continue;
+      listing.lost.push(held);
       this.#delete(key, held, 'missing');
     }
     for (const key of this.#removed.keys()) {
       if (listing.startsOver || !listing.seen.has(key)) this.#removed.delete(key);
     }
     this.#completeTo = listing.version;
+    if (!listing.startsOver) return undefined;
+    this.#lastDeleted = undefined;
+    return listing.lost;
   }
 
   /** An ADDED or MODIFIED event. */
@@ -123,6 +176,8 @@ export class ObjectCache<T extends Kept> {
     const held = this.#objects.get(key);
     if (this.#removed.get(key) === raw.metadata.uid) this.#removed.delete(key);
     if (held !== undefined && held.uid === raw.metadata.uid) this.#delete(key, held, 'observed');
+    const { name, namespace, uid = '' } = raw.metadata;
+    this.#lastDeleted = { name, namespace, uid, version: versionOf(raw), isDeleted: true };
     this.bookmark(versionOf(raw));
   }
 
