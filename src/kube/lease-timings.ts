@@ -1,9 +1,9 @@
 import { CadastreError } from '../base/errors.ts';
 
 export interface LeaseTimings {
-  /** How long others wait after the last renewal before they take over. */
+  /** How long others wait after the last renewal before they take over; longer with slow answers. */
   leaseDurationSeconds: number;
-  /** How long after its last renewal the leader still trusts itself. */
+  /** How long after its last renewal the leader still trusts itself; longer with slow answers. */
   renewDeadlineSeconds: number;
   /** How often the leader renews, and how often a standby without a watch looks. */
   retryPeriodSeconds: number;

@@ -273,8 +273,8 @@ describe.concurrent('losing', () => {
     const { api, told, candidate, spec } = await site();
     const clock = movableClock();
     const a = candidate('a', { clock });
-    api.intercept = () => {
-      clock.move(4_100);
+    api.intercept = ({ method }) => {
+      if (method === 'POST') clock.move(4_100);
       return false;
     };
     expect(await a.tryOnce()).toBe(false);
@@ -346,6 +346,62 @@ describe.concurrent('losing', () => {
     await a.tryOnce();
     expect(await b.tryOnce()).toBe(false);
     await rest(5_050);
+    expect(await b.tryOnce()).toBe(true);
+    await b.release();
+  });
+});
+
+describe.concurrent('an API server that takes five seconds to answer', () => {
+  const answerMs = 5_000;
+  const slowly = async () => {
+    await rest(answerMs);
+    return false;
+  };
+  const timings = defaultTimings;
+
+  test('gets a leader, who stays it, and the standby waits for as long as the Lease says', async () => {
+    const { api, told, candidate, run, spec } = await site();
+    api.intercept = slowly;
+    const [a, b] = [candidate('a', { timings }), candidate('b', { timings })];
+    run(a);
+    run(b);
+    await until('one leads', () => a.isLeader() || b.isLeader());
+    const before = [...told];
+    expect(spec().leaseDurationSeconds).toBeGreaterThan(20);
+    // Longer than that: five renewals.
+    await rest(27_000);
+    expect(a.isLeader() || b.isLeader()).toBe(true);
+    expect(told).toEqual(before);
+  });
+
+  test('and was quick before: leadership is lost for some seconds at most, then kept', async () => {
+    const { api, told, candidate, run, spec } = await site();
+    const a = candidate('a', { timings });
+    run(a);
+    await until('a leads', () => a.isLeader());
+    expect(spec().leaseDurationSeconds).toBe(5);
+    api.intercept = slowly;
+    await until('it writes a longer duration', () => spec().leaseDurationSeconds > 20);
+    await until('a leads again', () => a.isLeader());
+    const before = [...told];
+    await rest(16_000);
+    expect(told).toEqual(before);
+    // Quick again: so is the next take-over, after about a minute.
+    api.intercept = undefined;
+    await until('the duration falls', () => spec().leaseDurationSeconds < 20);
+    expect(a.isLeader()).toBe(true);
+  });
+
+  test('a standby takes over when the time in the Lease is over, not before', async () => {
+    const { api, candidate } = await site();
+    const clock = movableClock();
+    const spec = { holderIdentity: 'a', leaseDurationSeconds: 23, leaseTransitions: 0 };
+    api.put(path, { spec });
+    const b = candidate('b', { clock });
+    expect(await b.tryOnce()).toBe(false);
+    clock.move(20_000);
+    expect(await b.tryOnce()).toBe(false);
+    clock.move(3_100);
     expect(await b.tryOnce()).toBe(true);
     await b.release();
   });

@@ -2,9 +2,11 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { type Gauge, Metrics } from '../base/metrics.ts';
+import { ApiError } from './api-error.ts';
 import { pause } from './backoff.ts';
 import type { KubeClient } from './client.ts';
 import { holderOf, type Lease, LeaseObject, type LeaseSpec, microTime } from './lease-object.ts';
+import { LeasePace } from './lease-pace.ts';
 import { checkTimings, defaultTimings, type LeaseTimings } from './lease-timings.ts';
 import { onAbort } from './on-abort.ts';
 import { compareVersions } from './resource-version.ts';
@@ -23,6 +25,9 @@ import { compareVersions } from './resource-version.ts';
  * once, and its count starts when a renewal happens, not at the next poll.
  * Until the watch has sent something it polls as client-go does, and a watch
  * that missed a renewal is found out at the take-over, and set up anew.
+ *
+ * The times follow a server that answers slowly (lease-pace): the holder writes a longer
+ * duration, and others respect what is written.
  *
  * Every write carries the resourceVersion of the record that was judged. If
  * anybody wrote in between it is refused, and we look again; so a write whose
@@ -52,16 +57,16 @@ export class Leadership {
   readonly #lease: LeaseObject;
   readonly #fields: { lease: string; identity: string };
   readonly #durationSeconds: number;
-  readonly #deadlineMs: number;
   readonly #retryMs: number;
+  readonly #pace: LeasePace;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #log: Log;
   readonly #gauge: Gauge;
   /** The last record seen, and when, by our own clock, it last changed. */
   #seen: { lease: Lease; version: string; changedMs: number } | undefined;
-  /** When the last renewal that succeeded was sent. */
-  #renewedMs = Number.NEGATIVE_INFINITY;
+  /** Until when the lease may be trusted, by when the last renewal that succeeded was sent. */
+  #trustedUntilMs = Number.NEGATIVE_INFINITY;
   #attempt = { startedMs: Number.NEGATIVE_INFINITY, version: '' };
   /** What the callbacks were last called with. */
   #wasLeader = false;
@@ -77,8 +82,8 @@ export class Leadership {
     const timings = options.timings ?? defaultTimings;
     checkTimings(timings);
     this.#durationSeconds = timings.leaseDurationSeconds;
-    this.#deadlineMs = timings.renewDeadlineSeconds * 1_000;
     this.#retryMs = timings.retryPeriodSeconds * 1_000;
+    this.#pace = new LeasePace(timings);
     this.#identity = options.identity;
     this.#lease = new LeaseObject(options);
     this.#fields = { lease: `${options.namespace}/${options.name}`, identity: options.identity };
@@ -142,8 +147,8 @@ export class Leadership {
     this.#wake.abort();
     this.#stopWatch.abort();
     return this.#takeTurn(async () => {
-      const timeoutMs = this.#patienceMs();
-      this.#renewedMs = Number.NEGATIVE_INFINITY;
+      const leftMs = this.#leftMs();
+      this.#trustedUntilMs = Number.NEGATIVE_INFINITY;
       this.#notify('it was released');
       const held = this.#seen?.lease;
       if (held === undefined || holderOf(held) !== this.#identity) return;
@@ -156,7 +161,7 @@ export class Leadership {
         renewTime: now,
       };
       try {
-        await this.#lease.replace(held, freed, timeoutMs);
+        await this.#lease.replace(held, freed, this.#pace.patienceMs(leftMs));
         this.#log.info(this.#fields, 'released the lease');
       } catch (error) {
         const fields = { ...this.#fields, error: describeError(error) };
@@ -179,7 +184,7 @@ export class Leadership {
       // It changed, and the watch did not report it.
       this.#stopWatch.abort();
     }
-    const lease = await this.#lease.read(this.#patienceMs());
+    const lease = await this.#timed((timeoutMs) => this.#lease.read(timeoutMs));
     if (lease === undefined) {
       this.#seen = undefined;
       await this.#write(undefined);
@@ -190,7 +195,7 @@ export class Leadership {
       await this.#write(lease);
       return;
     }
-    this.#renewedMs = Number.NEGATIVE_INFINITY;
+    this.#trustedUntilMs = Number.NEGATIVE_INFINITY;
     this.#notify(`the lease was taken by ${holderOf(lease)}`);
   }
 
@@ -209,25 +214,27 @@ export class Leadership {
   /** Writes us into the record; false when it is not what was seen any more. */
   async #write(seen: Lease | undefined): Promise<boolean> {
     const sentMs = this.#clock.monotonicMs();
+    const leaseDurationSeconds = this.#pace.durationSeconds();
     const now = microTime(this.#clock.wallMs());
     const isOurs = seen !== undefined && holderOf(seen) === this.#identity;
     const spec: LeaseSpec = {
       holderIdentity: this.#identity,
-      leaseDurationSeconds: this.#durationSeconds,
+      leaseDurationSeconds,
       acquireTime: (isOurs ? seen.spec?.acquireTime : undefined) ?? now,
       renewTime: now,
       leaseTransitions:
         seen === undefined ? 0 : (seen.spec?.leaseTransitions ?? 0) + (isOurs ? 0 : 1),
     };
-    const written =
+    const written = await this.#timed((timeoutMs) =>
       seen === undefined
-        ? await this.#lease.create(spec, this.#patienceMs())
-        : await this.#lease.replace(seen, spec, this.#patienceMs());
+        ? this.#lease.create(spec, timeoutMs)
+        : this.#lease.replace(seen, spec, timeoutMs),
+    );
     if (written === undefined) return false;
     this.#observe(written, true);
     // A gap in which isLeader() said no is reported, even if nobody else led in it.
     if (!this.isLeader()) this.#notify(notRenewed);
-    this.#renewedMs = sentMs;
+    this.#trustedUntilMs = sentMs + this.#pace.trustedMs(leaseDurationSeconds);
     this.#notify(notRenewed);
     return true;
   }
@@ -247,14 +254,23 @@ export class Leadership {
 
   /** What is left of the time in which we may trust our lease. */
   #leftMs(): number {
-    return this.#renewedMs + this.#deadlineMs - this.#clock.monotonicMs();
+    return this.#trustedUntilMs - this.#clock.monotonicMs();
   }
 
-  /** A leader's request may take half of what is left, so that one more fits in. */
-  #patienceMs(): number {
-    const leftMs = this.#leftMs();
-    if (leftMs <= 0) return this.#deadlineMs;
-    return Math.ceil(Math.max(200, this.#retryMs / 2, leftMs / 2));
+  /** The pace is set by how long the server takes to answer. */
+  async #timed<R>(request: (timeoutMs: number) => Promise<R>): Promise<R> {
+    const timeoutMs = this.#pace.patienceMs(this.#leftMs());
+    const sentMs = this.#clock.monotonicMs();
+    const tookMs = () => this.#clock.monotonicMs() - sentMs;
+    try {
+      const answer = await request(timeoutMs);
+      this.#pace.answered(tookMs());
+      return answer;
+    } catch (error) {
+      if (error instanceof ApiError && error.status !== 0) this.#pace.answered(tookMs());
+      else if (tookMs() >= timeoutMs) this.#pace.timedOut();
+      throw error;
+    }
   }
 
   /** How long until the next attempt, as things stand now. */
