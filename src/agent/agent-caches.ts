@@ -1,4 +1,5 @@
 /** The agent's caches of cluster state, and the knowledge that follows from them. */
+import type { HealthChecks } from '../base/health-routes.ts';
 import { BgpConfigHandler } from '../cluster/bgp-config-handler.ts';
 import {
   type CacheBase,
@@ -7,6 +8,7 @@ import {
   rowCache,
 } from '../cluster/cluster-caches.ts';
 import type { FollowCache, FollowedCache } from '../cluster/followed-cache.ts';
+import { servedCheck, syncedCheck, watchesCheck } from '../kube/cache-health.ts';
 import type { Kept } from '../kube/object-cache.ts';
 import { type BgpAdvertisement, readBgpAdvertisement } from '../model/bgp-advertisement.ts';
 import type { ReadBgpPeer } from '../model/bgp-peer.ts';
@@ -96,6 +98,13 @@ export class AgentCaches {
   silentMs(): number {
     return Math.max(...this.#all.map((cache) => cache.silentMs()));
   }
+
+  /** What /readyz says of them. */
+  readonly readiness: HealthChecks = new Map([
+    ['caches', () => syncedCheck(this.#all)],
+    ['resource definitions', () => servedCheck(this.#all)],
+    ['watches', () => watchesCheck(this.#all)],
+  ]);
 
   /** The same knowledge, the very object, as long as nothing has changed. */
   view(): View {

@@ -26,6 +26,7 @@
  */
 
 import { describeError } from '../base/errors.ts';
+import type { HealthChecks } from '../base/health-routes.ts';
 import type { KernelEvent } from '../kernel/kernel.ts';
 import { isOurLink } from '../kernel/link.ts';
 import { nodeRouteProtocol, routeText } from '../kernel/route.ts';
@@ -107,6 +108,11 @@ export class Agent {
     this.#reports = new ReportWriter({ client, log, random, everyMs: settings.reportEveryMs });
     this.#condition = new NodeConditionWriter({ client, nodeName: settings.nodeName, clock, log });
     this.#countPods();
+  }
+
+  /** What /readyz says of its caches. */
+  get readiness(): HealthChecks {
+    return this.#caches.readiness;
   }
 
   /** Until the signal aborts; `how` is asked then. */

@@ -11,6 +11,7 @@
  * an ADD is answered with what the node waits for.
  */
 import { mkdir } from 'node:fs/promises';
+import type { HealthCheck, HealthChecks } from '../base/health-routes.ts';
 import { AddressService } from './address-service.ts';
 import { Agent } from './agent.ts';
 import type { AgentSettings } from './agent-settings.ts';
@@ -20,6 +21,8 @@ import type { AgentWorld } from './agent-world.ts';
 export interface AssembledAgent {
   readonly status: AgentStatus;
   readonly addresses: AddressService;
+  /** What /readyz says. */
+  readonly readiness: HealthChecks;
   /** Until the signal aborts; `how` is asked then. */
   run(signal: AbortSignal, how?: () => 'restart' | 'drain'): Promise<void>;
   /** After `run` has ended. */
@@ -53,7 +56,12 @@ export async function assembleAgent(
   return {
     status,
     addresses,
+    readiness: new Map([['blocks', () => blocksCheck(status)], ...agent.readiness]),
     run: (signal, how) => agent.run(signal, how),
     close: () => addresses.stop(),
   };
+}
+
+function blocksCheck({ state }: AgentStatus): HealthCheck {
+  return { isOk: state.isReady, says: `${state.reason}: ${state.detail}` };
 }

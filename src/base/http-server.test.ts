@@ -110,15 +110,15 @@ test('close lets the answer under way finish, and does not wait for idle connect
 });
 
 test('readyz names what is missing; livez and metrics do not depend on it', async () => {
-  let missing: string | undefined = 'no list of Nodes yet';
+  let nodes = { isOk: false, says: 'no list of Nodes yet' };
   const metrics = new Metrics();
   metrics.counter('seen_total', 'Seen.').inc();
   const url = await listening(
     addHealthRoutes(new HttpServer(), {
       metrics,
       ready: new Map([
-        ['ping', () => undefined],
-        ['nodes', () => missing],
+        ['leadership', () => ({ isOk: true, says: 'operator-2 leads' })],
+        ['nodes', () => nodes],
       ]),
     }),
   );
@@ -128,14 +128,13 @@ test('readyz names what is missing; livez and metrics do not depend on it', asyn
   };
   expect(await ask('/readyz')).toEqual([
     503,
-    '[+]ping ok\n[-]nodes failed: no list of Nodes yet\nreadyz check failed\n',
+    '[+]leadership ok: operator-2 leads\n[-]nodes failed: no list of Nodes yet\nreadyz check failed\n',
   ]);
   expect(await ask('/livez')).toEqual([200, 'ok']);
-  missing = undefined;
-  expect(await ask('/readyz')).toEqual([200, 'ok']);
-  expect(await ask('/readyz?verbose')).toEqual([
+  nodes = { isOk: true, says: '4 Nodes' };
+  expect(await ask('/readyz')).toEqual([
     200,
-    '[+]ping ok\n[+]nodes ok\nreadyz check passed\n',
+    '[+]leadership ok: operator-2 leads\n[+]nodes ok: 4 Nodes\nreadyz check passed\n',
   ]);
   const scraped = await fetch(`${url}/metrics`);
   expect(scraped.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');

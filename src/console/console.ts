@@ -20,7 +20,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { CadastreError } from '../base/errors.ts';
-import { addHealthRoutes } from '../base/health-routes.ts';
+import { addHealthRoutes, type HealthCheck } from '../base/health-routes.ts';
 import { HttpServer } from '../base/http-server.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
@@ -69,6 +69,10 @@ export interface RunningConsole {
 /** How often ages of sources and routers are looked at, if nothing else happens. */
 const lookEveryMs = 2_000;
 const coalesceMs = 150;
+
+function consoleCheck(notReady: string | undefined): HealthCheck {
+  return { isOk: notReady === undefined, says: notReady ?? 'everything is shown' };
+}
 
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const { client, listen, token, about, routers, tryIt, clock, log } = options;
@@ -123,7 +127,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   });
   addHealthRoutes(server, {
     metrics: options.metrics ?? new Metrics(),
-    ready: new Map([['console', notReady]]),
+    ready: new Map([['console', () => consoleCheck(notReady())]]),
   });
   addConsoleRoutes(server, {
     assets: new Assets(),

@@ -87,6 +87,10 @@ function attach<T extends Kept>(
     get hasSynced() {
       return cache.hasSynced;
     },
+    name: cache.name,
+    get refusal() {
+      return cache.refusal;
+    },
     get: (key) => cache.get(key),
     values: () => cache.values(),
     silentMs: () => cache.silentMs(),

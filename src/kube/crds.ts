@@ -43,6 +43,8 @@ interface EnsureCrdsOptions {
    * not undo what the new one did.
    */
   revisionAnnotation?: string | undefined;
+  /** Called for each that was not there, and was created by this very call. */
+  onCreated?: ((uid: string) => void) | undefined;
 }
 
 /**
@@ -80,7 +82,8 @@ async function ensureOne(
     try {
       const live = await getIfThere<Crd>(client, crdResource, name, { signal });
       if (live === undefined) {
-        await client.create(crdResource, wanted, { signal });
+        const created = await client.create(crdResource, wanted, { signal });
+        options.onCreated?.(created.metadata.uid ?? '');
         log.info({ crd: name }, `registered ${name}`);
         return;
       }

@@ -108,6 +108,16 @@ export class Leadership {
     return this.#seen === undefined ? '' : holderOf(this.#seen.lease);
   }
 
+  /** How this process stands, in words; neither leading nor standing by is a fault. */
+  standing(): { kind: 'leads' | 'stands by' | 'neither'; says: string } {
+    const { holder } = this;
+    if (this.isLeader()) return { kind: 'leads', says: `leads as ${this.#identity}` };
+    if (holder === '') return { kind: 'neither', says: 'nobody is known to hold the lease' };
+    if (holder === this.#identity) return { kind: 'neither', says: notRenewed };
+    if (this.#expiresInMs() > 0) return { kind: 'stands by', says: `stands by; ${holder} leads` };
+    return { kind: 'neither', says: `${holder} has not renewed the lease in time` };
+  }
+
   /** Takes part until the signal aborts (the lease is kept) or release() is called. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = () => {

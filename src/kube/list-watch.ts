@@ -187,6 +187,11 @@ export class ListWatch<T extends Kept> {
     this.#syncedWaiter = syncedWaiter!;
   }
 
+  /** `nodeblocks.cadastre.dev`. */
+  get name(): string {
+    return this.#name;
+  }
+
   get hasSynced(): boolean {
     return this.#hasSynced;
   }

@@ -91,7 +91,9 @@ export const reasons = {
   LeakedAddress: 'An agent holds addresses for pods that do not exist.',
   StrandedBlock: 'A block is held for a node that does not exist.',
 
-  // What happens to blocks and pools.
+  // What happens to blocks and pools, and to the definitions of our resources.
+  ResourceDefinitionRestored:
+    'A resource definition of ours was deleted, with every object of it; it is registered again.',
   Draining: 'The block is released when its node has no pod left in it.',
   Cooling: 'The node is gone; the block is kept unused for the cool-down of its pool.',
   Released: 'The block is free again.',

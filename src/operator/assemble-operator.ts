@@ -13,6 +13,7 @@ import { BlockWriter } from './block-writer.ts';
 import { CacheEvents } from './cache-events.ts';
 import { ChangeRouter } from './change-router.ts';
 import { CiliumPresence } from './cilium-presence.ts';
+import { DefinitionKeeper } from './definition-keeper.ts';
 import { driftEvidence, onEveryChange } from './drift-evidence.ts';
 import { DriftWatch } from './drift-watch.ts';
 import { ExcludedNetworks } from './excluded-networks.ts';
@@ -62,6 +63,8 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const base = { ...common, register, assertLeading: () => terms.assertLeading() };
   const { identity } = settings.lease;
   const events = new EventRecorder({ ...base, component: 'cadastre-operator', instance: identity });
+  const { definitionsMs: everyMs } = settings.intervals;
+  const definitions = new DefinitionKeeper({ client, events, log, everyMs });
   const reporter = new NodeReporter({ ...base, events, nodeStore: caches.nodes });
   const writer = new BlockWriter({ ...base, store: caches.blocks });
   const stores = { nodeStore: caches.nodes, ciliumStore: caches.ciliumNodes };
@@ -129,7 +132,6 @@ export function assembleOperator(options: OperatorOptions): Operator {
   cacheEvents.add(backlog.handlers);
   cacheEvents.add(onEveryChange(() => drift.changed()));
   return new Operator({
-    client,
     settings,
     clock,
     log,
@@ -137,6 +139,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
     caches,
     serviceCaches,
     terms,
+    definitions,
     cilium,
     excluded,
     events,

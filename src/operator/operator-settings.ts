@@ -39,6 +39,8 @@ interface OperatorIntervals {
   readonly surroundingsMs: number;
   /** Between two looks for the CiliumNode resource while the cluster has none. */
   readonly ciliumNodesMs: number;
+  /** Between two looks whether the custom resources are still registered. */
+  readonly definitionsMs: number;
   readonly history: HistoryPace;
 }
 
@@ -59,6 +61,7 @@ export const operatorDefaults = {
     driftMs: 30_000,
     surroundingsMs: 60_000,
     ciliumNodesMs: 5_000,
+    definitionsMs: 2_000,
     history: { settleMs: 3_000, latestMs: 120_000, everyMs: 100 },
   },
 } as const;

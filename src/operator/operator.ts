@@ -1,19 +1,19 @@
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
+import type { HealthChecks } from '../base/health-routes.ts';
 import type { Log } from '../base/log.ts';
-import type { KubeClient } from '../kube/client.ts';
-import { ensureCrds } from '../kube/crds.ts';
+import type { CacheState } from '../kube/cache-health.ts';
 import { whenAborted } from '../kube/on-abort.ts';
-import { revisionAnnotation } from '../model/crd.ts';
-import { crds } from '../model/crds.ts';
 import type { Register } from '../plan/blocks/register.ts';
 import type { BlockCaches } from './block-caches.ts';
 import type { BlockHistoryWriter } from './block-history-writer.ts';
 import type { ChangeRouter } from './change-router.ts';
 import type { CiliumPresence } from './cilium-presence.ts';
+import type { DefinitionKeeper } from './definition-keeper.ts';
 import type { DriftWatch } from './drift-watch.ts';
 import type { ExcludedNetworks } from './excluded-networks.ts';
 import type { LoadBalancer } from './load-balancer.ts';
+import { operatorReadiness } from './operator-readiness.ts';
 import type { OperatorSettings } from './operator-settings.ts';
 import type { ServiceCaches } from './service-caches.ts';
 import type { TakeOver } from './take-over.ts';
@@ -30,6 +30,8 @@ export type { OperatorSettings } from './operator-settings.ts';
  *   operator-settings   what it is started with, and the defaults
  *   assemble-operator   the parts put together; the only place that does
  *   operator (here)     start, run, stop
+ *   definition-keeper   registers the custom resources, again when somebody deletes one
+ *   operator-readiness  what /readyz says
  *   terms               who leads, and what a leader may do yet
  *   take-over           what a new leader does first: list afresh, adopt, then assign
  *   block-caches        the objects that blocks are decided by
@@ -50,7 +52,6 @@ export type { OperatorSettings } from './operator-settings.ts';
  *  - Standbys keep their caches warm, so that a take-over costs one list.
  */
 interface OperatorParts {
-  client: KubeClient;
   settings: OperatorSettings;
   clock: Clock;
   log: Log;
@@ -58,6 +59,7 @@ interface OperatorParts {
   caches: BlockCaches;
   serviceCaches: ServiceCaches;
   terms: Terms;
+  definitions: DefinitionKeeper;
   cilium: CiliumPresence;
   excluded: ExcludedNetworks;
   events: { stop(): Promise<void> };
@@ -74,6 +76,7 @@ interface OperatorParts {
 export class Operator {
   readonly #o: OperatorParts;
   #isSynced = false;
+  #followed: readonly CacheState[] = [];
   #listedSinceMs = Number.POSITIVE_INFINITY;
 
   constructor(parts: OperatorParts) {
@@ -91,18 +94,34 @@ export class Operator {
     return this.#o.terms.isLeading;
   }
 
+  /** What /readyz says. */
+  get readiness(): HealthChecks {
+    const { terms, definitions, serviceCaches, cilium, caches } = this.#o;
+    return operatorReadiness({
+      isSynced: () => this.#isSynced,
+      terms,
+      definitions,
+      caches: () => [
+        ...this.#followed,
+        // Those may come later than the others.
+        ...(cilium.isUsed ? [caches.ciliumNodes] : []),
+      ],
+      serviceCaches,
+    });
+  }
+
   get register(): Register {
     return this.#o.register;
   }
 
   /** Runs until the signal aborts; then stops cleanly and gives the lease back. */
   async run(signal: AbortSignal): Promise<void> {
-    const { settings, terms, caches, serviceCaches, log } = this.#o;
+    const { settings, terms, definitions, caches, serviceCaches, log } = this.#o;
     const { allocates, name, description } = settings.mode;
     if (!allocates) log.info({ mode: name }, `mode ${name}: ${description}`);
     try {
       // The lists need not wait for this: a cache of what is not registered yet waits by itself.
-      const registered = this.#registerCrds(signal);
+      const registered = definitions.register(signal);
       registered.catch(() => {});
       await untilDone('read the Service networks and API groups', () => this.#lookAround(), {
         signal,
@@ -132,18 +151,6 @@ export class Operator {
     }
   }
 
-  /** Each for itself: with a server that fails now and then, all at once would hardly ever do. */
-  async #registerCrds(signal: AbortSignal): Promise<void> {
-    const { client, log } = this.#o;
-    const register = (crd: (typeof crds)[number]) =>
-      untilDone(
-        `register ${crd.metadata.name}`,
-        (attempt) => ensureCrds(client, [crd], log, { signal: attempt, revisionAnnotation }),
-        { signal, log },
-      );
-    await Promise.all(crds.map(register));
-  }
-
   async #lookAround(): Promise<void> {
     const { settings, register, cilium } = this.#o;
     if (settings.clusterPool !== undefined) register.putPool(settings.clusterPool);
@@ -155,20 +162,22 @@ export class Operator {
     const { clock, caches, settings, cilium } = this.#o;
     this.#listedSinceMs = clock.monotonicMs();
     const { nodes, blocks, reports } = caches;
-    const all = [
+    const ours = [
       ...(settings.mode.pools === 'objects' ? [caches.pools] : []),
       ...[nodes, blocks, reports],
-      ...(cilium.isUsed ? [caches.ciliumNodes] : []),
     ];
+    this.#followed = ours;
+    const all = [...ours, ...(cilium.isUsed ? [caches.ciliumNodes] : [])];
     for (const cache of all) cache.start(signal);
     await Promise.all(all.map(({ synced }) => synced));
   }
 
   /** What goes on beside the queues until the end. */
   async #untilStopped(signal: AbortSignal): Promise<void> {
-    const { settings, history, drift, cilium, caches, router } = this.#o;
+    const { settings, definitions, history, drift, cilium, caches, router } = this.#o;
     const { surroundingsMs } = settings.intervals;
     const refresh = setInterval(() => void this.#refreshServiceNetworks(), surroundingsMs);
+    const kept = definitions.keep(signal);
     if (settings.mode.allocates) {
       await Promise.all([
         history.run(signal),
@@ -177,7 +186,7 @@ export class Operator {
         cilium.untilUsed(caches.ciliumNodes, signal, () => router.everything()),
       ]);
     }
-    await whenAborted(signal);
+    await Promise.all([kept, whenAborted(signal)]);
     clearInterval(refresh);
   }
 

@@ -1,5 +1,6 @@
 import { BgpConfigHandler } from '../cluster/bgp-config-handler.ts';
 import { cachedItems, clusterCache } from '../cluster/cluster-caches.ts';
+import type { CacheState } from '../kube/cache-health.ts';
 import type { ListWatch } from '../kube/list-watch.ts';
 import type { KeptConfigMap } from '../model/cluster-kinds.ts';
 import type { ItemLists } from '../model/cluster-state.ts';
@@ -61,6 +62,13 @@ export class ServiceCaches {
   /** When the lists that filled the caches began. */
   get listedSinceMs(): number {
     return this.#listedSinceMs;
+  }
+
+  /** Each of them, as /readyz looks at it. */
+  get states(): readonly CacheState[] {
+    const { services, addresses, pools } = this;
+    const config = this.#configCache === undefined ? [] : [this.#configCache];
+    return [services, addresses, pools, ...config];
   }
 
   /** What they hold of the cluster, for the comparison. */

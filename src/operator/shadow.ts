@@ -1,10 +1,12 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
+import type { HealthChecks } from '../base/health-routes.ts';
 import type { Log } from '../base/log.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
 import { cachedItems } from '../cluster/cluster-caches.ts';
 import { Surroundings } from '../cluster/surroundings.ts';
 import { pause } from '../kube/backoff.ts';
+import { watchesCheck } from '../kube/cache-health.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { ifFound } from '../kube/get-if-there.ts';
 import type { CacheHandler, Kept } from '../kube/object-cache.ts';
@@ -71,6 +73,18 @@ export class Shadow {
     const base = { ...options, clock: this.#clock };
     this.#caches = makeBlockCaches(base, this.#handlers());
     this.#surroundings = new Surroundings({ ...options, kinds: ['serviceCidrs'] });
+  }
+
+  /** What /readyz says. */
+  get readiness(): HealthChecks {
+    const synced = () => ({
+      isOk: this.isSynced,
+      says: this.isSynced ? 'the caches are synced' : 'the caches are not synced yet',
+    });
+    return new Map([
+      ['caches', synced],
+      ['watches', () => watchesCheck(Object.values(this.#caches))],
+    ]);
   }
 
   async run(signal: AbortSignal): Promise<void> {

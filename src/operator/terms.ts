@@ -43,6 +43,10 @@ export class Terms {
     return this.#leadership.isLeader();
   }
 
+  standing(): ReturnType<Leadership['standing']> {
+    return this.#leadership.standing();
+  }
+
   get current(): Term | undefined {
     return this.#current;
   }

@@ -365,6 +365,7 @@ export type Choices = OperatorChoices & { mode?: string };
 const hurried = {
   driftMs: 0,
   ciliumNodesMs: 50,
+  definitionsMs: 50,
   history: { settleMs: 50, latestMs: 120_000, everyMs: 10 },
 };
 

@@ -161,10 +161,7 @@ async function runAgent(flags: AgentFlags): Promise<void> {
   );
   mark.keepYoung(15_000);
   const server = new HttpServer({ log });
-  addHealthRoutes(server, {
-    metrics,
-    ready: new Map([['blocks', () => agent.status.whyNotReady]]),
-  });
+  addHealthRoutes(server, { metrics, ready: agent.readiness });
   await server.listen(listenAt);
   const stopping = stopOnSignals();
   const drain = new AbortController();

@@ -132,12 +132,7 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   const base = { client, settings, log, metrics };
   const operator = flags.shadow === true ? new Shadow(base) : assembleOperator(base);
   const server = new HttpServer({ log });
-  addHealthRoutes(server, {
-    metrics,
-    ready: new Map([
-      ['caches', () => (operator.isSynced ? undefined : 'the caches are not synced yet')],
-    ]),
-  });
+  addHealthRoutes(server, { metrics, ready: operator.readiness });
   if (operator instanceof Shadow) {
     server.on('GET', '/shadow', () => ({ body: operator.report ?? {} }));
   }
