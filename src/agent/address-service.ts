@@ -58,7 +58,7 @@ export class AddressService {
 
   static async start(options: AddressServiceOptions): Promise<AddressService> {
     const { stateFolder, socketPath, driver, clock, version, log = silentLog } = options;
-    const lock = await lockFolder(stateFolder, 'cadastre-state');
+    const lock = await lockFolder(stateFolder);
     try {
       const book = await AddressBook.open({
         files: options.files ?? realFiles,
@@ -105,10 +105,10 @@ export class AddressService {
         await server.close();
         await sweeping;
         await book.close();
-        await lock.release();
+        lock.release();
       });
     } catch (error) {
-      await lock.release();
+      lock.release();
       throw error;
     }
   }
