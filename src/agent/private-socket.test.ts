@@ -38,7 +38,7 @@ test('nor that of a program without the lock', async () => {
 });
 
 test('the socket of a process that was killed is replaced', async () => {
-  const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => console.log('up'))`;
+  const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => console.log('up'))`;
   const child = spawn(process.execPath, ['-e', script]);
   await once(child.stdout, 'data');
   child.kill('SIGKILL');
