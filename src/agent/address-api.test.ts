@@ -7,8 +7,9 @@ import { CrashingFiles } from '../../test/parts/crashing-files.ts';
 import { HttpServer } from '../base/http-server.ts';
 import { agentErrorSchema, agentOperations } from '../model/agent-api.ts';
 import { parsePrefix } from '../net/prefix.ts';
-import { addAddressRoutes, generalRefusal, listenPrivately } from './address-api.ts';
+import { addAddressRoutes, generalRefusal } from './address-api.ts';
 import { AddressBook } from './address-book.ts';
+import { listenOnSocket } from './private-socket.ts';
 
 let nowMs = 0;
 const clock = { wallMs: () => 0, monotonicMs: () => nowMs };
@@ -36,7 +37,7 @@ beforeEach(async () => {
     throw new Error('broken');
   };
   addAddressRoutes(recording, { book, clock, version: '1.2.3', cni });
-  await listenPrivately(server, join(folder, 'agent.sock'));
+  await listenOnSocket(server, join(folder, 'agent.sock'));
 });
 
 afterEach(async () => {

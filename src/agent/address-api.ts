@@ -1,5 +1,4 @@
 /** The agent's socket: the routes of model/agent-api, put through to the address book. */
-import { chmod, rm } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import { CadastreError, describeError } from '../base/errors.ts';
 import {
@@ -158,20 +157,6 @@ export function addAddressRoutes(server: HttpServer, options: AddressApiOptions)
     const handler = handlers[name as AgentOperation];
     server.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), (request) => answer(handler, request));
   }
-}
-
-/** Only root may ask: whoever holds the socket can free anybody's address. */
-export async function listenPrivately(server: HttpServer, socketPath: string): Promise<void> {
-  // We hold the state folder's lock, so a socket that is there is a dead agent's.
-  await rm(socketPath, { force: true });
-  // From the first moment on, not a moment after: the mask applies to bind() itself.
-  const mask = process.umask(0o177);
-  try {
-    await server.listen({ socketPath });
-  } finally {
-    process.umask(mask);
-  }
-  await chmod(socketPath, 0o600);
 }
 
 function statusJson(book: AddressBook): AddressStatusJson {

@@ -12,11 +12,12 @@ import { HttpServer } from '../base/http-server.ts';
 import { type DurableFiles, realFiles } from '../base/journal/durable-files.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { PodBlock } from '../plan/pod-address/pod-address-block.ts';
-import { addAddressRoutes, generalRefusal, listenPrivately } from './address-api.ts';
+import { addAddressRoutes, generalRefusal } from './address-api.ts';
 import { AddressBook } from './address-book.ts';
 import { cniRoute } from './cni/cni-route.ts';
 import { CniServer, type PodDriver } from './cni/cni-server.ts';
 import { DelSpool } from './cni/del-spool.ts';
+import { listenOnSocket } from './private-socket.ts';
 
 interface AddressServiceOptions {
   /** Where the journal, the lock and the spool are: /var/lib/cadastre. */
@@ -58,7 +59,7 @@ export class AddressService {
 
   static async start(options: AddressServiceOptions): Promise<AddressService> {
     const { stateFolder, socketPath, driver, clock, version, log = silentLog } = options;
-    const lock = await lockFolder(stateFolder, 'cadastre-state');
+    const lock = await lockFolder(stateFolder);
     try {
       const book = await AddressBook.open({
         files: options.files ?? realFiles,
@@ -94,7 +95,7 @@ export class AddressService {
       addAddressRoutes(server, { book, clock, version, cni: cniRoute(cni), agentStatus });
       await mkdir(dirname(socketPath), { recursive: true });
       await chmod(stateFolder, 0o700);
-      await listenPrivately(server, socketPath);
+      const socket = await listenOnSocket(server, socketPath);
       let sweeping = Promise.resolve();
       const timer = setInterval(() => {
         sweeping = sweeping.then(tidy);
@@ -102,13 +103,13 @@ export class AddressService {
       timer.unref();
       return new AddressService(book, cni, async () => {
         clearInterval(timer);
-        await server.close();
+        await socket.close();
         await sweeping;
         await book.close();
-        await lock.release();
+        lock.release();
       });
     } catch (error) {
-      await lock.release();
+      lock.release();
       throw error;
     }
   }

@@ -39,6 +39,8 @@ export interface AgentSettings {
   reportEveryMs: number;
   /** Between asking the routers to look elsewhere (RFC 8326) and taking the routes back. */
   drainGraceMs: number;
+  /** How long a machine that served the Node before has to answer; undefined: usualAnswerWithinMs. */
+  answerWithinMs?: number;
   /** How often it works; many agents in one process take turns. */
   pace?: Partial<Pace> | undefined;
 }
@@ -53,6 +55,11 @@ export interface Pace {
 }
 
 export const usualAgentPace: Pace = { coalesceMs: 30, lookAgainTicks: 30, memoryEveryMs: 30_000 };
+/**
+ * How long another machine that served the Node has to say that it is alive. Longer than its
+ * agent takes to notice that its watch is silent.
+ */
+export const usualAnswerWithinMs = 90_000;
 /** How often pod addresses are looked at for demand, and sessions for the report. */
 export const tickMs = 1_000;
 /** A block that is no longer ours keeps its unreachable route so long after it was withdrawn. */

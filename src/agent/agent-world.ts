@@ -26,6 +26,8 @@ export interface AgentWorld {
   /** Caches shared with other agents of this process; undefined: a list and watch of its own. */
   follow?: FollowCache;
   kernel: Kernel;
+  /** What tells this machine from others (machine-id.ts); undefined: a node in memory, on none. */
+  machine?: string;
   openSpeaker: (options: SpeakerOptions) => SpeakerDriver;
   /** Whether an earlier run was alive so recently that the routers still keep its routes. */
   hasRestarted: () => boolean;

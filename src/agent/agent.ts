@@ -18,6 +18,8 @@
  *   as long as the register still has them under the old uid.
  * - A block goes: first it is withdrawn, then the kernel. A block comes:
  *   first the kernel, then the routers. In between nothing loops.
+ * - Another machine has its node name: it serves only if its machine has an address of the
+ *   Node, and no other machine's agent answers for it (node-identity.ts).
  * - A block is given back: in the same step it stops giving out addresses, then it
  *   is on disk, then the operator reads of it.
  *
@@ -41,7 +43,13 @@ import { podDemand } from '../plan/pod-address/pod-address-demand.ts';
 import { podsOutside } from '../plan/pod-address/pods-outside.ts';
 import type { AddressService } from './address-service.ts';
 import { AgentCaches } from './agent-caches.ts';
-import { type AgentSettings, type Pace, tickMs, usualAgentPace } from './agent-settings.ts';
+import {
+  type AgentSettings,
+  type Pace,
+  tickMs,
+  usualAgentPace,
+  usualAnswerWithinMs,
+} from './agent-settings.ts';
 import type { AgentState, AgentStatus } from './agent-status.ts';
 import type { AgentWorld } from './agent-world.ts';
 import { Announcer } from './announcer.ts';
@@ -53,6 +61,7 @@ import type { Knowledge } from './knowledge.ts';
 import { KnowledgeSource } from './knowledge-source.ts';
 import { MasqueradeReconciler } from './masquerade-reconciler.ts';
 import { NodeConditionWriter } from './node-condition.ts';
+import { NodeIdentity, type Permission } from './node-identity.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
 import { type ReportContent, ReportWriter } from './report-writer.ts';
 import { RouteReconciler, type RouteReport, tunnelDevices } from './route-reconciler.ts';
@@ -78,6 +87,7 @@ export class Agent {
   readonly #reports: ReportWriter;
   readonly #condition: NodeConditionWriter;
   readonly #drain: Drain;
+  readonly #identity: NodeIdentity;
   readonly #former = new FormerBlocks();
   #releases: readonly BlockRelease[] = [];
   #blocksText = '';
@@ -107,6 +117,8 @@ export class Agent {
     this.#drain = new Drain(clock, settings.drainGraceMs);
     this.#reports = new ReportWriter({ client, log, random, everyMs: settings.reportEveryMs });
     this.#condition = new NodeConditionWriter({ client, nodeName: settings.nodeName, clock, log });
+    const { nodeName, answerWithinMs = usualAnswerWithinMs } = settings;
+    this.#identity = new NodeIdentity({ ...world, nodeName, answerWithinMs, onChange });
     this.#countPods();
   }
 
@@ -153,7 +165,9 @@ export class Agent {
     await waitForResources(this.#world, signal, (reason, detail) => {
       if (this.#source.setAway(detail)) this.#wait({ isReady: false, reason, detail });
     });
-    if (!signal.aborted) this.#caches.start(signal);
+    if (signal.aborted) return;
+    this.#caches.start(signal);
+    await this.#identity.run(signal);
   }
 
   #wait(state: AgentState): void {
@@ -190,8 +204,27 @@ export class Agent {
     const situation = this.#source.situation();
     if (situation === undefined) return;
     const { knowledge, state } = situation;
+    const permission = await this.#identity.judge(knowledge?.node, state);
+    if (permission.kind === 'undecided') return;
+    if (permission.kind === 'stand-by') return this.#standBy(knowledge, permission);
     if (!state.isReady) this.#wait(state);
     if (knowledge !== undefined) await this.#apply(knowledge, state);
+  }
+
+  /** Pods that run keep their addresses and routes; none is added, and nothing is announced. */
+  #standBy(
+    knowledge: Knowledge | undefined,
+    { state, isOurs }: Extract<Permission, { kind: 'stand-by' }>,
+  ): void {
+    this.#parts.status.set(state);
+    this.#reports.withhold();
+    if (isOurs) this.#condition.declare(state);
+    // One that has not served yet has nothing to take back.
+    if (knowledge === undefined || this.#blocksText === '') return;
+    const blocks = knowledge.truth.blocks.map((block) => ({ ...block, isDraining: true }));
+    this.#setBlocks({ ...knowledge, truth: { ...knowledge.truth, blocks } });
+    const peers = nodePeers(knowledge.peers, knowledge.node);
+    this.#announcer.declare(peers, { blocks: [], services: [] }, false);
   }
 
   async #apply(knowledge: Knowledge, state: AgentState): Promise<void> {
@@ -231,6 +264,7 @@ export class Agent {
 
     const findings: Finding[] = [
       ...podsOutside(node.name, this.#pods(), truth.blocks),
+      ...this.#identity.findings(),
       ...routes.findings,
       ...announcements.findings,
       ...unmasked.map((detail) => masqueradeRefused(node.name, detail)),

@@ -48,6 +48,11 @@ export class ReportWriter {
     this.#wake?.();
   }
 
+  /** Nothing more is written before the next declaration: the report is another machine's. */
+  withhold(): void {
+    this.#wanted = undefined;
+  }
+
   /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const backoff = new Backoff({ baseMs: 500, capMs: 30_000, random: this.#o.random });

@@ -26,7 +26,8 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { CadastreError } from '../base/errors.ts';
-import { type FolderLock, lockFolder } from '../base/folder-lock.ts';
+import type { FileLock } from '../base/file-lock.ts';
+import { lockFolder } from '../base/folder-lock.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { Api } from './api.ts';
 import { bootstrap } from './bootstrap.ts';
@@ -76,18 +77,18 @@ export interface ApiServer {
 
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { dataDir, host = '127.0.0.1', log = silentLog } = options;
-  const lock = await lockFolder(dataDir, 'embedded-apiserver');
+  const lock = await lockFolder(dataDir);
   try {
     return await startLocked({ ...options, host, log }, lock);
   } catch (error) {
-    await lock.release();
+    lock.release();
     throw error;
   }
 }
 
 async function startLocked(
   options: ApiServerOptions & { host: string; log: Log },
-  lock: FolderLock,
+  lock: FileLock,
 ): Promise<ApiServer> {
   const { dataDir, host, log } = options;
   const identity = identityIn(dataDir, host);
@@ -167,7 +168,7 @@ async function startLocked(
     try {
       await store.close();
     } finally {
-      await lock.release();
+      lock.release();
     }
   };
   return {

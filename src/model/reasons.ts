@@ -32,6 +32,8 @@ export const reasons = {
   WaitingForNode: 'The agent waits until its Node exists.',
   WaitingForCluster: 'The API server has not answered yet, and nothing is known from before.',
   WorkingFromMemory: 'The API server is away; the agent goes on with what it last knew.',
+  NotThisMachine: "The agent's machine has no address of the Node; it serves nothing.",
+  DuplicateAgent: 'Two machines have one node name; the one that came later serves nothing.',
   AgentReady: 'The agent serves pod addresses, routes and announcements.',
 
   // Why a Service has its address, or none.

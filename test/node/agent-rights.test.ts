@@ -48,7 +48,12 @@ test('the agent does all its work with the rights of deploy/agent.yaml', async (
     node: 'n1',
     dir: cluster.dir,
     kubeconfigPath,
-    flags: ['--kernel=fake', '--ipam=cluster-pool-v2', '--bgp-config-map=kube-system/bgp-config'],
+    flags: [
+      '--kernel=fake',
+      '--fake-uplink=eth0=10.4.83.7/24',
+      '--ipam=cluster-pool-v2',
+      '--bgp-config-map=kube-system/bgp-config',
+    ],
   });
   await agent.start();
   await agent.whenReason('AgentReady');

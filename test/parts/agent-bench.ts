@@ -72,8 +72,11 @@ export class AgentBench {
   #running: Promise<void> | undefined;
   #client: KubeClient | undefined;
 
-  private constructor(api: TestApi) {
+  readonly #machine: string;
+
+  private constructor(api: TestApi, machine = 'aaaa', address = '10.4.94.32') {
     this.api = api;
+    this.#machine = machine;
     this.folder = mkdtempSync(join(tmpdir(), 'cad-agent-'));
     const eth0 = this.namespace.addLink({
       name: 'eth0',
@@ -81,14 +84,19 @@ export class AgentBench {
       mac: '02:00:00:00:00:01',
       mtu: 1500,
     });
-    eth0.addresses.push({ address: parseAddress('10.4.94.32')!, length: 24 });
+    eth0.addresses.push({ address: parseAddress(address)!, length: 24 });
     this.namespace.setUp(eth0, true);
     this.kernel = new WatchedKernel(this.namespace, this.steps);
-    api.intercept = (asked) => this.#note(asked);
+    api.intercept ??= (asked) => this.#note(asked);
   }
 
   static async make(): Promise<AgentBench> {
     return new AgentBench(await TestApi.start(crds));
+  }
+
+  /** Another machine, at the same API server; to be stopped before the first one ends. */
+  beside(machine: string, address: string): AgentBench {
+    return new AgentBench(this.api, machine, address);
   }
 
   async start(change: Partial<AgentSettings> = {}): Promise<void> {
@@ -98,6 +106,7 @@ export class AgentBench {
       {
         client: this.#client,
         kernel: this.kernel,
+        machine: this.#machine,
         openSpeaker: () => this.#speaker(),
         hasRestarted: () => false,
         files: realFiles,
@@ -209,6 +218,7 @@ export class AgentBench {
   }
 
   #speaker(): SpeakerDriver {
+    this.announced = [];
     return {
       listen: async () => undefined,
       setPeers: (all) => {

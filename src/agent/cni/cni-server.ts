@@ -212,8 +212,8 @@ export class CniServer {
   #allocate(config: CniConfig, pod: Pod): { allocation: Allocation; written: Promise<void> } {
     const { book } = this.#options;
     const served = book.families;
+    const why = this.#options.notReady?.();
     if (served.length === 0) {
-      const why = this.#options.notReady?.();
       throw new CniError('TryAgainLater', 'this node has no block of pod addresses yet', why);
     }
     const { owner, containerId, ifname, netns } = pod;
@@ -234,6 +234,10 @@ export class CniServer {
       },
     });
     if (answer.kind === 'allocated') return { allocation: answer.allocation, written };
+    // Its blocks give out nothing until that is over; another block would not help.
+    if (answer.reason === 'NoFreeAddress' && why !== undefined) {
+      throw new CniError('TryAgainLater', answer.detail, why);
+    }
     throw refusal(answer);
   }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { AgentSettings } from '../../agent/agent-settings.ts';
 import { assembleAgent } from '../../agent/assemble-agent.ts';
+import { readMachineId } from '../../agent/machine-id.ts';
 import { tunnelDeviceOf } from '../../agent/route-reconciler.ts';
 import { systemClock } from '../../base/clock.ts';
 import { CadastreError, describeError } from '../../base/errors.ts';
@@ -147,6 +148,7 @@ async function runAgent(flags: AgentFlags): Promise<void> {
     {
       client,
       kernel,
+      machine: await readMachineId(flags.stateDir),
       openSpeaker: (options) => new Speaker(options),
       // RFC 4724 §4.1: after the restart time nobody keeps our routes any more.
       hasRestarted: () =>

@@ -11,6 +11,8 @@ export const doctorReasons = [
   'DuplicateBlock',
   'OverlappingBlocks',
   'PodsOutsideBlocks',
+  'NotThisMachine',
+  'DuplicateAgent',
   'NotHeld',
   'NotAnnounced',
   'Detour',

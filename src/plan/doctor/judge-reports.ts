@@ -18,6 +18,16 @@ export const agentFindings = {
     fix: (node) =>
       `delete those pods, so that they come back with addresses of the blocks of ${node}; or give ${node} that block back`,
   },
+  NotThisMachine: {
+    severity: 'critical',
+    fix: (node) =>
+      `see which machine is ${node} (kubectl get node ${node} -o wide), and on the other one set --node-name, or stop its agent`,
+  },
+  DuplicateAgent: {
+    severity: 'warning',
+    fix: (node) =>
+      `give the other machine a name of its own (--hostname-override of its kubelet, --node-name of its agent), or turn it off; until then only the first one serves ${node}`,
+  },
   RouteRefused: {
     severity: 'warning',
     fix: (node) => `on ${node}: see the kernel's answer above, and what else writes routes there`,
@@ -60,7 +70,7 @@ export function judgeReports(survey: Survey): DoctorFinding[] {
           prefix: cidr === '' ? null : cidr,
           owner: name,
           says: { agent: detail },
-          hurts: reason === 'PodsOutsideBlocks' ? hurtsNow(name) : hurtsNow(),
+          hurts: severity === 'critical' ? hurtsNow(name) : hurtsNow(),
           fix: fix(name),
         }),
       );
