@@ -11,20 +11,24 @@ import type { FollowCache, FollowedCache } from '../cluster/followed-cache.ts';
 import { servedCheck, syncedCheck, watchesCheck } from '../kube/cache-health.ts';
 import type { Kept } from '../kube/object-cache.ts';
 import { type BgpAdvertisement, readBgpAdvertisement } from '../model/bgp-advertisement.ts';
-import type { ReadBgpPeer } from '../model/bgp-peer.ts';
+import { type BgpPeer, isPeerOf, type ReadBgpPeer } from '../model/bgp-peer.ts';
 import { clusterKinds, type KindRow, row } from '../model/cluster-kinds.ts';
-import { readReadyEndpoints } from '../model/endpoint-slice.ts';
+import { type ReadyEndpoints, readReadyEndpoints, trimEndpoints } from '../model/endpoint-slice.ts';
 import type { ClusterNode } from '../model/node.ts';
 import { type Block, blockName } from '../model/node-block.ts';
 import { bgpAdvertisements, endpointSlices } from '../model/resources.ts';
+import { hasLeavingSign, staysForServices } from '../plan/node/leaving.ts';
 import { nodeTruth } from '../plan/node/node-truth.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import type { Knowledge } from './knowledge.ts';
 import { otherRoutedNodes } from './routed-nodes.ts';
-import { type ServiceCachesOfNode, serviceFacts } from './service-facts.ts';
+import { type OtherAnnouncers, type ServiceCachesOfNode, serviceFacts } from './service-facts.ts';
 
 interface AgentCachesOptions extends CacheBase {
-  settings: Pick<AgentSettings, 'nodeName' | 'rules' | 'configMap' | 'filePeers' | 'filePools'>;
+  settings: Pick<
+    AgentSettings,
+    'nodeName' | 'rules' | 'configMap' | 'filePeers' | 'filePools' | 'onCordon'
+  >;
   /** Many agents in one process share their caches. */
   follow?: FollowCache | undefined;
   onChange: () => void;
@@ -69,7 +73,11 @@ export class AgentCaches {
     this.#services = {
       services: this.#cache(clusterKinds.services),
       endpoints: this.#cache(row(endpointSlices, readReadyEndpoints), {
-        trim: (one) => ({ ...one, nodes: one.nodes.filter((name) => name === nodeName) }),
+        trim: (one) => trimEndpoints(one, nodeName),
+        handler: {
+          onPut: (next, prev) => this.#endpointsChanged(next, prev),
+          onDelete: () => this.#changed(),
+        },
       }),
       addresses: this.#cache(clusterKinds.serviceAddresses),
       pools: this.#cache(clusterKinds.servicePools),
@@ -125,14 +133,43 @@ export class AgentCaches {
     const objects = [...this.#peers.values()].flatMap((read) =>
       read.kind === 'peer' ? [read.peer] : [],
     );
+    const peers = [...objects, ...filePeers, ...this.#config.peers];
+    const pools = [...filePools, ...this.#config.pools];
     return {
       node,
       truth: nodeTruth(rules, node, blocks),
       others: otherRoutedNodes(rules.source, node.name, () => this.#nodes.values(), blocks),
-      peers: [...objects, ...filePeers, ...this.#config.peers],
+      peers,
       advertisements: [...this.#advertisements.values()],
-      services: serviceFacts(node.name, this.#services, [...filePools, ...this.#config.pools]),
+      services: serviceFacts(node, this.#services, pools, this.#otherAnnouncers(peers)),
     };
+  }
+
+  #otherAnnouncers(peers: readonly BgpPeer[]): OtherAnnouncers {
+    const { nodeName, onCordon = 'services' } = this.#o.settings;
+    const announces = (node: ClusterNode | undefined) =>
+      node !== undefined &&
+      node.name !== nodeName &&
+      staysForServices(node, onCordon) &&
+      peers.some((peer) => isPeerOf(peer, node.labels));
+    const all = this.#nodes;
+    return {
+      has: (name) => announces(all.get(name)),
+      get isAnyThere() {
+        for (const node of all.values()) if (announces(node)) return true;
+        return false;
+      },
+    };
+  }
+
+  /** Endpoints of other nodes matter only while this node, or an endpoint of it, is about to go. */
+  #endpointsChanged(next: ReadyEndpoints, prev: ReadyEndpoints | undefined): void {
+    const { nodeName } = this.#o.settings;
+    const own = (one: ReadyEndpoints | undefined) =>
+      `${one?.nodes.includes(nodeName)} ${one?.ending?.includes(nodeName)} ${one?.service}`;
+    const node = this.#nodes.get(nodeName);
+    const isGoing = next.ending?.includes(nodeName) || (node !== undefined && hasLeavingSign(node));
+    if (isGoing || own(next) !== own(prev)) this.#changed();
   }
 
   #changed(): void {

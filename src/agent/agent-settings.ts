@@ -3,6 +3,7 @@ import type { BgpPeer } from '../model/bgp-peer.ts';
 import type { LoadBalancerPool } from '../model/load-balancer-pool.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { Routing } from '../plan/node/desired-routes.ts';
+import type { OnCordon } from '../plan/node/leaving.ts';
 import type { TruthRules } from '../plan/node/node-truth.ts';
 
 export interface AgentSettings {
@@ -41,6 +42,8 @@ export interface AgentSettings {
   drainGraceMs: number;
   /** How long a machine that served the Node before has to answer; undefined: usualAnswerWithinMs. */
   answerWithinMs?: number;
+  /** What a cordoned node withdraws while it still has pods; undefined: the addresses of Services. */
+  onCordon?: OnCordon | undefined;
   /** How often it works; many agents in one process take turns. */
   pace?: Partial<Pace> | undefined;
 }

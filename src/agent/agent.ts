@@ -55,12 +55,12 @@ import type { AgentWorld } from './agent-world.ts';
 import { Announcer } from './announcer.ts';
 import { waitForResources } from './await-resources.ts';
 import { DesiredNodeState } from './desired-node-state.ts';
-import { Drain, nothingDelivered } from './drain.ts';
 import { FormerBlocks } from './former-blocks.ts';
 import type { Knowledge } from './knowledge.ts';
 import { KnowledgeSource } from './knowledge-source.ts';
 import { MasqueradeReconciler } from './masquerade-reconciler.ts';
 import { NodeConditionWriter } from './node-condition.ts';
+import { announcedDuring, type DrainDecision, NodeDrain } from './node-drain.ts';
 import { NodeIdentity, type Permission } from './node-identity.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
 import { type ReportContent, ReportWriter } from './report-writer.ts';
@@ -86,8 +86,8 @@ export class Agent {
   readonly #announcer: Announcer;
   readonly #reports: ReportWriter;
   readonly #condition: NodeConditionWriter;
-  readonly #drain: Drain;
   readonly #identity: NodeIdentity;
+  readonly #drain: NodeDrain;
   readonly #former = new FormerBlocks();
   #releases: readonly BlockRelease[] = [];
   #blocksText = '';
@@ -114,7 +114,8 @@ export class Agent {
     this.#routes = new RouteReconciler(kernel, log, metrics);
     this.#masquerade = new MasqueradeReconciler({ kernel, clock, log });
     this.#announcer = new Announcer({ ...world, listen: settings.bgpListen, onChange });
-    this.#drain = new Drain(clock, settings.drainGraceMs);
+    const { drainGraceMs: graceMs, onCordon = 'services' } = settings;
+    this.#drain = new NodeDrain({ clock, graceMs, onCordon });
     this.#reports = new ReportWriter({ client, log, random, everyMs: settings.reportEveryMs });
     this.#condition = new NodeConditionWriter({ client, nodeName: settings.nodeName, clock, log });
     const { nodeName, answerWithinMs = usualAnswerWithinMs } = settings;
@@ -224,7 +225,7 @@ export class Agent {
     const blocks = knowledge.truth.blocks.map((block) => ({ ...block, isDraining: true }));
     this.#setBlocks({ ...knowledge, truth: { ...knowledge.truth, blocks } });
     const peers = nodePeers(knowledge.peers, knowledge.node);
-    this.#announcer.declare(peers, { blocks: [], services: [] }, false);
+    this.#announcer.declare(peers, { blocks: [], services: [] });
   }
 
   async #apply(knowledge: Knowledge, state: AgentState): Promise<void> {
@@ -240,26 +241,25 @@ export class Agent {
     const demand = byDemand ? podDemand(use, preAllocate) : undefined;
     this.#releases = nextReleases({ owned: truth.blocks, use, before: this.#releases, demand });
     this.#setBlocks(knowledge);
-    const { isGraceful, isLeaving } = this.#leaving(node.isLeaving === true);
+    const wanted = this.#desired.announcements(knowledge);
+    const hasPods = use.some(({ pods }) => pods > 0);
+    const announcements = announcedDuring(this.#leaving(node, hasPods, wanted.onlyHere), wanted);
     const isSaved = await this.#source.save(knowledge, this.#releases, this.#drain.memory);
     if (!isSaved) this.#loop.touchAfter(this.#pace.memoryEveryMs);
-    const announcements = this.#desired.announcements(knowledge, isLeaving);
     const former = this.#former.with(routes, truth.blocks, this.#world.clock.monotonicMs());
     if (former.againInMs !== undefined) {
       this.#loop.touchAfter(former.againInMs + this.#pace.coalesceMs);
     }
     const spec = { releases: isSaved ? this.#releases : [], neededAddresses: demand ?? {} };
     const stateUnannounced = (kernelProblem?: string) =>
-      status.setUnannounced(
-        this.#unannounced(knowledge, announcements.findings, isLeaving, kernelProblem),
-      );
+      status.setUnannounced(this.#unannounced(knowledge, announcements.findings, kernelProblem));
     const kept = await this.#routes.declare(former.routes).catch((error) => {
       stateUnannounced(describeError(error));
       this.#declareReport(node, spec, status.reportAgain());
       throw error;
     });
     const unmasked = await this.#masquerade.declare(this.#desired.masquerade(knowledge));
-    this.#announcer.declare(nodePeers(knowledge.peers, node), announcements, isGraceful);
+    this.#announcer.declare(nodePeers(knowledge.peers, node), announcements);
     stateUnannounced();
 
     const findings: Finding[] = [
@@ -273,13 +273,13 @@ export class Agent {
     status.set(state);
     this.#condition.declare(state);
     await this.#report(knowledge, kept, findings, spec);
-    if (!this.#announcer.isInSync || this.#drain.isUnderWay) this.#loop.touchAfter(100);
+    const againInMs = this.#announcer.isInSync ? this.#drain.againInMs : 100;
+    if (againInMs !== undefined) this.#loop.touchAfter(againInMs);
   }
 
   #unannounced(
     { node, truth, peers }: Knowledge,
     findings: readonly Finding[],
-    isLeaving: boolean,
     kernelProblem: string | undefined,
   ): Unannounced[] {
     const silent = findings.filter(({ reason }) => reason === 'NotOwner');
@@ -287,7 +287,7 @@ export class Agent {
       node: node.name,
       owned: truth.blocks.map(({ prefix }) => prefix),
       contested: new Map(silent.map(({ cidr, detail }) => [cidr, detail])),
-      isLeaving,
+      leaving: this.#drain.whyWithdrawn,
       kernelProblem,
       configuredPeers: peers.length,
       peers: nodePeers(peers, node),
@@ -316,13 +316,17 @@ export class Agent {
   }
 
   /** Asked to leave, it first asks the routers to prefer other paths, then withdraws the routes. */
-  #leaving(isAsked: boolean): { isGraceful: boolean; isLeaving: boolean } {
-    const before = this.#drain.steps.length;
-    // Who is not asked to leave need not count what the routers have.
-    const delivery = isAsked ? this.#announcer.delivery() : nothingDelivered;
-    const decided = this.#drain.next(isAsked, delivery);
-    for (const { step, detail } of this.#drain.steps.slice(before)) {
-      this.#world.log.info({ reason: 'Draining', step }, detail);
+  #leaving(
+    node: Knowledge['node'],
+    hasPods: boolean,
+    onlyHere: ReadonlyMap<string, string>,
+  ): DrainDecision {
+    const before = new Set(this.#drain.steps);
+    const delivery = (what: 'services' | 'everything') => this.#announcer.delivery(what);
+    const decided = this.#drain.next({ node, hasPods, onlyHere, delivery });
+    for (const one of this.#drain.steps) {
+      if (before.has(one)) continue;
+      this.#world.log.info({ reason: 'Draining', step: one.step }, one.detail);
     }
     return decided;
   }

@@ -69,12 +69,9 @@ export class Announcer {
   declare(
     peers: readonly NodePeer[],
     { blocks, services }: Record<'blocks' | 'services', readonly DesiredAnnouncement[]>,
-    gracefulShutdown: boolean,
   ): void {
     this.#announcedBlocks = blocks;
-    const refusedPeers = this.#speaker.setPeers(
-      peers.map((peer) => ({ ...peer, gracefulShutdown })),
-    );
+    const refusedPeers = this.#speaker.setPeers(peers);
     const refused = this.#speaker.set([...blocks, ...services]);
     this.#refused = Object.fromEntries(
       refused.map(({ announcement, reason }) => [announcement.prefix, reason]),
@@ -137,12 +134,15 @@ export class Announcer {
   }
 
   /** Of the established sessions, how many have acknowledged what was declared last, and which paths the routers use. */
-  delivery(): Delivery {
+  delivery(what: 'services' | 'everything'): Delivery {
+    const left = what === 'everything' ? [] : this.#announcedBlocks;
+    const isLeft = new Set(left.map(({ prefix }) => prefix));
     const up = this.#speaker.peers().filter(({ state }) => state === 'Established');
     const advertised = new Set<string>();
     const used = new Set<string>();
     for (const { name } of up) {
       for (const { prefix, nextHop } of this.#speaker.announcedTo(name)) {
+        if (isLeft.has(prefix)) continue;
         advertised.add(prefix);
         const others = this.#received.nextHops(name, prefix);
         if (others.length === 0 || others.includes(nextHop)) used.add(prefix);

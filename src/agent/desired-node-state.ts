@@ -7,6 +7,7 @@ import {
 } from '../plan/node/desired-announcements.ts';
 import { type DesiredMasquerade, desiredMasquerade } from '../plan/node/desired-masquerade.ts';
 import { type DesiredRoutes, desiredRoutes, type Uplink } from '../plan/node/desired-routes.ts';
+import { hasLeavingSign } from '../plan/node/leaving.ts';
 import { serviceAnnouncements } from '../plan/services/service-announcements.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import type { Knowledge } from './knowledge.ts';
@@ -44,21 +45,23 @@ export class DesiredNodeState {
     return routes;
   }
 
-  announcements(
-    knowledge: Knowledge,
-    isLeaving: boolean,
-  ): {
+  /** All that the node would announce if it stayed. */
+  announcements(knowledge: Knowledge): {
     blocks: DesiredAnnouncement[];
     services: DesiredAnnouncement[];
+    /** Prefixes of Services that no other node would announce, each with its reason. */
+    onlyHere: ReadonlyMap<string, string>;
     findings: Finding[];
   } {
-    const { others, advertisements, services: facts } = knowledge;
-    const input = { self: selfOf(knowledge), others, advertisements, isLeaving };
+    const { node, others, advertisements, services: facts } = knowledge;
+    const input = { self: selfOf(knowledge), others, advertisements };
     const blocks = desiredAnnouncements(input);
-    const services = serviceAnnouncements({ ...input, facts });
+    const isLeaving = hasLeavingSign(node);
+    const services = serviceAnnouncements({ ...input, facts, isLeaving });
     return {
       blocks: blocks.announcements,
       services: services.announcements,
+      onlyHere: services.onlyHere,
       findings: [...blocks.findings, ...services.findings],
     };
   }

@@ -10,30 +10,38 @@ export interface Delivery {
   elsewhere: number;
 }
 
-export const nothingDelivered: Delivery = {
-  routers: 0,
-  acknowledged: 0,
-  prefixes: 0,
-  elsewhere: 0,
-};
-
-export interface DrainMemory {
+export interface DrainProgress {
   steps: ReportedDrain['steps'];
   /** The routes are being taken back, or have been. */
   isLeaving: boolean;
+}
+
+/** What is to be declared: all as ever, all with GRACEFUL_SHUTDOWN, or nothing any more. */
+export type DrainPhase = 'announce' | 'graceful' | 'withdraw';
+
+interface DrainRequest {
+  /** Why and what, in words; undefined: nobody asks for it. */
+  readonly asked: string | undefined;
+  /** Of what was declared last. */
+  readonly delivery: () => Delivery;
+  /** Routes that stay although the others go, each with its reason. */
+  readonly kept?: readonly string[];
+  /** The grace is over, and yet it is to wait. */
+  readonly isToWait?: boolean;
 }
 
 /** A router that does not acknowledge within this time is not waited for: its session will end. */
 const patienceMs = 10_000;
 
 /**
- * Leaving, step by step (RFC 8326):
+ * Withdrawing some of a node's routes, step by step (RFC 8326):
  *
- *   Asked             the Node carries the annotation
+ *   Asked             there is a sign on the Node; its detail says which
  *   GracefulShutdown  the routers are asked to prefer every other path (RFC 8326)
  *   Acknowledged      all of them have it, by the word of their TCP; the grace begins
  *   Moved             for how many prefixes they now use another path, by their own advertisements:
  *                     a router advertises the path that it uses itself, unless it is the peer's
+ *   Kept              what is not withdrawn yet, because nobody else announces it
  *   Withdrawn         everything is taken back, and they have that, too
  *
  * Nothing is withdrawn before every router has had the grace to move its traffic.
@@ -46,8 +54,10 @@ export class Drain {
   #steps: ReportedDrain['steps'] = [];
   #askedMs = 0;
   #acknowledgedMs: number | undefined;
-  #isTold = false;
+  #leavingMs = Number.NEGATIVE_INFINITY;
+  #isGraceful = false;
   #isLeaving = false;
+  #isKeeping = false;
 
   constructor(clock: Clock, graceMs: number) {
     this.#clock = clock;
@@ -55,53 +65,90 @@ export class Drain {
   }
 
   /** How far an earlier run had come. One that had not begun to leave begins anew. */
-  resume({ steps, isLeaving }: DrainMemory): void {
+  resume({ steps, isLeaving }: DrainProgress): void {
     if (!isLeaving) return;
     this.#steps = steps;
-    this.#isTold = this.#isLeaving = true;
+    this.#isGraceful = this.#isLeaving = true;
   }
 
-  /** For the disk, before anybody hears of it. */
-  get memory(): DrainMemory {
+  get progress(): DrainProgress {
     return { steps: this.#steps, isLeaving: this.#isLeaving };
   }
 
-  /** What is to be declared now; `delivery` is of what was declared last. */
-  next(isAsked: boolean, delivery: Delivery): { isGraceful: boolean; isLeaving: boolean } {
-    if (!isAsked) {
+  next({ asked, delivery, kept = [], isToWait = false }: DrainRequest): DrainPhase {
+    if (asked === undefined) {
       this.#steps = [];
       this.#acknowledgedMs = undefined;
-      this.#isTold = this.#isLeaving = false;
-      return { isGraceful: false, isLeaving: false };
+      this.#isGraceful = this.#isLeaving = this.#isKeeping = false;
+      return 'announce';
     }
     const nowMs = this.#clock.monotonicMs();
-    if (this.#steps.length === 0) {
+    const [first, ...later] = this.#steps;
+    // One sign may go while another one stays, or comes.
+    if (first !== undefined && first.detail !== asked) {
+      this.#steps = [{ ...first, detail: asked }, ...later];
+    }
+    if (first === undefined) {
       this.#askedMs = nowMs;
-      this.#note('Asked', 'the node is to be drained');
+      this.#note('Asked', asked);
     } else if (this.#isLeaving) {
-      if (isComplete(delivery)) this.#note('Withdrawn', `by ${wordsOf(delivery)}`);
-    } else if (this.#isTold) {
+      this.#settle(kept, delivery());
+    } else if (this.#isGraceful) {
       this.#note('GracefulShutdown', 'the routers are asked to prefer every other path');
+      const seen = delivery();
       const isOutOfPatience = nowMs - this.#askedMs >= patienceMs;
-      if (this.#acknowledgedMs === undefined && (isComplete(delivery) || isOutOfPatience)) {
+      if (this.#acknowledgedMs === undefined && (isComplete(seen) || isOutOfPatience)) {
         this.#acknowledgedMs = nowMs;
-        this.#note('Acknowledged', `by ${wordsOf(delivery)}`);
+        this.#note('Acknowledged', `by ${wordsOf(seen)}`);
       }
       const sinceMs = this.#acknowledgedMs ?? Number.POSITIVE_INFINITY;
-      this.#isLeaving = nowMs - sinceMs >= this.#graceMs;
-      if (this.#isLeaving) this.#note('Moved', movedWords(delivery));
+      this.#isLeaving = nowMs - sinceMs >= this.#graceMs && !isToWait;
+      if (this.#isLeaving) {
+        this.#leavingMs = nowMs;
+        this.#note('Moved', movedWords(seen));
+      }
     }
-    this.#isTold = true;
-    return { isGraceful: true, isLeaving: this.#isLeaving };
+    this.#isGraceful = true;
+    return this.phase;
+  }
+
+  get phase(): DrainPhase {
+    if (this.#isLeaving) return 'withdraw';
+    return this.#isGraceful ? 'graceful' : 'announce';
   }
 
   /** Whether it has to be looked at again soon. */
   get isUnderWay(): boolean {
-    return this.#steps.length > 0 && this.#steps.at(-1)?.step !== 'Withdrawn';
+    return this.#steps.length > 0 && !this.#isKeeping && !this.isWithdrawn;
+  }
+
+  /** The routers have acknowledged that everything is withdrawn. */
+  get isWithdrawn(): boolean {
+    return this.#isLeaving && this.#steps.at(-1)?.step === 'Withdrawn';
+  }
+
+  /** Since the withdrawal began. After a restart of the agent: for ever. */
+  get leavingForMs(): number {
+    return this.#isLeaving ? this.#clock.monotonicMs() - this.#leavingMs : 0;
   }
 
   get steps(): ReportedDrain['steps'] {
     return this.#steps;
+  }
+
+  /** It may go back and forth: what nobody else announces any more is announced again. */
+  #settle(kept: readonly string[], delivery: Delivery): void {
+    const wasKeeping = this.#isKeeping;
+    this.#isKeeping = kept.length > 0;
+    if (this.#isKeeping) {
+      const detail = kept.join('; ');
+      if (this.#steps.at(-1)?.detail === detail) return;
+      this.#steps = this.#steps.filter(({ step }) => step !== 'Withdrawn' && step !== 'Kept');
+      this.#note('Kept', detail);
+    } else if (!wasKeeping && isComplete(delivery)) {
+      // What was kept until now is only declared to be withdrawn after this round.
+      this.#note('Withdrawn', `by ${wordsOf(delivery)}`);
+    }
   }
 
   #note(step: DrainStep, detail: string): void {

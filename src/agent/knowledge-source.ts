@@ -10,9 +10,9 @@ import type { AgentCaches } from './agent-caches.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import type { AgentState } from './agent-status.ts';
 import type { AgentWorld } from './agent-world.ts';
-import type { DrainMemory } from './drain.ts';
 import type { Knowledge, Memory } from './knowledge.ts';
 import { MemoryFile } from './memory-file.ts';
+import type { DrainMemory } from './node-drain.ts';
 
 interface KnowledgeSourceOptions extends Pick<AgentWorld, 'files' | 'clock' | 'log'> {
   caches: AgentCaches;

@@ -12,7 +12,7 @@ import { parsePrefix } from '../net/prefix.ts';
 import type { RoutedNode } from '../plan/node/desired-routes.ts';
 import type { NodeTruth, OwnedBlock } from '../plan/node/node-truth.ts';
 import { noServices, type ServiceFacts } from '../plan/services/service-announcements.ts';
-import type { DrainMemory } from './drain.ts';
+import type { DrainMemory } from './node-drain.ts';
 
 export interface Knowledge {
   readonly node: ClusterNode;

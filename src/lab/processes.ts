@@ -44,6 +44,13 @@ export class LabProcesses {
     writeFileSync(this.#file(name), JSON.stringify(record));
   }
 
+  /** One that ran before, as it was started then. */
+  startAgain(name: string): void {
+    const record = this.#read(name);
+    if (record === undefined) throw new CadastreError('LAB_FAILED', `${name} has never run`);
+    if (!this.isRunning(name)) this.start(name, record.namespace, record.command);
+  }
+
   /** Undefined once it has ended, or if it never ran. */
   pidOf(name: string): number | undefined {
     const record = this.#read(name);

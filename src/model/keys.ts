@@ -29,6 +29,12 @@ export const driftConditionType = 'CadastreDrift';
 /** On a Node: its routes are withdrawn from the routers, because it is to be drained. */
 export const drainAnnotation = 'cadastre.dev/drain';
 
+/** On a Node that is cordoned, by the node controller. */
+export const unschedulableTaint = 'node.kubernetes.io/unschedulable';
+
+/** On a Node: a person, or a program that can know, says that the machine is off (KEP-2268). */
+export const outOfServiceTaint = 'node.kubernetes.io/out-of-service';
+
 /** A Service of this class, or of none, gets its address from us. */
 export const loadBalancerClass = 'cadastre.dev/bgp';
 

@@ -98,6 +98,7 @@ export const drainSteps = [
   'GracefulShutdown',
   'Acknowledged',
   'Moved',
+  'Kept',
   'Withdrawn',
 ] as const;
 export type DrainStep = (typeof drainSteps)[number];

@@ -2,7 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { nodeObject } from '../../test/register/objects.ts';
 import { readCiliumNode } from './cilium-node.ts';
 import { readNode } from './node.ts';
-import { textList, timestampMs } from './object.ts';
+import { type KubeObject, textList, timestampMs } from './object.ts';
+
+const ready = (status: string, message: string) => ({
+  status: { conditions: [{ type: 'Ready', status, reason: 'KubeletNotReady', message }] },
+});
 
 describe('reading a Node', () => {
   test('keeps what judgement needs and drops the rest', () => {
@@ -53,6 +57,37 @@ describe('reading a Node', () => {
     ];
     expect(readNode({ status: { conditions } }).condition?.reason).toBe('PoolExhausted');
     expect(readNode({}).condition).toBeUndefined();
+  });
+
+  test.each<[string, KubeObject, object]>([
+    ['cordoned', { spec: { unschedulable: true } }, { isCordoned: true }],
+    [
+      'cordoned, by the taint',
+      { spec: { taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] } },
+      { isCordoned: true },
+    ],
+    [
+      'out of service',
+      { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] } },
+      { isOutOfService: true },
+    ],
+    ['shutting down', ready('False', 'node is shutting down'), { isShuttingDown: true }],
+    [
+      'shutting down, among other errors',
+      ready('False', '[container runtime is down, node is shutting down]'),
+      { isShuttingDown: true },
+    ],
+    ['not ready for another reason', ready('False', 'container runtime is down'), {}],
+    ['silent', ready('Unknown', 'Kubelet stopped posting node status.'), {}],
+    [
+      'not ready, by the taint',
+      { spec: { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoExecute' }] } },
+      {},
+    ],
+    ['schedulable', { spec: { unschedulable: false, taints: [] } }, {}],
+  ])('signs that it leaves: %s', (_, object, signs) => {
+    const { isCordoned, isShuttingDown, isOutOfService } = readNode(object);
+    expect({ isCordoned, isShuttingDown, isOutOfService }).toEqual(signs);
   });
 
   test('nonsense from a file becomes something that is reported later, not an exception', () => {

@@ -3,6 +3,8 @@ import {
   drainAnnotation,
   driftConditionType,
   nodeConditionType,
+  outOfServiceTaint,
+  unschedulableTaint,
 } from './keys.ts';
 import type { Labels } from './label-selector.ts';
 import {
@@ -27,6 +29,12 @@ export interface ClusterNode extends Identity {
   addresses: readonly string[];
   /** Somebody has asked for its routes to be taken back. */
   isLeaving?: true;
+  /** No new pod is to come: `kubectl cordon`, or the taint that goes with it. */
+  isCordoned?: true;
+  /** Its kubelet says that the machine is shutting down, and ends its pods. */
+  isShuttingDown?: true;
+  /** Somebody has said that the machine is off, or is to be treated so. */
+  isOutOfService?: true;
   /** The kubelet does not report, or says that it cannot run pods. */
   isNotReady?: true;
   /** Our condition on the node, if there is one. */
@@ -36,7 +44,12 @@ export interface ClusterNode extends Identity {
 }
 
 export function readNode(object: KubeObject): ClusterNode {
-  const spec = (object.spec ?? {}) as { podCIDR?: unknown; podCIDRs?: unknown };
+  const spec = (object.spec ?? {}) as {
+    podCIDR?: unknown;
+    podCIDRs?: unknown;
+    unschedulable?: unknown;
+    taints?: Array<{ key?: string }>;
+  };
   const status = (object.status ?? {}) as {
     addresses?: Array<{ type?: string; address?: string }>;
     conditions?: Condition[];
@@ -47,6 +60,8 @@ export function readNode(object: KubeObject): ClusterNode {
     const value = all?.[key];
     if (typeof value === 'string') annotations[key] = value;
   }
+  const hasTaint = (key: string) => (spec.taints ?? []).some((taint) => taint?.key === key);
+  const isCordoned = spec.unschedulable === true || hasTaint(unschedulableTaint);
   const drift = status.conditions?.find((c) => c.type === driftConditionType);
   const several = textList(spec.podCIDRs);
   const podCidrs = several.length > 0 ? several : textList(spec.podCIDR || undefined);
@@ -61,6 +76,9 @@ export function readNode(object: KubeObject): ClusterNode {
       .filter((a) => a.type === 'InternalIP' && a.address)
       .map((a) => a.address as string),
     ...((all?.[drainAnnotation] ?? 'false') === 'false' ? {} : { isLeaving: true as const }),
+    ...(isCordoned ? { isCordoned } : {}),
+    ...(isShuttingDown(status.conditions) ? { isShuttingDown: true as const } : {}),
+    ...(hasTaint(outOfServiceTaint) ? { isOutOfService: true as const } : {}),
     ...(isNotReady(status.conditions) ? { isNotReady: true as const } : {}),
     condition: status.conditions?.find((c) => c.type === nodeConditionType),
     ...(drift === undefined ? {} : { drift }),
@@ -70,4 +88,13 @@ export function readNode(object: KubeObject): ClusterNode {
 function isNotReady(conditions: readonly Condition[] | undefined): boolean {
   const ready = conditions?.find(({ type }) => type === 'Ready');
   return ready !== undefined && ready.status !== 'True';
+}
+
+/**
+ * The kubelet has no reason of its own for it: of all that keeps it from being ready, this is
+ * one of the errors in the message (pkg/kubelet/nodeshutdown, pkg/kubelet/nodestatus).
+ */
+function isShuttingDown(conditions: readonly Condition[] | undefined): boolean {
+  const ready = conditions?.find(({ type }) => type === 'Ready');
+  return ready?.status === 'False' && (ready.message ?? '').includes('node is shutting down');
 }

@@ -59,7 +59,6 @@ export class AgentBench {
   readonly kernel: WatchedKernel;
   readonly metrics = new Metrics();
   announced: readonly Announcement[] = [];
-  isGraceful = false;
   /** Sessions that are established; what is declared counts as sent. */
   sessions: Array<{ peer: string; families: string[] }> = [];
   /** `warn 10.5.113.0/24 is not announced: …` */
@@ -190,6 +189,13 @@ export class AgentBench {
     return this.announced.map(({ prefix }) => prefix);
   }
 
+  /** The prefixes for which routers are asked to prefer every other path. */
+  lastResorts(): string[] {
+    const isLastResort = ({ communities = [] }: Announcement) =>
+      communities.includes('graceful-shutdown');
+    return this.announced.filter(isLastResort).map(({ prefix }) => prefix);
+  }
+
   /** What the operator reads. */
   report(): Record<string, unknown> | undefined {
     return this.api.object(`${group}/nodereports/n1`)?.spec as Record<string, unknown> | undefined;
@@ -221,10 +227,7 @@ export class AgentBench {
     this.announced = [];
     return {
       listen: async () => undefined,
-      setPeers: (all) => {
-        this.isGraceful = all.some(({ gracefulShutdown }) => gracefulShutdown === true);
-        return [];
-      },
+      setPeers: () => [],
       set: (all) => {
         this.announced = all;
         this.steps.push(`routers ${all.map(({ prefix }) => prefix).join(' ')}`);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ApiError } from '../../src/kube/api-error.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { loadKubeConfig } from '../../src/kube/kubeconfig.ts';
-import { decodeNode } from '../../src/kube/protobuf/node.ts';
+import { type DecodedNode, decodeNode } from '../../src/kube/protobuf/node.ts';
 import type { StoredObject } from '../../src/kube/resource.ts';
 import type { WatchEvent } from '../../src/kube/watch-lines.ts';
 import { readNode } from '../../src/model/node.ts';
@@ -51,7 +51,13 @@ function fullNode(name: string, index: number): object {
       ...(index % 3 === 0
         ? { podCIDR: `10.9.${index}.0/24`, podCIDRs: [`10.9.${index}.0/24`, `fd00:${index}::/64`] }
         : {}),
-      taints: [{ key: 'a', value: 'b', effect: 'NoSchedule' }],
+      ...(index % 4 === 0 ? { unschedulable: true } : {}),
+      taints: [
+        { key: 'a', value: 'b', effect: 'NoSchedule' },
+        ...(index % 4 === 1
+          ? [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }]
+          : []),
+      ],
     },
     status: {
       addresses: [
@@ -83,12 +89,13 @@ function fullNode(name: string, index: number): object {
 function kept(object: KubeObject): object {
   const { metadata, spec, status } = object as {
     metadata: StoredObject['metadata'];
-    spec: { podCIDR?: string; podCIDRs?: string[] };
+    spec: DecodedNode['spec'];
     status: { addresses?: object[]; conditions?: Array<Record<string, unknown>> };
   };
   const { name, uid, resourceVersion, creationTimestamp, labels, annotations, finalizers } =
     metadata;
-  const { podCIDR, podCIDRs } = spec;
+  const { podCIDR, podCIDRs, unschedulable } = spec;
+  const taints = spec.taints?.map(({ key, value, effect }) => ({ key, value, effect }));
   const conditions = status.conditions?.map((condition) =>
     Object.fromEntries(Object.entries(condition).filter(([, value]) => value !== null)),
   );
@@ -96,7 +103,7 @@ function kept(object: KubeObject): object {
     apiVersion: 'v1',
     kind: 'Node',
     metadata: { name, uid, resourceVersion, creationTimestamp, labels, annotations, finalizers },
-    spec: { podCIDR, podCIDRs },
+    spec: { podCIDR, podCIDRs, unschedulable, taints },
     status: { addresses: status.addresses, conditions },
   });
 }

@@ -28,6 +28,7 @@ import { defaultMode, modeOfFlag, ourModes } from '../../model/modes.ts';
 import { type Family, families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import { encapsulationOf, type Routing, routings } from '../../plan/node/desired-routes.ts';
+import { cordonChoices, type OnCordon } from '../../plan/node/leaving.ts';
 import { RestartMark } from '../bgp/bgp-speak-evidence.ts';
 import { stopOnSignals } from '../stop-signals.ts';
 import { readVersion } from '../version.ts';
@@ -79,6 +80,14 @@ export function registerAgent(program: Command): void {
       'between GRACEFUL_SHUTDOWN and the withdrawal of routes',
       '5',
     )
+    .addOption(
+      new Option(
+        '--on-cordon <what>',
+        'what a cordoned node withdraws while it has pods: the addresses of Services, its blocks too, or nothing',
+      )
+        .choices([...cordonChoices])
+        .default('services'),
+    )
     .option('--listen <address>', 'where /metrics, /livez and /readyz are served', '127.0.0.1:9471')
     .addOption(
       new Option('--kernel <name>', 'netlink: that of this machine; fake: one in memory, for demos')
@@ -122,6 +131,7 @@ interface AgentFlags {
   stateDir: string;
   apiGrace: string;
   drainGrace: string;
+  onCordon: OnCordon;
   listen: string;
   kernel: (typeof kernelNames)[number];
   netns?: string;
@@ -227,6 +237,7 @@ function readSettings(flags: AgentFlags): AgentSettings {
     apiGraceMs: readNumber('--api-grace', flags.apiGrace, 3600) * 1000,
     reportEveryMs: 5_000,
     drainGraceMs: readNumber('--drain-grace', flags.drainGrace, 3600) * 1000,
+    onCordon: flags.onCordon,
   };
 }
 

@@ -4,8 +4,10 @@ import { ApiError } from '../../kube/api-error.ts';
 import { pause } from '../../kube/backoff.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { getIfThere } from '../../kube/get-if-there.ts';
-import { apiVersion, drainAnnotation } from '../../model/keys.ts';
+import { apiVersion, drainAnnotation, outOfServiceTaint } from '../../model/keys.ts';
+import { type ClusterNode, readNode } from '../../model/node.ts';
 import type { NodeReportStatus } from '../../model/node-report-status.ts';
+import type { KubeObject } from '../../model/object.ts';
 import { nodeReports, nodes } from '../../model/resources.ts';
 import { readSeconds } from '../numbers.ts';
 import { type Format, plainOutputFlag, printAnswer } from '../output.ts';
@@ -44,7 +46,10 @@ Exit code: 0 if the agent reports it done, 1 if not yet.
 Examples:
   $ cadastre whatif drain node1     # who would lose what
   $ cadastre drain node1            # first GRACEFUL_SHUTDOWN, then withdraw
-  $ cadastre drain node1 --undo`,
+  $ cadastre drain node1 --undo
+
+A cordon, a shutdown of the machine and the taint ${outOfServiceTaint}
+lead to the same steps without this command (docs/agent.md).`,
     )
     .action((node: string, flags: DrainFlags) => runDrain(node, flags, terminal));
 }
@@ -54,7 +59,8 @@ async function runDrain(node: string, flags: DrainFlags, terminal: Terminal): Pr
   await withClient(flags, terminal, async (client) => {
     const isUndo = flags.undo === true;
     const body = { metadata: { annotations: { [drainAnnotation]: isUndo ? null : 'true' } } };
-    await client.patch(nodes, node, { type: 'merge', body }).catch((error: unknown) => {
+    const patch = client.patch(nodes, node, { type: 'merge', body });
+    const patched = await patch.catch((error: unknown) => {
       if (!(error instanceof ApiError) || !error.isNotFound) throw error;
       throw new CadastreError('BAD_INPUT', `there is no Node ${node}`, {
         cause: error,
@@ -62,7 +68,10 @@ async function runDrain(node: string, flags: DrainFlags, terminal: Terminal): Pr
       });
     });
     terminal.say(isUndo ? `${node} is to announce its routes again` : `${node} is to be drained`);
-    const { isDone, report } = await follow(client, node, isUndo, terminal, seconds * 1000);
+    const others = isUndo ? otherSigns(readNode(patched as KubeObject)) : [];
+    for (const sign of others) terminal.say(`${node} ${sign}`);
+    const wish = isUndo ? (others.length > 0 ? 'undo-one' : 'undo') : 'drain';
+    const { isDone, report } = await follow(client, node, wish, terminal, seconds * 1000);
     if (!isDone) {
       terminal.say(
         `the agent of ${node} has not reported it within ${seconds} s; the annotation stays`,
@@ -86,10 +95,28 @@ async function runDrain(node: string, flags: DrainFlags, terminal: Terminal): Pr
   });
 }
 
+/** Why a node goes on withdrawing routes without our annotation, and what ends that. */
+function otherSigns({ name, isCordoned, isShuttingDown, isOutOfService }: ClusterNode): string[] {
+  return [
+    ...(isCordoned
+      ? [
+          `is still cordoned, and withdraws what its agent's --on-cordon says: kubectl uncordon ${name}`,
+        ]
+      : []),
+    ...(isShuttingDown ? ['is still shutting down, by the word of its kubelet'] : []),
+    ...(isOutOfService
+      ? [`still has the taint: kubectl taint node ${name} ${outOfServiceTaint}-`]
+      : []),
+  ];
+}
+
+/** `undo-one`: the annotation is gone, and the node has another reason to withdraw routes. */
+type Wish = 'drain' | 'undo' | 'undo-one';
+
 async function follow(
   client: KubeClient,
   node: string,
-  isUndo: boolean,
+  wish: Wish,
   terminal: Terminal,
   withinMs: number,
 ): Promise<{ isDone: boolean; report: NodeReportStatus | undefined }> {
@@ -105,7 +132,7 @@ async function follow(
     report = found?.status as NodeReportStatus | undefined;
     const up = (report?.sessions ?? []).filter(({ state }) => state === 'Established');
     const steps = report?.drain?.steps ?? [];
-    if (!isUndo) {
+    if (wish === 'drain') {
       for (const { step, detail } of steps.filter((one) => one.step !== 'Asked')) {
         sayOnce(`${step}: ${detail}`);
       }
@@ -113,6 +140,9 @@ async function follow(
         for (const { peer, address } of up) sayOnce(`${peer} (${address}): everything withdrawn`);
         return { isDone: true, report };
       }
+    } else if (wish === 'undo-one' && steps[0]?.detail.includes(drainAnnotation) === false) {
+      for (const { step, detail } of steps) sayOnce(`${step}: ${detail}`);
+      return { isDone: true, report };
     } else if (report !== undefined && steps.length === 0) {
       const isAnnounced = ({ announced }: (typeof up)[number]) => announced.length > 0;
       for (const { peer, address, announced } of up.filter(isAnnounced)) {

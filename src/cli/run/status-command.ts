@@ -59,8 +59,10 @@ function statusText(status: LocalStatus, columns: number): string {
     for (const { route, reason } of agent.kernel.refused) lines.push(['', `${route}: ${reason}`]);
     const up = agent.sessions.filter(({ state }) => state === 'Established').length;
     lines.push(['BGP:', `${up}/${agent.sessions.length} sessions established`]);
-    const step = agent.drain?.steps.at(-1);
-    if (step !== undefined) lines.push(['Drain:', `${step.step}: ${step.detail}`]);
+    const { steps = [] } = agent.drain ?? {};
+    for (const step of new Set([...steps.slice(0, 1), ...steps.slice(-1)])) {
+      lines.push(['Drain:', `${step.step}: ${step.detail}`]);
+    }
   }
   const width = Math.max(...lines.map(([name]) => name.length)) + 2;
   let text = lines.map(([name, value]) => `${name.padEnd(width)}${value}\n`).join('');

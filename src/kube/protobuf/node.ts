@@ -4,12 +4,18 @@ import { decodeMeta, decodeTime } from './object-meta.ts';
 
 /**
  * A Node from protobuf, cut down while it is read: who it is, its labels and
- * annotations, its pod CIDRs, addresses and conditions. Names and shapes are
- * those of its JSON.
+ * annotations, its pod CIDRs, taints, addresses and conditions. Names and shapes
+ * are those of its JSON.
  */
 export interface DecodedNode extends StoredObject {
-  spec: { podCIDR?: string; podCIDRs?: string[] };
+  spec: { podCIDR?: string; podCIDRs?: string[]; unschedulable?: true; taints?: Taint[] };
   status: { addresses?: NodeAddress[]; conditions?: NodeCondition[] };
+}
+
+interface Taint {
+  key: string;
+  value?: string;
+  effect: string;
 }
 
 interface NodeAddress {
@@ -45,11 +51,25 @@ export function decodeNode(fields: ProtobufFields): DecodedNode {
 function decodeSpec(fields: ProtobufFields, spec: DecodedNode['spec']): void {
   while (fields.next()) {
     if (fields.number === 1 && fields.end > fields.start) spec.podCIDR = fields.text();
-    else if (fields.number === 7) {
+    else if (fields.number === 4 && fields.value !== 0) spec.unschedulable = true;
+    else if (fields.number === 5) {
+      spec.taints ??= [];
+      spec.taints.push(decodeTaint(fields.inside()));
+    } else if (fields.number === 7) {
       spec.podCIDRs ??= [];
       spec.podCIDRs.push(fields.text());
     }
   }
+}
+
+function decodeTaint(fields: ProtobufFields): Taint {
+  const taint: Taint = { key: '', effect: '' };
+  while (fields.next()) {
+    if (fields.number === 1) taint.key = fields.text();
+    else if (fields.number === 2 && fields.end > fields.start) taint.value = fields.text();
+    else if (fields.number === 3) taint.effect = fields.text();
+  }
+  return taint;
 }
 
 function decodeNodeStatus(fields: ProtobufFields, status: DecodedNode['status']): void {

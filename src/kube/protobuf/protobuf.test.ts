@@ -34,9 +34,11 @@ interface Spec {
   name: string;
   labels: Array<[string, string]>;
   cidrs: string[];
+  isCordoned?: boolean;
+  taints?: string[];
   images: number;
 }
-const nodeBytes = ({ name, labels, cidrs, images }: Spec) =>
+const nodeBytes = ({ name, labels, cidrs, isCordoned, taints = [], images }: Spec) =>
   message(
     part(
       1,
@@ -48,7 +50,14 @@ const nodeBytes = ({ name, labels, cidrs, images }: Spec) =>
         ...labels.map(([key, value]) => part(11, entry(key, value))),
       ),
     ),
-    part(2, message(...cidrs.map((cidr) => part(7, cidr)))),
+    part(
+      2,
+      message(
+        count(4, isCordoned ? 1 : 0),
+        ...taints.map((key) => part(5, message(part(1, key), part(2, ''), part(3, 'NoSchedule')))),
+        ...cidrs.map((cidr) => part(7, cidr)),
+      ),
+    ),
     part(
       3,
       message(
@@ -57,7 +66,7 @@ const nodeBytes = ({ name, labels, cidrs, images }: Spec) =>
       ),
     ),
   );
-const nodeJson = ({ name, labels, cidrs }: Spec): DecodedNode => ({
+const nodeJson = ({ name, labels, cidrs, isCordoned, taints = [] }: Spec): DecodedNode => ({
   apiVersion: 'v1',
   kind: 'Node',
   metadata: {
@@ -67,7 +76,11 @@ const nodeJson = ({ name, labels, cidrs }: Spec): DecodedNode => ({
     creationTimestamp: '2023-11-14T22:13:20Z',
     ...(labels.length > 0 ? { labels: Object.fromEntries(labels) } : {}),
   },
-  spec: cidrs.length > 0 ? { podCIDRs: cidrs } : {},
+  spec: {
+    ...(cidrs.length > 0 ? { podCIDRs: cidrs } : {}),
+    ...(isCordoned ? { unschedulable: true } : {}),
+    ...(taints.length > 0 ? { taints: taints.map((key) => ({ key, effect: 'NoSchedule' })) } : {}),
+  },
   status: { addresses: [{ type: 'InternalIP', address: '192.0.2.1' }] },
 });
 const specs = fc.array(
@@ -78,6 +91,8 @@ const specs = fc.array(
       maxLength: 3,
     }),
     cidrs: fc.array(fc.string({ minLength: 1 }), { maxLength: 2 }),
+    isCordoned: fc.boolean(),
+    taints: fc.array(fc.string({ minLength: 1 }), { maxLength: 2 }),
     images: fc.nat(4),
   }),
   { maxLength: 6 },

@@ -26,7 +26,8 @@ export function routersHoldTheRegister(except: readonly string[] = []): Expectat
           .filter(({ phase, node }) => phase === 'Active' && !except.includes(node))
           .map(({ cidr, node }) => [cidr, node]),
       );
-      return each(seen, (_, routes) => {
+      return each(seen, (_, all) => {
+        const routes = all.filter(({ prefix }) => !seen.services?.includes(prefix));
         const wrong = routes.filter(({ prefix, nextHop }) => {
           const next = seen.nodeOf[nextHop];
           // From another router: that one is judged by itself.
@@ -51,6 +52,21 @@ export function routersHold(wanted: Readonly<Record<string, string>>): Expectati
       each(seen, (_, routes) => {
         const held = describe(routes);
         return held === (list.join(', ') || 'nothing') ? undefined : `holds ${held}`;
+      }),
+  };
+}
+
+/** Which node a router uses for the address of a Service. */
+export function serviceIsReachedThrough(prefix: string, nodes: readonly string[]): Expectation {
+  return {
+    what: `every router reaches ${prefix} through ${nodes.join(' or ')}`,
+    judge: (seen) =>
+      each(seen, (_, routes) => {
+        const route = routes.find((one) => one.prefix === prefix);
+        if (route === undefined) return `does not hold ${prefix}`;
+        const node = seen.nodeOf[route.nextHop];
+        if (node !== undefined && nodes.includes(node)) return undefined;
+        return `reaches it through ${node ?? route.nextHop}`;
       }),
   };
 }

@@ -33,8 +33,8 @@ export const incidentThen: Story = {
     {
       title: 'fault injected: every node announces Node.spec.podCIDRs, not what its pods use',
       async act(stage) {
-        await stage.removePeers();
-        for (const node of everybody) await stage.announceNodeSpec(node);
+        await stage.nodeSpecSpeaker.removePeers();
+        for (const node of everybody) await stage.nodeSpecSpeaker.start(node);
         await stage.startPings();
       },
       until: [
@@ -63,7 +63,7 @@ export const incidentThen: Story = {
     {
       title: 'node1 leaves: its session ends, the machine is switched off, the Node is deleted',
       async act(stage) {
-        await stage.stopAnnouncing('node1');
+        await stage.nodeSpecSpeaker.stop('node1');
         await stage.powerOff('node1');
         await stage.deleteNode('node1');
       },
@@ -78,8 +78,8 @@ export const incidentThen: Story = {
       title: 'the team restarts every speaker; it does not help',
       async act(stage) {
         for (const node of left) {
-          await stage.stopAnnouncing(node);
-          await stage.announceNodeSpec(node);
+          await stage.nodeSpecSpeaker.stop(node);
+          await stage.nodeSpecSpeaker.start(node);
         }
       },
       until: [
@@ -106,10 +106,10 @@ export const incidentThen: Story = {
     },
   ],
   async restore(stage) {
-    for (const node of everybody) await stage.stopAnnouncing(node);
+    for (const node of everybody) await stage.nodeSpecSpeaker.stop(node);
     await stage.deleteNode('node1');
     await stage.createNode('node1');
     await stage.powerOn('node1');
-    await stage.createPeers();
+    await stage.nodeSpecSpeaker.createPeers();
   },
 };

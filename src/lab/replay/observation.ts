@@ -24,6 +24,8 @@ export interface Observation {
   readonly routers: Readonly<Record<string, readonly HeldRoute[]>>;
   /** The register. */
   readonly blocks: readonly ObservedBlock[];
+  /** Prefixes of Services, which routers hold beside the blocks; absent: there is none. */
+  readonly services?: readonly string[];
   readonly pods: readonly ObservedPod[];
   /** In this step, from the routers' kernels. */
   readonly routeEvents: readonly RouteEvent[];

@@ -1,22 +1,25 @@
 /** A lab as a story uses it: everything it may do there, and everything it can see. */
-import { writeFileSync } from 'node:fs';
-import { stringify } from 'yaml';
 import type { KubeClient } from '../../kube/client.ts';
 import { ifFound, ifNew } from '../../kube/get-if-there.ts';
 import { leaseResource } from '../../kube/lease-object.ts';
 import { drainAnnotation } from '../../model/keys.ts';
 import { selects } from '../../model/label-selector.ts';
-import { bgpPeers, nodeBlocks, nodes } from '../../model/resources.ts';
-import { nodeObject, peerObjects } from '../cluster/objects.ts';
+import type { DrainStep } from '../../model/node-report-status.ts';
+import { nodeBlocks, nodes } from '../../model/resources.ts';
+import { nodeObject } from '../cluster/objects.ts';
 import { eventually } from '../eventually.ts';
 import type { LabPod } from '../folder.ts';
 import type { Lab } from '../lab.ts';
 import { becomeGateway, legName, nodeRoutes, routerLines } from '../layout.ts';
 import { endProcesses, ipBatch, runInside } from '../namespaces.ts';
 import { whenAgentReady } from '../up.ts';
+import { Cuts } from './cuts.ts';
+import { NodeSigns } from './node-signs.ts';
+import { NodeSpecSpeaker } from './node-spec-speaker.ts';
 import type { Observation, ObservedBlock } from './observation.ts';
 import { PingStream } from './ping-stream.ts';
 import { type RouteEvent, watchRoutes } from './route-watch.ts';
+import { LabServices } from './services.ts';
 
 interface BlockObject {
   metadata: { name: string; uid: string };
@@ -34,6 +37,10 @@ export class Stage {
   readonly lab: Lab;
   readonly client: KubeClient;
   readonly notes: Record<string, string> = {};
+  readonly services: LabServices;
+  readonly signs: NodeSigns;
+  readonly cuts: Cuts;
+  readonly nodeSpecSpeaker: NodeSpecSpeaker;
   readonly #streams = new Map<string, { pod: LabPod; stream: PingStream }>();
   readonly #closed: Array<{ pod: LabPod; stream: PingStream; end: number }> = [];
   readonly #events: TimedRouteEvent[] = [];
@@ -45,6 +52,10 @@ export class Stage {
   private constructor(lab: Lab, client: KubeClient) {
     this.lab = lab;
     this.client = client;
+    this.services = new LabServices(lab, client);
+    this.signs = new NodeSigns(client);
+    this.cuts = new Cuts(lab);
+    this.nodeSpecSpeaker = new NodeSpecSpeaker(lab, client);
     this.#stopWatching = watchRoutes(lab, (event) =>
       this.#events.push({ ...event, atMs: performance.now() }),
     );
@@ -73,6 +84,17 @@ export class Stage {
     await eventually('the first pings are sent', () =>
       [...this.#streams.values()].every(({ stream }) => stream.mark > 0) ? true : undefined,
     );
+  }
+
+  /** Pinged from outside too, once each of them answers. */
+  async whenAnswering(targets: readonly LabPod[]): Promise<void> {
+    await eventually('they answer from outside', async () => {
+      const pings = targets.map(({ addresses }) =>
+        this.lab.run('outside', ['ping', '-n', '-c', '1', '-W', '1', addresses[0]!]),
+      );
+      return (await Promise.all(pings)).every(({ code }) => code === 0) ? true : undefined;
+    });
+    await this.startPings(targets);
   }
 
   stopPing(pod: string): void {
@@ -117,6 +139,7 @@ export class Stage {
     return {
       routers: Object.fromEntries(tables),
       blocks,
+      services: this.services.prefixes,
       leader,
       routeEvents: this.routeEvents,
       traces: this.#traces,
@@ -229,6 +252,11 @@ export class Stage {
     await this.client.patch(nodes, node, { type: 'merge', body: { metadata: { labels } } });
   }
 
+  async removeLabel(node: string, label: string): Promise<void> {
+    const body = { metadata: { labels: { [label]: null } } };
+    await this.client.patch(nodes, node, { type: 'merge', body });
+  }
+
   async drainBlocks(node: string): Promise<void> {
     const { items } = await this.client.list<BlockObject>(nodeBlocks);
     for (const { metadata, spec } of items) {
@@ -268,6 +296,25 @@ export class Stage {
       const { sessions } = (await this.lab.agentStatus(node)).agent;
       const up = sessions.filter(({ state }) => state === 'Established');
       return up.length >= wanted.length ? true : undefined;
+    });
+  }
+
+  /** To every router of the node. */
+  async whenAnnounced(node: string, prefixes: readonly string[]): Promise<void> {
+    await eventually(`${node} announces ${prefixes.join(', ')}`, async () => {
+      const { sessions } = (await this.lab.agentStatus(node)).agent;
+      const isThere = prefixes.every((prefix) =>
+        sessions.every(({ announced }) => announced.some((one) => one.prefix === prefix)),
+      );
+      return isThere ? true : undefined;
+    });
+  }
+
+  /** The agent has come to this step of its drain. */
+  async whenDrain(node: string, step: DrainStep): Promise<void> {
+    await eventually(`${node}: ${step}`, async () => {
+      const { drain } = (await this.lab.agentStatus(node)).agent;
+      return drain?.steps.at(-1)?.step === step ? true : undefined;
     });
   }
 
@@ -325,58 +372,6 @@ export class Stage {
 
   #legs(name: string): string[] {
     return [...[...this.lab.router(name).legs.keys()].map(legName), 'core'];
-  }
-
-  // The fault of Cilium 1.11, for the story of what happened after: a switch of the lab alone.
-
-  async removePeers(): Promise<void> {
-    for (const { router } of this.lab.topology.peers) {
-      await ifFound(this.client.delete(bgpPeers, router));
-    }
-  }
-
-  async createPeers(): Promise<void> {
-    for (const peer of peerObjects(this.lab.topology)) {
-      await ifNew(this.client.create(bgpPeers, peer));
-    }
-  }
-
-  speakerName(node: string): string {
-    return `speaker-${node}`;
-  }
-
-  /** Announces Node.spec.podCIDRs, whatever the node's pods really use. */
-  async announceNodeSpec(node: string): Promise<void> {
-    const { addresses, labels } = this.lab.node(node);
-    const object = await this.client.get<{
-      metadata: { name: string };
-      spec?: { podCIDRs?: string[] };
-    }>(nodes, node);
-    const peers = this.lab.topology.peers.filter(({ nodeSelector }) =>
-      selects(nodeSelector, labels),
-    );
-    const config = {
-      asn: peers[0]?.asn ?? 0,
-      'router-id': addresses.ipv4,
-      listen: false,
-      peers: peers.map(({ router }) => ({
-        name: router,
-        address: this.lab.router(router).address,
-        asn: this.lab.router(router).asn,
-        'connect-retry': '1s',
-      })),
-      announcements: (object.spec?.podCIDRs ?? []).map((prefix) => ({ prefix })),
-    };
-    const file = this.lab.folder.file('nodes', node, 'speaker.yaml');
-    writeFileSync(file, stringify(config));
-    this.lab.processes.start(this.speakerName(node), this.lab.namespace(node), [
-      ...this.lab.world.cadastre,
-      ...['bgp', 'speak', '--config', file],
-    ]);
-  }
-
-  async stopAnnouncing(node: string): Promise<void> {
-    await this.lab.processes.end(this.speakerName(node), 'SIGTERM');
   }
 }
 

@@ -1,3 +1,4 @@
+import { cordon } from './cordon.ts';
 import { incidentNow } from './incident-now.ts';
 import { incidentThen } from './incident-then.ts';
 import { rackMove } from './rack-move.ts';
@@ -15,5 +16,6 @@ export const stories: readonly Story[] = [
   rollingUpgrade,
   routerLoss,
   splitBrain,
+  cordon,
   traceroute,
 ];

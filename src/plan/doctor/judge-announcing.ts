@@ -1,4 +1,5 @@
 import { isPeerOf } from '../../model/bgp-peer.ts';
+import { isMeantToBeWithdrawn } from '../node/leaving.ts';
 import { type Claimants, saysAbout } from './claimants.ts';
 import { type DoctorFinding, finding, hurtsIf, hurtsNow } from './finding.ts';
 import { routeFix } from './fixes.ts';
@@ -15,9 +16,10 @@ export function judgeAnnouncing(survey: Survey, claimants: Claimants): DoctorFin
   for (const [name, surveyed] of survey.nodes) {
     const { node, report, blocks } = surveyed;
     const sessions = report?.status?.sessions;
-    if (sessions === undefined || node.isLeaving === true) continue;
+    if (sessions === undefined) continue;
     if (sessions.length === 0 && !hasPeer(survey, surveyed)) continue;
     for (const { key } of blocks) {
+      if (isMeantToBeWithdrawn(node, report?.status, key)) continue;
       const missing = sessions.filter(
         ({ state, announced }) =>
           state !== 'Established' || !announced.some((one) => one.prefix === key),

@@ -1,3 +1,4 @@
+import { isMeantToBeWithdrawn } from '../node/leaving.ts';
 import { type Claimants, sideBySide } from './claimants.ts';
 import { Expectations } from './expectations.ts';
 import { type DoctorFinding, type DoctorReason, finding, hurtsIf, hurtsNow } from './finding.ts';
@@ -107,7 +108,8 @@ function judgeBlock(
   if (standings.some(({ nowhere }) => nowhere.length > 0)) {
     report('WrongNextHop', node, 'critical', hurtsNow(node));
   }
-  const isLeaving = surveyed?.node.isLeaving === true;
+  const isLeaving =
+    surveyed !== undefined && isMeantToBeWithdrawn(surveyed.node, surveyed.report?.status, key);
   const missing = standings.filter(
     ({ isMissing, view }) => isMissing && (view.isRouter || isKnown),
   );

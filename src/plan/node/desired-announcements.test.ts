@@ -23,7 +23,7 @@ const advertisement = (name: string, spec: object) =>
   readBgpAdvertisement({ metadata: { name }, spec });
 
 const plan = (change: Partial<AnnouncementInput> = {}) =>
-  desiredAnnouncements({ self, others: [], advertisements: [], isLeaving: false, ...change });
+  desiredAnnouncements({ self, others: [], advertisements: [], ...change });
 
 test("a node announces its own blocks, draining ones too, and nobody else's", () => {
   const made = plan({
@@ -36,10 +36,6 @@ test("a node announces its own blocks, draining ones too, and nobody else's", ()
     { prefix: 'fd00::/64' },
   ]);
   expect(made.findings).toEqual([]);
-});
-
-test('a node that leaves announces nothing', () => {
-  expect(plan({ isLeaving: true }).announcements).toEqual([]);
 });
 
 test.each([

@@ -31,8 +31,6 @@ export interface AnnouncementInput {
   };
   readonly others: Iterable<RoutedNode>;
   readonly advertisements: Iterable<BgpAdvertisement>;
-  /** Everything is withdrawn, because the node is being drained. */
-  readonly isLeaving: boolean;
 }
 
 export interface DesiredAnnouncements {
@@ -41,7 +39,6 @@ export interface DesiredAnnouncements {
 }
 
 export function desiredAnnouncements(input: AnnouncementInput): DesiredAnnouncements {
-  if (input.isLeaving) return { announcements: [], findings: [] };
   const { self } = input;
   const findings = contested(input);
   const silent = new Set(findings.map(({ cidr }) => cidr));

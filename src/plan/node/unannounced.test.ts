@@ -34,7 +34,6 @@ const input = (change: Partial<UnannouncedInput> = {}): UnannouncedInput => ({
   node: 'n1',
   owned: [v6, v4].map((text) => parsePrefix(text)!),
   contested: new Map(),
-  isLeaving: false,
   configuredPeers: 2,
   peers: [peer('r1'), peer('r2')],
   sessions: [session('r1'), session('r2')],
@@ -138,9 +137,10 @@ describe('each block that is not advertised has a reason', () => {
     ],
     [
       'a node that is drained',
-      { isLeaving: true, sessions: [session('r1', { advertised: new Set() })] },
+      { leaving: 'the node is cordoned', sessions: [session('r1', { advertised: new Set() })] },
       [v4, v6].map(
-        (cidr) => `${cidr} | all | NodeDraining | n1 is being drained; its routes are withdrawn`,
+        (cidr) =>
+          `${cidr} | all | NodeDraining | n1 is being drained; its routes are withdrawn: the node is cordoned`,
       ),
     ],
     [
@@ -175,10 +175,10 @@ describe('each block that is not advertised has a reason', () => {
     fc.assert(
       fc.property(
         fc.tuple(anySession('r1'), anySession('r2')),
-        fc.boolean(),
+        fc.option(fc.constant('cordoned'), { nil: undefined }),
         fc.option(fc.constant('busy'), { nil: undefined }),
-        (sessions, isLeaving, kernelProblem) => {
-          const found = unannouncedBlocks(input({ sessions, isLeaving, kernelProblem }));
+        (sessions, leaving, kernelProblem) => {
+          const found = unannouncedBlocks(input({ sessions, leaving, kernelProblem }));
           for (const cidr of [v4, v6]) {
             for (const { peer: name, advertised } of sessions) {
               const said = found.filter((one) => one.cidr === cidr && one.peer === name).length;

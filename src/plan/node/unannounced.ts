@@ -49,8 +49,8 @@ export interface UnannouncedInput {
   readonly owned: readonly Prefix[];
   /** Blocks that another, older node holds too, and why this one is silent about them. */
   readonly contested: ReadonlyMap<string, string>;
-  /** The node is being drained, and has withdrawn its routes. */
-  readonly isLeaving: boolean;
+  /** Why the node has withdrawn its routes, if it is being drained. */
+  readonly leaving?: string | undefined;
   /** Why the kernel has not taken the node's routes yet, if so: nothing new is announced before. */
   readonly kernelProblem?: string | undefined;
   /** All that are configured, whichever nodes they select. */
@@ -64,7 +64,7 @@ export function unannouncedBlocks(input: UnannouncedInput): Unannounced[] {
 }
 
 function whyOfBlock(block: Prefix, input: UnannouncedInput): Unannounced[] {
-  const { node, contested, isLeaving, kernelProblem, configuredPeers, peers, sessions } = input;
+  const { node, contested, leaving, kernelProblem, configuredPeers, peers, sessions } = input;
   const cidr = block.toString();
   const all = (reason: UnannouncedReason, detail: string) => [{ cidr, reason, detail }];
   if (peers.length === 0) {
@@ -77,7 +77,10 @@ function whyOfBlock(block: Prefix, input: UnannouncedInput): Unannounced[] {
   const session = new Map(sessions.map((one) => [one.peer, one]));
   const missing = peers.filter(({ name }) => !session.get(name)?.advertised.has(cidr));
   if (missing.length === 0) return [];
-  if (isLeaving) return all('NodeDraining', `${node} is being drained; its routes are withdrawn`);
+  if (leaving !== undefined) {
+    const detail = `${node} is being drained; its routes are withdrawn: ${leaving}`;
+    return all('NodeDraining', detail);
+  }
   const silence = contested.get(cidr);
   if (silence !== undefined) return all('NotOwner', silence);
   if (kernelProblem !== undefined) {

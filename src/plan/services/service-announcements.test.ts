@@ -60,10 +60,49 @@ test('Cluster from every node, Local from one with a ready endpoint', () => {
   const prefixes = announcements.map(({ prefix }) => prefix);
   expect(prefixes).toEqual(['10.6.0.1/32', 'fd00:6::1/128', '10.6.0.3/32']);
   expect(findings).toEqual([]);
-  expect(plan(services, addresses, { isLeaving: true }).announcements).toEqual([]);
   const labels = { 'node.kubernetes.io/exclude-from-external-load-balancers': '' };
   const self = { name: 'n1', labels, blocks: [] };
   expect(plan(services, addresses, { self }).announcements).toEqual([]);
+});
+
+test.each<[string, Partial<ServiceFact>, boolean, { isAnnounced: boolean; isOnlyHere: boolean }]>([
+  ['ends, another is ready', { hasEnding: true }, false, { isAnnounced: false, isOnlyHere: false }],
+  [
+    'ends, no other is ready',
+    { hasEnding: true, isOnlyHere: true },
+    false,
+    { isAnnounced: true, isOnlyHere: true },
+  ],
+  [
+    'ends while the node leaves in order',
+    { hasEnding: true },
+    true,
+    { isAnnounced: true, isOnlyHere: false },
+  ],
+  ['is gone', { isOnlyHere: true }, true, { isAnnounced: false, isOnlyHere: false }],
+  [
+    'is ready, and the only one',
+    { hasReady: true, isOnlyHere: true },
+    true,
+    { isAnnounced: true, isOnlyHere: true },
+  ],
+])('Local: the endpoint here %s', (_, more, isLeaving, expected) => {
+  const service = fact('d/a', ['10.6.0.1'], { isLocal: true, ...more });
+  const { announcements, onlyHere } = plan([service], [held('10.6.0.1', 'd/a')], { isLeaving });
+  const isAnnounced = announcements.length === 1;
+  expect({ isAnnounced, isOnlyHere: onlyHere.has('10.6.0.1/32') }).toEqual(expected);
+});
+
+test('an address that nobody else would announce has a sentence about it', () => {
+  const services = [
+    fact('d/a', ['10.6.0.1'], { isOnlyHere: true }),
+    fact('d/b', ['10.6.0.2'], { isLocal: true, hasReady: true, isOnlyHere: true }),
+  ];
+  const { onlyHere } = plan(services, [held('10.6.0.1', 'd/a'), held('10.6.0.2', 'd/b')]);
+  expect([...onlyHere.values()]).toEqual([
+    '10.6.0.1/32 of Service d/a stays announced: no other node stays that could announce it',
+    '10.6.0.2/32 of Service d/b stays announced: no other node that stays has a ready endpoint',
+  ]);
 });
 
 test('a registered address that the Service does not show yet is not announced', () => {

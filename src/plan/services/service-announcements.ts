@@ -16,7 +16,8 @@ import { type Span, spanOf } from './service-pools.ts';
  * the register gives the address to this very Service (uid and all), the Service
  * shows it, so that the nodes' own rules know what to do with the packets, and the
  * node can serve it: any node can for traffic policy Cluster, one with a ready
- * endpoint for Local.
+ * endpoint for Local. One that is being deleted and still serves is as good while the
+ * node leaves in order, or as long as no other node has a ready one.
  *
  * What a Service shows but the register gives to another, to a node's pods, or to
  * nobody is not announced: the ownership guard, in the word NotOwner.
@@ -35,6 +36,10 @@ export interface ServiceFact {
   readonly isLocal: boolean;
   /** An endpoint on this node is ready. */
   readonly hasReady: boolean;
+  /** An endpoint on this node is being deleted, and still serves. */
+  readonly hasEnding?: true;
+  /** No other node would announce it. Known only while it matters: the node or the endpoint goes. */
+  readonly isOnlyHere?: true;
 }
 
 /** What the register says. */
@@ -52,16 +57,22 @@ export interface ServiceAnnouncementInput {
   readonly others: Iterable<Pick<RoutedNode, 'blocks'>>;
   readonly facts: ServiceFacts;
   readonly advertisements: Iterable<BgpAdvertisement>;
+  /** There is a sign on the Node that it is to leave; what follows from it is not decided here. */
   readonly isLeaving: boolean;
 }
 
-export function serviceAnnouncements(input: ServiceAnnouncementInput): {
+interface ServiceAnnouncements {
   announcements: DesiredAnnouncement[];
+  /** Prefixes that no other node would announce, each with a sentence that says so. */
+  onlyHere: ReadonlyMap<string, string>;
   findings: Finding[];
-} {
+}
+
+export function serviceAnnouncements(input: ServiceAnnouncementInput): ServiceAnnouncements {
   const { self, facts, isLeaving } = input;
-  if (isLeaving || facts.services.length === 0 || Object.hasOwn(self.labels, excludeNodeLabel)) {
-    return { announcements: [], findings: [] };
+  const onlyHere = new Map<string, string>();
+  if (facts.services.length === 0 || Object.hasOwn(self.labels, excludeNodeLabel)) {
+    return { announcements: [], onlyHere, findings: [] };
   }
   const owners = new Map(facts.addresses.map((fact) => [fact.address, fact]));
   const ofPods = PrefixSet.of(
@@ -85,14 +96,27 @@ export function serviceAnnouncements(input: ServiceAnnouncementInput): {
         const cidr = hostPrefix(address).toString();
         const detail = `${cidr} of Service ${service.key} is not announced: ${objection}`;
         findings.push({ reason: 'NotOwner', nodes: [self.name], cidr, detail });
-      } else if (!service.isLocal || service.hasReady) {
+      } else if (canServe(service, isLeaving)) {
         for (const one of dress(address, pools.get(owner!.pool), owner!.pool, advertisements)) {
           made.set(JSON.stringify(one), one);
+          if (service.isOnlyHere) onlyHere.set(one.prefix, whyOnlyHere(one.prefix, service));
         }
       }
     }
   }
-  return { announcements: [...made.values()], findings };
+  return { announcements: [...made.values()], onlyHere, findings };
+}
+
+function canServe({ isLocal, hasReady, hasEnding, isOnlyHere }: ServiceFact, isLeaving: boolean) {
+  if (!isLocal || hasReady) return true;
+  return hasEnding === true && (isLeaving || isOnlyHere === true);
+}
+
+function whyOnlyHere(prefix: string, { key, isLocal }: ServiceFact): string {
+  const nobody = isLocal
+    ? 'no other node that stays has a ready endpoint'
+    : 'no other node stays that could announce it';
+  return `${prefix} of Service ${key} stays announced: ${nobody}`;
 }
 
 /** In words; `foreign` if it was never ours to announce. */
