@@ -29,6 +29,12 @@ export const driftConditionType = 'CadastreDrift';
 /** On a Node: its routes are withdrawn from the routers, because it is to be drained. */
 export const drainAnnotation = 'cadastre.dev/drain';
 
+/** The condition on NodeBlock.status that says whether a cooling block can be released. */
+export const releasableCondition = 'Releasable';
+
+/** On a Node: a person says that the machine is off (Kubernetes' non-graceful node shutdown). */
+export const outOfServiceTaint = 'node.kubernetes.io/out-of-service';
+
 /** A Service of this class, or of none, gets its address from us. */
 export const loadBalancerClass = 'cadastre.dev/bgp';
 

@@ -3,6 +3,7 @@ import {
   drainAnnotation,
   driftConditionType,
   nodeConditionType,
+  outOfServiceTaint,
 } from './keys.ts';
 import type { Labels } from './label-selector.ts';
 import {
@@ -29,6 +30,8 @@ export interface ClusterNode extends Identity {
   isLeaving?: true;
   /** The kubelet does not report, or says that it cannot run pods. */
   isNotReady?: true;
+  /** It carries Kubernetes' out-of-service taint: a person says that the machine is off. */
+  isOutOfService?: true;
   /** Our condition on the node, if there is one. */
   condition: Condition | undefined;
   /** What the continuous comparison said of it last. */
@@ -36,7 +39,11 @@ export interface ClusterNode extends Identity {
 }
 
 export function readNode(object: KubeObject): ClusterNode {
-  const spec = (object.spec ?? {}) as { podCIDR?: unknown; podCIDRs?: unknown };
+  const spec = (object.spec ?? {}) as {
+    podCIDR?: unknown;
+    podCIDRs?: unknown;
+    taints?: Array<{ key?: string }>;
+  };
   const status = (object.status ?? {}) as {
     addresses?: Array<{ type?: string; address?: string }>;
     conditions?: Condition[];
@@ -62,6 +69,9 @@ export function readNode(object: KubeObject): ClusterNode {
       .map((a) => a.address as string),
     ...((all?.[drainAnnotation] ?? 'false') === 'false' ? {} : { isLeaving: true as const }),
     ...(isNotReady(status.conditions) ? { isNotReady: true as const } : {}),
+    ...(spec.taints?.some(({ key }) => key === outOfServiceTaint)
+      ? { isOutOfService: true as const }
+      : {}),
     condition: status.conditions?.find((c) => c.type === nodeConditionType),
     ...(drift === undefined ? {} : { drift }),
   };

@@ -4,12 +4,18 @@ import { decodeMeta, decodeTime } from './object-meta.ts';
 
 /**
  * A Node from protobuf, cut down while it is read: who it is, its labels and
- * annotations, its pod CIDRs, addresses and conditions. Names and shapes are
+ * annotations, its pod CIDRs, taints, addresses and conditions. Names and shapes are
  * those of its JSON.
  */
 export interface DecodedNode extends StoredObject {
-  spec: { podCIDR?: string; podCIDRs?: string[] };
+  spec: { podCIDR?: string; podCIDRs?: string[]; taints?: NodeTaint[] };
   status: { addresses?: NodeAddress[]; conditions?: NodeCondition[] };
+}
+
+interface NodeTaint {
+  key: string;
+  value?: string;
+  effect: string;
 }
 
 interface NodeAddress {
@@ -48,8 +54,21 @@ function decodeSpec(fields: ProtobufFields, spec: DecodedNode['spec']): void {
     else if (fields.number === 7) {
       spec.podCIDRs ??= [];
       spec.podCIDRs.push(fields.text());
+    } else if (fields.number === 5) {
+      spec.taints ??= [];
+      spec.taints.push(decodeTaint(fields.inside()));
     }
   }
+}
+
+function decodeTaint(fields: ProtobufFields): NodeTaint {
+  const taint: NodeTaint = { key: '', effect: '' };
+  while (fields.next()) {
+    if (fields.number === 1) taint.key = fields.text();
+    else if (fields.number === 2 && fields.end > fields.start) taint.value = fields.text();
+    else if (fields.number === 3) taint.effect = fields.text();
+  }
+  return taint;
 }
 
 function decodeNodeStatus(fields: ProtobufFields, status: DecodedNode['status']): void {

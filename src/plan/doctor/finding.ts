@@ -27,6 +27,8 @@ export const doctorReasons = [
   'OutsidePools',
   'NoPoolForGroup',
   'PoolNearlyFull',
+  'ReleasedByTime',
+  'AwaitingWitness',
   'StrandedBlock',
   'LeakedAddress',
   'UnknownPrefix',
