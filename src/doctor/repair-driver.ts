@@ -43,11 +43,6 @@ async function write(client: KubeClient, step: RepairStep, nowMs: number): Promi
       await client.patch(nodeBlocks, name, { type: 'merge', body });
       return;
     }
-    case 'free block': {
-      const { name, uid, resourceVersion } = step.block;
-      await client.delete(nodeBlocks, name, { uid, resourceVersion });
-      return;
-    }
     case 'delete ciliumnode': {
       const { name, uid, resourceVersion } = step.cilium;
       await client.delete(ciliumNodes, name, { uid, resourceVersion });

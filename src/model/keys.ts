@@ -29,6 +29,9 @@ export const driftConditionType = 'CadastreDrift';
 /** On a Node: its routes are withdrawn from the routers, because it is to be drained. */
 export const drainAnnotation = 'cadastre.dev/drain';
 
+/** The condition on NodeBlock.status that says whether a cooling block can be released. */
+export const releasableCondition = 'Releasable';
+
 /** On a Node that is cordoned, by the node controller. */
 export const unschedulableTaint = 'node.kubernetes.io/unschedulable';
 

@@ -1,7 +1,14 @@
 import { Prefix, parsePrefix } from '../net/prefix.ts';
 import type { ResourceDefinition } from './crd.ts';
-import { apiVersion } from './keys.ts';
-import { type Identity, identityOf, type KubeObject, textList, timestampMs } from './object.ts';
+import { apiVersion, releasableCondition } from './keys.ts';
+import {
+  type Condition,
+  type Identity,
+  identityOf,
+  type KubeObject,
+  textList,
+  timestampMs,
+} from './object.ts';
 import { nodeBlocks } from './resources.ts';
 import * as field from './schema/field.ts';
 import { ruled, type ValueOf } from './schema/schema.ts';
@@ -36,6 +43,8 @@ export const witnesses = [
  */
 export type WitnessName = (typeof witnesses)[number];
 
+const mostAddresses = 16;
+
 const shape = field.object('', ['cidr', 'pool'], {
   cidr: field.cidr('The block. The object is named after it.'),
   pool: field.name('The pool it was cut from or adopted into.'),
@@ -44,7 +53,7 @@ const shape = field.object('', ['cidr', 'pool'], {
     uid: field.uid(),
     addresses: field.list(
       'Addresses of the Node when it got the block: a Node of the same name with none of them is another machine.',
-      16,
+      mostAddresses,
       field.text('', { maxLength: 45 }),
     ),
   }),
@@ -154,6 +163,8 @@ export interface Block extends Identity {
   releaseByTimeSeconds?: number;
   /** Addresses of the Node that got it; absent on blocks of earlier versions. */
   nodeAddresses?: readonly string[];
+  /** Our condition on it, while nobody says that its node does not use it. */
+  releasable?: Condition;
   /** Guard only: the odd-sized blocks inside this cell. */
   guards: readonly string[];
   createdMs: number;
@@ -211,11 +222,19 @@ export function readBlock(object: KubeObject): ReadBlock {
       ...countOf('releaseByTimeSeconds', spec),
       ...(released?.by === undefined ? {} : { released }),
       ...(addresses.length > 0 ? { nodeAddresses: addresses } : {}),
+      ...readReleasable(object.status),
       guards: Array.isArray(spec.guards) ? (spec.guards as string[]) : [],
       createdMs: timestampMs(object.metadata?.creationTimestamp),
       deleting: Boolean(object.metadata?.deletionTimestamp),
     },
   };
+}
+
+function readReleasable(status: unknown): Pick<Block, 'releasable'> {
+  const { conditions } = (status ?? {}) as { conditions?: unknown };
+  if (!Array.isArray(conditions)) return {};
+  const releasable = (conditions as Condition[]).find(({ type }) => type === releasableCondition);
+  return releasable === undefined ? {} : { releasable };
 }
 
 function countOf<K extends 'restedSeconds' | 'releaseByTimeSeconds'>(
@@ -237,14 +256,29 @@ export interface NewBlock {
   pool: string;
   nodeName: string;
   nodeUid: string;
+  nodeAddresses?: readonly string[] | undefined;
+  /** The pool's policy. */
+  releaseByTimeSeconds?: number | undefined;
 }
 
-export function writeBlock({ prefix, pool, nodeName, nodeUid }: NewBlock): KubeObject {
+/** As many of a Node's addresses as a block has room for. */
+export function recordedAddresses({ addresses }: { addresses: readonly string[] }): string[] {
+  return addresses.slice(0, mostAddresses);
+}
+
+export function writeBlock(block: NewBlock): KubeObject {
+  const { prefix, pool, nodeName, nodeUid, nodeAddresses = [], releaseByTimeSeconds } = block;
+  const addresses = nodeAddresses.length > 0 ? { addresses: nodeAddresses } : {};
   return {
     apiVersion,
     kind: 'NodeBlock',
     metadata: { name: blockName(prefix) },
-    spec: { cidr: prefix.toString(), pool, node: { name: nodeName, uid: nodeUid } },
+    spec: {
+      cidr: prefix.toString(),
+      pool,
+      node: { name: nodeName, uid: nodeUid, ...addresses },
+      ...(releaseByTimeSeconds === undefined ? {} : { releaseByTimeSeconds }),
+    },
   };
 }
 

@@ -98,6 +98,10 @@ export const reasons = {
     'A resource definition of ours was deleted, with every object of it; it is registered again.',
   Draining: 'The block is released when its node has no pod left in it.',
   Cooling: 'The node is gone; the block is kept unused for the cool-down of its pool.',
+  AwaitingWitness:
+    'The cool-down is over, but nobody says that the old node does not use the block.',
+  ReleasedByTime:
+    'Nobody said that the old node does not use the block; it is released by time alone.',
   Released: 'The block is free again.',
   Announced: 'The node advertised the block to its routers.',
   Withdrawn: 'The node withdrew the block from its routers, or its report ended.',

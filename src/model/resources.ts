@@ -22,6 +22,7 @@ export const nodeMigrations = clusterWide(apiVersion, 'nodemigrations', 'NodeMig
 
 export const nodes = clusterWide('v1', 'nodes', 'Node');
 export const ciliumNodes = clusterWide('cilium.io/v2', 'ciliumnodes', 'CiliumNode');
+export const ciliumEndpoints = namespaced('cilium.io/v2', 'ciliumendpoints', 'CiliumEndpoint');
 export const ciliumLoadBalancerPools = clusterWide(
   'cilium.io/v2alpha1',
   'ciliumloadbalancerippools',
@@ -29,6 +30,7 @@ export const ciliumLoadBalancerPools = clusterWide(
 );
 export const serviceCidrs = clusterWide('networking.k8s.io/v1', 'servicecidrs', 'ServiceCIDR');
 
+export const leases = namespaced('coordination.k8s.io/v1', 'leases', 'Lease');
 export const pods = namespaced('v1', 'pods', 'Pod');
 export const configMaps = namespaced('v1', 'configmaps', 'ConfigMap');
 export const services = namespaced('v1', 'services', 'Service');

@@ -82,7 +82,7 @@ test('of two that hold one block the older one is adopted, the other hears why i
   await bench.whenReason('stranger', 'OutsidePools');
   expect(operator.metric('cadastre_findings', { reason: 'DuplicateBlock' })).toBe(1);
   // The finding goes with its cause.
-  await bench.deleteNode('first');
+  await bench.retireNode('first');
   await eventually(async () => {
     expect(await bench.blocksOf('second')).toEqual(['10.1.0.0/24 Active']);
     expect(operator.metric('cadastre_findings', { reason: 'DuplicateBlock' })).toBe(0);

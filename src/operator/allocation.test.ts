@@ -108,7 +108,7 @@ describe('pools', () => {
     await bench.whenBlocks(['10.1.0.0/25 a Active']);
     await bench.client.delete(ipPools, 'p');
     expect((await bench.pool('p')).metadata.deletionTimestamp).toBeDefined();
-    await bench.deleteNode('a');
+    await bench.retireNode('a');
     await eventually(async () => expect(await bench.list(ipPools)).toEqual([]));
     expect(await bench.blocks()).toEqual([]);
   });

@@ -5,6 +5,8 @@ import { cachedItems } from '../cluster/cluster-caches.ts';
 import { Surroundings } from '../cluster/surroundings.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { EventRecorder } from '../kube/events.ts';
+import { clusterState } from '../model/cluster-state.ts';
+import { type HeardRouters, noHeardRouters } from '../plan/blocks/heard-routers.ts';
 import { Register } from '../plan/blocks/register.ts';
 import { makeBlockCaches } from './block-caches.ts';
 import { BlockHistoryWriter } from './block-history-writer.ts';
@@ -22,12 +24,16 @@ import { LoadBalancer } from './load-balancer.ts';
 import { NodeReporter } from './node-reporter.ts';
 import { NodeWorker } from './node-worker.ts';
 import { Operator } from './operator.ts';
-import type { OperatorSettings } from './operator-settings.ts';
+import { type OperatorSettings, statedByOperator } from './operator-settings.ts';
 import { PoolWorker } from './pool-worker.ts';
 import { Projector } from './projector.ts';
+import { ReleaseReporter } from './release-reporter.ts';
+import { ReportCleaner } from './report-cleaner.ts';
+import { RestCounter } from './rest-counter.ts';
 import { ServiceCaches } from './service-caches.ts';
 import { TakeOver } from './take-over.ts';
 import { Terms } from './terms.ts';
+import { WitnessSearch } from './witness-search.ts';
 import { type OperatorQueues, type Worker, WorkQueue } from './work-queue.ts';
 
 interface OperatorOptions {
@@ -36,6 +42,8 @@ interface OperatorOptions {
   log: Log;
   metrics: Metrics;
   clock?: Clock;
+  /** What the routers that this replica hears hold; nobody is heard by default. */
+  heard?: () => HeardRouters;
 }
 
 /**
@@ -73,6 +81,28 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const backlog = new HistoryBacklog({ register, clock });
 
   const poolWorker = new PoolWorker({ ...base, poolCache: caches.pools });
+  const rest = new RestCounter({ clock, term: () => terms.current });
+  const reports = new ReportCleaner({ ...base, reportStore: caches.reports });
+  const releases = new ReleaseReporter({ ...base, writer, events });
+  const { heard = () => noHeardRouters } = options;
+  const peers = () => {
+    const { peers: objects, configMaps } = surroundings.items;
+    return clusterState({ peers: objects, configMaps }, statedByOperator(settings)).peers;
+  };
+  const reportStore = caches.reports;
+  const search = new WitnessSearch({ ...base, ...stores, reportStore, heard, peers });
+  const { byDemand } = settings.mode;
+  const blockWorker = new BlockWorker({
+    ...base,
+    ...stores,
+    writer,
+    byDemand,
+    cilium,
+    rest,
+    search,
+    reporter: releases,
+    reports,
+  });
   const nodeWorker = new NodeWorker({
     ...base,
     rules: settings.rules,
@@ -81,10 +111,9 @@ export function assembleOperator(options: OperatorOptions): Operator {
     reporter,
     mayAssign: () => terms.mayAssign,
     holdPool: (pool) => poolWorker.hold(pool),
+    freeBlock: (block) => blockWorker.free(block),
     onAssigned: (cidr, by) => backlog.assigned(cidr, by),
   });
-  const { byDemand } = settings.mode;
-  const blockWorker = new BlockWorker({ ...base, ...stores, writer, byDemand, cilium });
   const queue = (name: string, concurrency: number, worker: Worker) =>
     new WorkQueue({ ...common, name, concurrency, worker, terms });
   const { concurrency } = settings;

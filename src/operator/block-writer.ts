@@ -2,10 +2,20 @@ import type { Log } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { getIfThere, ifFound } from '../kube/get-if-there.ts';
-import { type Block, blockName, readBlock, writeBlock, writeGuard } from '../model/node-block.ts';
-import type { KubeObject } from '../model/object.ts';
+import type { ClusterNode } from '../model/node.ts';
+import {
+  type Block,
+  type BlockWitness,
+  blockName,
+  readBlock,
+  recordedAddresses,
+  writeBlock,
+  writeGuard,
+} from '../model/node-block.ts';
+import type { Condition, KubeObject } from '../model/object.ts';
 import { nodeBlocks } from '../model/resources.ts';
 import type { Prefix } from '../net/prefix.ts';
+import type { Register } from '../plan/blocks/register.ts';
 import { createOrFind } from './create-or-find.ts';
 
 /**
@@ -19,6 +29,9 @@ type CreateOutcome =
   /** `isNew`: made by this very call; otherwise the node may be using it already. */
   { kind: 'ours'; block: Block; isNew: boolean } | { kind: 'held'; block: Block };
 
+/** Of a Node, what a block records. */
+type BlockHolder = Pick<ClusterNode, 'name' | 'uid' | 'addresses'>;
+
 interface BlockStore {
   put(raw: unknown): void;
   remove(key: string, uid: string): void;
@@ -27,6 +40,7 @@ interface BlockStore {
 export interface BlockWriterOptions {
   client: Pick<KubeClient, 'create' | 'get' | 'patch' | 'delete'>;
   store: BlockStore;
+  register: Pick<Register, 'poolSet'>;
   log: Log;
   /** Throws when this process does not lead; asked before every write. */
   assertLeading(): void;
@@ -39,12 +53,15 @@ export class BlockWriter {
     this.#o = options;
   }
 
-  create(
-    prefix: Prefix,
-    pool: string,
-    node: { name: string; uid: string },
-  ): Promise<CreateOutcome> {
-    const body = writeBlock({ prefix, pool, nodeName: node.name, nodeUid: node.uid });
+  create(prefix: Prefix, pool: string, node: BlockHolder): Promise<CreateOutcome> {
+    const body = writeBlock({
+      prefix,
+      pool,
+      nodeName: node.name,
+      nodeUid: node.uid,
+      nodeAddresses: recordedAddresses(node),
+      releaseByTimeSeconds: this.#policyOf({ pool, prefix }),
+    });
     return this.#create(body, (block) => block.nodeName === node.name);
   }
 
@@ -64,19 +81,47 @@ export class BlockWriter {
   }
 
   /** A node that came back, or was made anew, takes its own block over. */
-  rebind(block: Block, node: { name: string; uid: string }): Promise<Block> {
+  rebind(block: Block, node: BlockHolder): Promise<Block> {
     const phase = block.phase === 'Cooling' ? 'Active' : block.phase;
-    const change = { phase, coolingSince: null, node: { name: node.name, uid: node.uid } };
-    return this.#change(block, change);
+    const change = { phase, coolingSince: null, restedSeconds: null, released: null };
+    return this.#change(block, { ...change, ...this.#recordOf(block, node) });
+  }
+
+  /** What the block should know of its node and its pool. */
+  record(block: Block, node: BlockHolder): Promise<Block> {
+    return this.#change(block, this.#recordOf(block, node));
   }
 
   drain(block: Block): Promise<Block> {
     return this.#change(block, { phase: 'Draining' });
   }
 
-  cool(block: Block, nowMs: number): Promise<Block> {
+  /** `released`: the witness, where the node itself released the block. */
+  cool(block: Block, nowMs: number, released?: BlockWitness): Promise<Block> {
     const coolingSince = new Date(nowMs).toISOString();
-    return this.#change(block, { phase: 'Cooling', coolingSince });
+    const change = { phase: 'Cooling', coolingSince, restedSeconds: null };
+    return this.#change(block, released === undefined ? change : { ...change, released });
+  }
+
+  /** How much of the cool-down was watched, for the next leader. */
+  rest(block: Block, restedSeconds: number): Promise<Block> {
+    return this.#change(block, { restedSeconds });
+  }
+
+  /** The witness, before anything is done by its word; null takes it back. */
+  witness(block: Block, released: BlockWitness | null, restedSeconds?: number): Promise<Block> {
+    const rested = restedSeconds === undefined ? {} : { restedSeconds };
+    return this.#change(block, { released, ...rested });
+  }
+
+  /** The condition Releasable, or none. */
+  async say(block: Block, condition: Condition | undefined): Promise<void> {
+    this.#o.assertLeading();
+    const { name, uid, resourceVersion } = block;
+    const status = { conditions: condition === undefined ? [] : [condition] };
+    const body = { metadata: { uid, resourceVersion }, status };
+    const options = { type: 'merge', subresource: 'status', body } as const;
+    this.#learn(await this.#o.client.patch<KubeObject>(nodeBlocks, name, options));
   }
 
   async free(block: Block): Promise<void> {
@@ -89,6 +134,20 @@ export class BlockWriter {
   /** What the API server itself says about a block, past every cache. */
   look(prefix: Prefix): Promise<Block | undefined> {
     return this.#read(blockName(prefix));
+  }
+
+  #recordOf(block: Block, node: BlockHolder): object {
+    const { name, uid } = node;
+    const addresses = recordedAddresses(node);
+    return {
+      // Without addresses nothing is known that would be better than what is recorded.
+      node: { name, uid, ...(addresses.length > 0 ? { addresses } : {}) },
+      releaseByTimeSeconds: this.#policyOf(block) ?? null,
+    };
+  }
+
+  #policyOf(block: { pool: string; prefix: Prefix }): number | undefined {
+    return this.#o.register.poolSet.homeOf(block)?.releaseByTimeSeconds;
   }
 
   async #create(body: KubeObject, isOurs: (block: Block) => boolean): Promise<CreateOutcome> {

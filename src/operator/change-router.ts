@@ -61,6 +61,8 @@ export class ChangeRouter {
   everything(): void {
     const { register, queues } = this.#o;
     for (const name of register.nodes.keys()) queues.nodes.add(name);
+    // After the nodes: blocks record the policy of their pool, and may rest shorter or longer now.
+    for (const name of register.blocks.keys()) queues.blocks.add(name);
     for (const { name } of register.poolSet.pools) this.#poolChanged(name);
   }
 
@@ -90,6 +92,7 @@ export class ChangeRouter {
         onPut: (next, prev) => {
           this.watchingPools(() => register.putNode(next));
           if (prev === undefined || isChanged(next, prev)) this.#nodeChanged(next.name);
+          if (prev === undefined || concernsBlocks(next, prev)) this.#blocksOf(next.name);
         },
         onDelete: (last) => {
           // A namesake may have been put in its place already.
@@ -100,7 +103,7 @@ export class ChangeRouter {
           // Its own addresses are no longer excluded from those of Services.
           this.#o.excluded.nodesChanged();
           this.#o.loadBalancer.addressSpaceChanged();
-          for (const block of register.blocksOf(last.name)) this.#o.queues.blocks.add(block.name);
+          this.#blocksOf(last.name);
           this.addressSpaceChanged();
         },
       },
@@ -153,8 +156,12 @@ export class ChangeRouter {
   }
 
   #nodeAndBlocks(nodeName: string): void {
+    this.#o.queues.nodes.add(nodeName);
+    this.#blocksOf(nodeName);
+  }
+
+  #blocksOf(nodeName: string): void {
     const { register, queues } = this.#o;
-    queues.nodes.add(nodeName);
     for (const block of register.blocksOf(nodeName)) queues.blocks.add(block.name);
   }
 
@@ -170,6 +177,13 @@ function meaningOf(read: ReadPool): string {
   if (read.kind === 'malformed') return `malformed ${read.generation}`;
   const { generation, deleting, uid }: Pool = read.pool;
   return `${generation} ${deleting} ${uid}`;
+}
+
+/** Whether what its blocks record of it changed, or whether it is in service. */
+function concernsBlocks(next: ClusterNode, prev: ClusterNode): boolean {
+  const essence = ({ uid, addresses, isOutOfService, isNotReady }: ClusterNode) =>
+    JSON.stringify([uid, addresses, isOutOfService, isNotReady]);
+  return essence(next) !== essence(prev);
 }
 
 /** Whether more changed than the kubelet's heartbeats do. */

@@ -41,7 +41,7 @@ describe('writes of blocks', () => {
     await bench.createNodes(...names);
     await everyoneHasBoth();
     // Leaving is no different: cooled and freed, whatever becomes of the answers.
-    await bench.deleteNode('a');
+    await bench.retireNode('a');
     await eventually(async () => expect(await bench.blocks()).toHaveLength(2 * names.length - 2));
     const struck = Object.values(proxy.counts).reduce((sum, count) => sum + count, 0);
     expect(struck).toBeGreaterThan(1);
@@ -73,7 +73,7 @@ test('caches that fall behind are not believed when something would be taken fro
   await everyoneHasBoth();
   const before = (await bench.blocks()).sort();
   // The next lists are those of a moment in which half of the nodes were not there.
-  for (const name of ['c', 'd']) await bench.deleteNode(name);
+  for (const name of ['c', 'd']) await bench.retireNode(name);
   await eventually(async () => expect(await bench.blocks()).toHaveLength(names.length));
   await proxy.record('/api/v1/nodes');
   for (const name of ['c', 'd']) await bench.createNode(name);

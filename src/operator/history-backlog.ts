@@ -32,6 +32,8 @@ export class HistoryBacklog {
   readonly #announcers = new Map<string, Map<string, readonly string[]>>();
   readonly #reported = new Map<string, readonly string[]>();
   readonly #assignedBy = new Map<string, AssignedBy>();
+  /** Who said that the node of a block which is gone does not use it. */
+  readonly #released = new Map<string, NonNullable<BlockFacts['released']>>();
   /** How full pools are is counted once for many volumes; nobody decides by it. */
   #candidates: { untilMs: number; judge: ReturnType<typeof poolCandidates> } | undefined;
 
@@ -95,6 +97,7 @@ export class HistoryBacklog {
         block,
         announcers: this.#announcers.get(cidr) ?? new Map(),
         givenBy: this.#assignedBy.get(cidr),
+        released: this.#released.get(cidr),
         why: () => this.#whyPool(block),
       };
       const next = bringUpToDate(log, facts, nowMs);
@@ -130,6 +133,10 @@ export class HistoryBacklog {
     const volume = volumeOf(cidr);
     this.#blocks.get(volume)?.delete(cidr);
     this.#assignedBy.delete(cidr);
+    if (this.#released.size > mostRemembered) this.#released.clear();
+    if (block.released !== undefined) {
+      this.#released.set(cidr, { uid: block.uid, witness: block.released });
+    }
     this.mark(volume);
   }
 

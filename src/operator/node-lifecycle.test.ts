@@ -52,7 +52,7 @@ test('after its cool-down a block is freed, by whichever leader, and goes to who
   await bench.whenBlocks(['10.1.0.0/24 a Active']);
   await bench.createNode('waits');
   await bench.whenReason('waits', 'PoolExhausted');
-  await bench.deleteNode('a');
+  await bench.retireNode('a');
   const cooling = await eventually(async () => {
     const found = await block('10-1-0-0-24');
     expect(found.spec.phase).toBe('Cooling');
@@ -63,7 +63,7 @@ test('after its cool-down a block is freed, by whichever leader, and goes to who
   await bench.whenBlocks(['10.1.0.0/24 waits Active']);
   const given = await block('10-1-0-0-24');
   expect(given.metadata.uid).not.toBe(cooling.metadata.uid);
-  // The cool-down is in the object: a new leader neither cuts it short nor begins it anew.
+  // A new leader does not cut it short.
   expect([...first.decided('Released'), ...second.decided('Released')]).toEqual(['10.1.0.0/24']);
   expect(Date.now() - Date.parse(cooling.spec.coolingSince ?? '')).toBeGreaterThanOrEqual(1_000);
   await bench.whenReason('waits', 'BlocksAssigned');
@@ -78,7 +78,7 @@ test('a node that is only being deleted still runs pods and keeps its block', as
   await bench.leader();
   await bench.createNode('slow', { finalizers: ['example.com/wait'] });
   await bench.whenBlocks(['10.1.0.0/24 slow Active']);
-  await bench.deleteNode('slow');
+  await bench.retireNode('slow');
   // Whoever starts now lists a Node with a deletionTimestamp, and goes through everything.
   const next = bench.operator();
   await bench.createNode('other');

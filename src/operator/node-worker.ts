@@ -1,6 +1,7 @@
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { ClusterNode } from '../model/node.ts';
+import type { Block } from '../model/node-block.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { Cut } from '../plan/blocks/cut.ts';
 import { decideNode, type NodeDecision, type Rules } from '../plan/blocks/decide-node.ts';
@@ -26,6 +27,8 @@ export interface NodeWorkerOptions {
   mayAssign(): boolean;
   /** Resolves once the pool carries our finalizer and so cannot vanish under a new block. */
   holdPool(pool: string): Promise<void>;
+  /** Deletes a block that was released by time alone: nothing else is free. */
+  freeBlock(block: Block): Promise<void>;
   /** Hears of every block that came to a node, and how. */
   onAssigned: (cidr: string, by: 'Assigned' | 'Adopted' | 'Returned') => void;
   log: Log;
@@ -126,6 +129,7 @@ export class NodeWorker implements Worker {
     try {
       for (const cut of assign) {
         await this.#o.holdPool(cut.pool);
+        if (cut.replaces !== undefined) await this.#o.freeBlock(cut.replaces);
         const outcome = await writer.create(cut.prefix, cut.pool, node);
         if (outcome.kind === 'held') {
           this.#o.log.info(

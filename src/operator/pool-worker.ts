@@ -23,6 +23,7 @@ const gauges = ['capacity', 'assigned', 'free', 'cooling'] as const;
 export class PoolWorker implements Worker {
   readonly #o: PoolWorkerOptions;
   readonly #gauges: Record<(typeof gauges)[number], Gauge>;
+  readonly #awaiting: Gauge;
   readonly #holding = new Map<string, Promise<void>>();
 
   constructor(options: PoolWorkerOptions) {
@@ -35,6 +36,10 @@ export class PoolWorker implements Worker {
       free: gauge('free'),
       cooling: gauge('cooling'),
     };
+    this.#awaiting = options.metrics.gauge(
+      'cadastre_blocks_awaiting_release',
+      'Blocks whose cool-down is over, but nobody says that their old node does not use them.',
+    );
   }
 
   async reconcile(name: string): Promise<undefined> {
@@ -50,6 +55,7 @@ export class PoolWorker implements Worker {
     const nowText = new Date(this.#o.clock.wallMs()).toISOString();
     const status = desiredPoolStatus(this.#o.register, pool, nowText);
     for (const what of gauges) this.#gauges[what].set(status[what] ?? 0, { pool: name });
+    this.#awaiting.set(status.awaitingRelease ?? 0, { pool: name });
     if (read === undefined) return undefined;
     if (pool.deleting && this.#o.register.blocksOfPool(name).size === 0) {
       return this.#removeFinalizer(pool);
@@ -65,6 +71,7 @@ export class PoolWorker implements Worker {
 
   #forget(name: string): void {
     for (const what of gauges) this.#gauges[what].remove({ pool: name });
+    this.#awaiting.remove({ pool: name });
   }
 
   /** Puts the finalizer on, once, however many nodes wait for it. */

@@ -146,7 +146,7 @@ export class Shadow {
     };
     const nowMs = this.#clock.wallMs();
     const { intentions, plan } = mode.allocates
-      ? planIntentions(register, { ...rules, switches }, nowMs)
+      ? planIntentions(register, { ...rules, switches })
       : { intentions: [], plan: { findings: [] } };
     this.#tell(intentions);
     this.report = {

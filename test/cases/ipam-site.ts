@@ -91,20 +91,22 @@ export class Site {
   /** First step of a release: the block is let go, and rests. */
   cool(cidr: string, reason: 'Cooling' | 'Released' = 'Cooling'): void {
     const block = this.block(cidr);
-    const step = decideBlock(this.register, block, hour, this.rules.byDemand);
+    const step = decideBlock(this.register, block, 0, this.rules.byDemand);
     expect(step).toMatchObject({ kind: 'cool', reason });
     const { pool, nodeName, nodeUid } = block;
     const object = blockObject(cidr, nodeName, { pool, nodeUid, phase: 'Cooling' });
     this.register.putBlock({ ...blockOf(object), coolingSinceMs: hour });
   }
 
-  /** Second step: its rest is over, and the object goes. */
+  /** Second step: its rest is over, its node says that it does not use it, and the object goes. */
   free(cidr: string): void {
     const block = this.block(cidr);
-    const before = decideBlock(this.register, block, hour, this.rules.byDemand);
+    const before = decideBlock(this.register, block, 0, this.rules.byDemand);
     expect(before.kind).toBe('rest');
-    const end = hour + defaultCooldownSeconds * 1000;
-    const after = decideBlock(this.register, block, end, this.rules.byDemand);
+    const rested = defaultCooldownSeconds;
+    expect(decideBlock(this.register, block, rested, this.rules.byDemand).kind).toBe('await');
+    const released = { ...block, released: { by: 'Fenced' as const } };
+    const after = decideBlock(this.register, released, rested, this.rules.byDemand);
     expect(after).toEqual({ kind: 'free', unlessExists: [] });
     this.register.removeBlock(block.name);
   }

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { Metrics } from '../../src/base/metrics.ts';
 import { fixedCredential, type KubeAccess } from '../../src/kube/access.ts';
@@ -77,7 +78,7 @@ export class BenchOperator {
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
 
-  constructor(access: KubeAccess, settings: OperatorSettings) {
+  constructor(access: KubeAccess, settings: OperatorSettings, world: BenchWorld = {}) {
     const { identity } = settings.lease;
     this.identity = identity;
     this.metrics = new Metrics();
@@ -89,6 +90,7 @@ export class BenchOperator {
       settings,
       log,
       metrics: this.metrics,
+      ...world,
     });
     this.#ended = this.operator.run(this.#stopping.signal);
   }
@@ -193,13 +195,17 @@ export class OperatorBench {
   /** A replica under way; `through` a proxy it lives with whatever that does. */
   operator(chosen: Choices = {}, through?: FaultProxy): BenchOperator {
     const identity = `operator-${this.#operators.length + 1}`;
-    const { mode = 'ip-pool', ...others } = chosen;
+    const { mode = 'ip-pool', clock, ...others } = chosen;
     const settings = operatorSettings(modeOfFlag(mode), identity, {
       concurrency: 16,
       ...others,
       intervals: { ...hurried, ...others.intervals },
     });
-    const operator = new BenchOperator(this.#access(through), settings);
+    const operator = new BenchOperator(
+      this.#access(through),
+      settings,
+      clock === undefined ? {} : { clock },
+    );
     this.#operators.push(operator);
     return operator;
   }
@@ -241,6 +247,28 @@ export class OperatorBench {
 
   async deleteNode(name: string): Promise<void> {
     await this.client.delete(nodes, name);
+  }
+
+  /** What an agent says that has withdrawn all blocks of its node and does not use them. */
+  async fence(name: string): Promise<void> {
+    const { metadata } = await this.node(name);
+    const own = (await this.list<BlockObject>(nodeBlocks)).filter(
+      ({ spec }) => spec.node?.uid === metadata.uid,
+    );
+    const fenced = own.map(({ spec, metadata: { uid } }) => ({ cidr: spec.cidr, uid }));
+    const spec = { nodeUID: metadata.uid, fenced };
+    try {
+      await this.createOurs(nodeReports, name, spec);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.isAlreadyExists)) throw error;
+      await this.patch(nodeReports, name, { spec });
+    }
+  }
+
+  /** A node leaves properly: its agent withdraws everything and says so, then the Node goes. */
+  async retireNode(name: string): Promise<void> {
+    await this.fence(name);
+    await this.deleteNode(name);
   }
 
   patch(resource: Resource, name: string, body: object): Promise<unknown> {
@@ -359,7 +387,18 @@ export class OperatorBench {
   }
 }
 
-export type Choices = OperatorChoices & { mode?: string };
+export type Choices = OperatorChoices & BenchWorld & { mode?: string };
+
+/** What is around a replica and not in its settings. */
+interface BenchWorld {
+  clock?: Clock;
+}
+
+/** A machine whose clock is wrong by so much. */
+export const clockAhead = (seconds: number): Clock => ({
+  wallMs: () => Date.now() + seconds * 1000,
+  monotonicMs: () => performance.now(),
+});
 
 /** Nothing is waited for that a test waits for; the comparison only where it is asked for. */
 const hurried = {

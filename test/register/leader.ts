@@ -4,14 +4,17 @@
  * writes to the API model step by step in the order the operator does. It can be
  * stopped after any write (a crash), and it may be one of two.
  */
-import { blockName, writeBlock, writeGuard } from '../../src/model/node-block.ts';
+import { type ClusterNode, readNode } from '../../src/model/node.ts';
+import { type Block, blockName, writeBlock, writeGuard } from '../../src/model/node-block.ts';
+import { readNodeReport } from '../../src/model/node-report.ts';
 import type { KubeObject } from '../../src/model/object.ts';
 import type { Prefix } from '../../src/net/prefix.ts';
-import { decideBlock } from '../../src/plan/blocks/block-life.ts';
+import { RestCounter } from '../../src/operator/rest-counter.ts';
+import { cooldownOf, decideBlock } from '../../src/plan/blocks/block-life.ts';
 import type { Cut } from '../../src/plan/blocks/cut.ts';
 import { decideNode, type NodeDecision, type Rules } from '../../src/plan/blocks/decide-node.ts';
 import { rivalsInGuard } from '../../src/plan/blocks/guards.ts';
-import { holdingSources } from '../../src/plan/blocks/holdings.ts';
+import { allHoldings, holdingSources } from '../../src/plan/blocks/holdings.ts';
 import {
   type Projection,
   type ProjectionSwitches,
@@ -19,6 +22,7 @@ import {
   projectOnNode,
 } from '../../src/plan/blocks/projection.ts';
 import { Register } from '../../src/plan/blocks/register.ts';
+import { findWitness } from '../../src/plan/blocks/witness.ts';
 import {
   type Answer,
   type ApiModel,
@@ -45,6 +49,9 @@ export class Leader {
   readonly #api: ApiModel;
   readonly #rules: Rules;
   readonly #switches: ProjectionSwitches;
+  /** How wrong its wall clock is. */
+  clockOffsetMs = 0;
+  readonly #rest: RestCounter;
   readonly #heard = new Map<Kind, number>();
   readonly #versions = new Map<string, number>();
   #writesLeft = Number.POSITIVE_INFINITY;
@@ -53,6 +60,10 @@ export class Leader {
     this.#api = api;
     this.#rules = rules;
     this.#switches = switches;
+    // The monotonic clocks of two processes have nothing to do with each other.
+    const startedMs = api.nowMs;
+    const clock = { monotonicMs: () => api.nowMs - startedMs };
+    this.#rest = new RestCounter({ clock, term: () => this });
     // A list shows the present; what was before it is never heard of.
     for (const kind of kinds) {
       this.#heard.set(kind, api.log(kind).length);
@@ -138,18 +149,26 @@ export class Leader {
   /** As BlockWorker.reconcile; true if the block was changed. */
   reconcileBlock(name: string, isConfirmed = false): boolean {
     const block = this.register.blocks.get(name);
+    if (block?.phase !== 'Cooling') this.#rest.forget(name);
     if (block === undefined) return false;
-    const step = decideBlock(this.register, block, this.#api.nowMs, this.#rules.byDemand);
+    const rested = block.phase === 'Cooling' ? this.#rest.seconds(block) : 0;
+    const step = decideBlock(this.register, block, rested, this.#rules.byDemand);
+    if (step.kind === 'await') return this.#seekWitness(block, rested);
     if (step.kind === 'cool') {
-      if (step.nodeGone && this.#sees('Node', block.nodeName)) return false;
+      if (step.nodeGone && !isConfirmed && this.#sees('Node', block.nodeName)) {
+        return this.reconcileBlock(name, true);
+      }
       if (step.noRecord && !isConfirmed) {
         for (const kind of ['Node', 'CiliumNode', 'NodeReport'] as const) {
           this.#sees(kind, block.nodeName);
         }
         return this.reconcileBlock(name, true);
       }
-      const coolingSince = new Date(this.#api.nowMs).toISOString();
-      return this.#changeBlock(name, { phase: 'Cooling', coolingSince });
+      const coolingSince = new Date(this.#api.nowMs + this.clockOffsetMs).toISOString();
+      const released = step.nodeGone
+        ? {}
+        : { released: { by: step.noRecord ? 'NoRecord' : 'Agent' } };
+      return this.#changeBlock(name, { phase: 'Cooling', coolingSince, ...released });
     }
     if (step.kind !== 'free') return false;
     if (block.phase === 'Guard' && this.#api.nowMs - block.createdMs < youngGuardMs) return false;
@@ -159,6 +178,38 @@ export class Leader {
     // And once more: it may have come in between.
     for (const prefix of step.unlessExists) this.#sees('NodeBlock', blockName(prefix));
     return isFreed;
+  }
+
+  /** As BlockWorker: the Node and then the report are read afresh, and the witness is written first. */
+  #seekWitness(block: Block, rested: number): boolean {
+    const { nodeName } = block;
+    const node = this.#fresh('Node', nodeName);
+    const report = this.#fresh('NodeReport', nodeName);
+    const cilium = this.#fresh('CiliumNode', nodeName);
+    const pool = this.register.poolSet.homeOf(block);
+    const verdict = findWitness({
+      block,
+      pool,
+      cooldownSeconds: cooldownOf(this.register, block),
+      restedSeconds: rested,
+      node: node && readNode(node),
+      report: report && readNodeReport(report),
+      isRecorded: allHoldings(this.register.holdingsOf(nodeName)).some((held) =>
+        held.overlaps(block.prefix),
+      ),
+      routers: { kind: 'none' },
+      traces: node === undefined && cilium !== undefined ? ['a CiliumNode'] : [],
+    });
+    const restedSeconds = Math.floor(rested);
+    if (verdict.kind !== 'witness') {
+      if (block.restedSeconds !== undefined) return false;
+      return this.#changeBlock(block.name, { restedSeconds });
+    }
+    return this.#changeBlock(block.name, { released: { by: verdict.by }, restedSeconds });
+  }
+
+  #fresh(kind: Kind, name: string): KubeObject | undefined {
+    return this.#sees(kind, name) ? this.#api.get(kind, name) : undefined;
   }
 
   /** As PoolWorker: a pool that is being deleted goes when nothing of it is left. */
@@ -173,7 +224,14 @@ export class Leader {
     const { node, rebind, adopt, surplus, assign, unguarded } = decision;
     for (const block of rebind) {
       const phase = block.phase === 'Cooling' ? 'Active' : block.phase;
-      const change = { phase, coolingSince: null, node: { name: node.name, uid: node.uid } };
+      const addresses = node.addresses.length > 0 ? { addresses: node.addresses } : {};
+      const change = {
+        phase,
+        coolingSince: null,
+        restedSeconds: null,
+        released: null,
+        node: { name: node.name, uid: node.uid, ...addresses },
+      };
       if (!this.#changeBlock(block.name, change)) return 'refused';
     }
     for (const cut of adopt) {
@@ -200,6 +258,7 @@ export class Leader {
     for (const { prefix } of assign) this.register.reserve(node.name, prefix);
     try {
       for (const cut of assign) {
+        if (cut.replaces !== undefined && !this.#free(cut.replaces.name)) return false;
         const made = this.#create(cut, node);
         // Only what this very write made is taken back: an own block that was there is in use.
         if (made === 'made') created.push(blockName(cut.prefix));
@@ -262,8 +321,9 @@ export class Leader {
     });
   }
 
-  #create({ prefix, pool }: Cut, node: { name: string; uid: string }): 'made' | 'own' | 'held' {
-    const body = writeBlock({ prefix, pool, nodeName: node.name, nodeUid: node.uid });
+  #create({ prefix, pool }: Cut, node: ClusterNode): 'made' | 'own' | 'held' {
+    const { name: nodeName, uid: nodeUid, addresses: nodeAddresses } = node;
+    const body = writeBlock({ prefix, pool, nodeName, nodeUid, nodeAddresses });
     const answer = this.#write('NodeBlock', () => this.#api.create(body));
     if (answer.kind === 'done') return 'made';
     return this.#isOwn(answer, prefix, node.name) ? 'own' : 'held';

@@ -4,12 +4,13 @@
  */
 import { readCiliumNode } from '../../src/model/cilium-node.ts';
 import { type Pool, readPool } from '../../src/model/ip-pool.ts';
-import { apiVersion } from '../../src/model/keys.ts';
+import { apiVersion, outOfServiceTaint } from '../../src/model/keys.ts';
 import type { LabelSelector } from '../../src/model/label-selector.ts';
 import { type ClusterNode, readNode } from '../../src/model/node.ts';
 import {
   type Block,
   type BlockPhase,
+  type BlockWitness,
   blockName,
   readBlock,
   writeGuard,
@@ -43,6 +44,7 @@ export interface PoolSpec {
   reserved?: string[];
   disabled?: boolean;
   cooldownSeconds?: number;
+  releaseByTimeSeconds?: number;
 }
 
 export function poolObject(name: string, spec: PoolSpec, meta: ObjectMeta = {}): KubeObject {
@@ -76,6 +78,8 @@ export interface NodeSpec {
   podCIDRs?: string[];
   annotations?: Record<string, string>;
   addresses?: string[];
+  outOfService?: boolean;
+  notReady?: boolean;
   created?: number;
 }
 
@@ -91,8 +95,14 @@ export function nodeObject(name: string, spec: NodeSpec = {}): KubeObject {
       creationTimestamp: second(spec.created ?? 0),
       ...(annotations ? { annotations } : {}),
     },
-    spec: podCIDRs ? { podCIDR: podCIDRs[0], podCIDRs } : {},
-    status: { addresses: addresses.map((address) => ({ type: 'InternalIP', address })) },
+    spec: {
+      ...(podCIDRs ? { podCIDR: podCIDRs[0], podCIDRs } : {}),
+      ...(spec.outOfService ? { taints: [{ key: outOfServiceTaint, effect: 'NoExecute' }] } : {}),
+    },
+    status: {
+      addresses: addresses.map((address) => ({ type: 'InternalIP', address })),
+      ...(spec.notReady ? { conditions: [{ type: 'Ready', status: 'Unknown' }] } : {}),
+    },
   };
 }
 
@@ -114,6 +124,10 @@ export interface BlockSpec {
   phase?: BlockPhase;
   /** Seconds, as in `second`. */
   coolingSince?: number;
+  restedSeconds?: number;
+  released?: BlockWitness;
+  releaseByTimeSeconds?: number;
+  nodeAddresses?: string[];
   created?: number;
 }
 
@@ -130,9 +144,18 @@ export function blockObject(cidr: string, nodeName: string, spec: BlockSpec = {}
     spec: {
       cidr,
       pool: spec.pool ?? 'pool',
-      node: { name: nodeName, uid: spec.nodeUid ?? `uid-${nodeName}` },
+      node: {
+        name: nodeName,
+        uid: spec.nodeUid ?? `uid-${nodeName}`,
+        ...(spec.nodeAddresses ? { addresses: spec.nodeAddresses } : {}),
+      },
       phase: spec.phase ?? 'Active',
       ...(spec.phase === 'Cooling' ? { coolingSince: second(spec.coolingSince ?? 0) } : {}),
+      ...(spec.restedSeconds === undefined ? {} : { restedSeconds: spec.restedSeconds }),
+      ...(spec.released ? { released: spec.released } : {}),
+      ...(spec.releaseByTimeSeconds === undefined
+        ? {}
+        : { releaseByTimeSeconds: spec.releaseByTimeSeconds }),
     },
   };
 }
@@ -156,10 +179,14 @@ export interface ReportSpec {
   ipv6?: number;
   /** CIDRs of blocks as `block` makes them, or with a uid of their own. */
   releases?: Array<string | { cidr: string; uid: string }>;
+  fenced?: string[];
+  silentAfter?: Record<string, number>;
+  reconfirmAfterSeconds?: number;
 }
 
 export function reportObject(nodeName: string, spec: ReportSpec): KubeObject {
-  const { ipv4, ipv6, releases = [] } = spec;
+  const { ipv4, ipv6, releases = [], fenced = [], silentAfter = {}, reconfirmAfterSeconds } = spec;
+  const ofBlock = (cidr: string) => ({ cidr, uid: `uid-${cidr}` });
   return {
     apiVersion,
     kind: 'NodeReport',
@@ -167,9 +194,13 @@ export function reportObject(nodeName: string, spec: ReportSpec): KubeObject {
     spec: {
       nodeUID: spec.nodeUid ?? `uid-${nodeName}`,
       neededAddresses: { ...(ipv4 ? { ipv4 } : {}), ...(ipv6 ? { ipv6 } : {}) },
-      releases: releases.map((one) =>
-        typeof one === 'string' ? { cidr: one, uid: `uid-${one}` } : one,
-      ),
+      releases: releases.map((one) => (typeof one === 'string' ? ofBlock(one) : one)),
+      fenced: fenced.map(ofBlock),
+      silentAfter: Object.entries(silentAfter).map(([cidr, seconds]) => ({
+        ...ofBlock(cidr),
+        seconds,
+      })),
+      ...(reconfirmAfterSeconds === undefined ? {} : { reconfirmAfterSeconds }),
     },
   };
 }

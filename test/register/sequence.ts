@@ -226,8 +226,9 @@ class Life {
     const leader = this.#leader(0);
     leader.hearAll();
     // A block cools, and is freed; then the guards have no more use, and go too.
-    for (let round = 0; round < 3 && leader.register.blocks.size > 0; round++) {
-      this.#api.nowMs += 1_000_000;
+    // Nobody speaks for them any more: time does, and keeps them for last for a week.
+    for (let round = 0; round < 6 && leader.register.blocks.size > 0; round++) {
+      this.#api.nowMs += 8 * 86_400_000;
       for (const name of [...leader.register.blocks.keys()]) leader.reconcileBlock(name);
     }
     checkNothingLeft(this.#api, leader.register);

@@ -27,6 +27,7 @@ export class SteppedOperator {
     this.#turn = turn;
     for (const kind of kinds) for (const object of api.list(kind)) put(this.register, object);
     const writer = new BlockWriter({
+      register: this.register,
       client: this.#client(),
       store: {
         put: (raw) => put(this.register, raw as KubeObject),
@@ -47,6 +48,7 @@ export class SteppedOperator {
       mayAssign: () => true,
       onAssigned: () => {},
       holdPool: async () => {},
+      freeBlock: (block) => writer.free(block),
       log: silentLog,
       metrics: new Metrics(),
     });

@@ -273,7 +273,7 @@ test('doctor --fix does what is safe, step by step, and leaves what has changed 
     const { uid, resourceVersion } = stranded.metadata;
     const about = { reason: 'StrandedBlock', prefix: '10.1.1.0/24', does: '', safe: '' } as const;
     const fence = { name: '10-1-1-0-24', uid, resourceVersion };
-    const old = { ...about, node: 'gone', do: 'free block', block: fence } as const;
+    const old = { ...about, node: 'gone', do: 'cool block', block: fence } as const;
     expect(await repair(client, old, Date.now())).toMatchObject({ kind: 'left' });
     const live = { ...about, node: 'a', do: 'cool block', block: fence } as const;
     expect(await repair(client, live, Date.now())).toMatchObject({

@@ -32,10 +32,14 @@ export interface BlockObject {
     cidr: string;
     pool: string;
     phase: 'Active' | 'Draining' | 'Cooling' | 'Guard';
-    node?: { name: string; uid: string };
+    node?: { name: string; uid: string; addresses?: string[] };
     coolingSince?: string;
+    restedSeconds?: number;
+    released?: { by: string; at?: string; detail?: string };
+    releaseByTimeSeconds?: number;
     guards?: string[];
   };
+  status?: { conditions?: ConditionObject[] };
 }
 
 export interface Selector {
@@ -51,6 +55,7 @@ export interface PoolSpec {
   reserved?: string[];
   disabled?: boolean;
   cooldownSeconds?: number;
+  releaseByTimeSeconds?: number;
 }
 
 interface Usage {
@@ -58,6 +63,7 @@ interface Usage {
   assigned?: number;
   free?: number;
   cooling?: number;
+  awaitingRelease?: number;
 }
 
 export interface PoolObject {

@@ -2,10 +2,11 @@ import { type Command, Option } from 'commander';
 import { ageText } from '../../base/age-text.ts';
 import { CadastreError } from '../../base/errors.ts';
 import { apiVersion } from '../../model/keys.ts';
-import type { Block } from '../../model/node-block.ts';
+import type { Block, BlockWitness } from '../../model/node-block.ts';
 import { parseAddress } from '../../net/address.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { type BlockStep, decideBlock } from '../../plan/blocks/block-life.ts';
+import { awaitingWords, witnessWords } from '../../plan/blocks/witness.ts';
 import { timeText } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
@@ -105,13 +106,17 @@ export interface BlockDescription {
   phase: Block['phase'];
   /** When it was registered, or began to cool; absent if nobody wrote it down. */
   since?: string;
+  /** How much of the cool-down leaders have watched. */
+  restedSeconds?: number;
+  /** Who says that its old node does not use it. */
+  released?: BlockWitness;
   guards?: readonly string[];
   /** What the operator would do with it now. */
   next: string;
 }
 
 export function describeBlock(look: Look, block: Block): BlockDescription {
-  const { register, settings, nowMs } = look;
+  const { register, settings } = look;
   const sinceMs = block.phase === 'Cooling' ? block.coolingSinceMs : block.createdMs;
   return {
     name: block.name,
@@ -121,14 +126,20 @@ export function describeBlock(look: Look, block: Block): BlockDescription {
     nodeExists: register.nodes.has(block.nodeName),
     phase: block.phase,
     ...(sinceMs === 0 ? {} : { since: timeText(sinceMs) }),
+    ...(block.restedSeconds === undefined ? {} : { restedSeconds: block.restedSeconds }),
+    ...(block.released === undefined ? {} : { released: block.released }),
     ...(block.phase === 'Guard' ? { guards: block.guards } : {}),
-    next: nextWords(block, decideBlock(register, block, nowMs, settings.rules.byDemand)),
+    next: nextWords(
+      block,
+      decideBlock(register, block, block.restedSeconds ?? 0, settings.rules.byDemand),
+    ),
   };
 }
 
 function nextWords(block: Block, step: BlockStep): string {
   switch (step.kind) {
     case 'stay':
+    case 'record':
       return block.phase === 'Draining'
         ? 'is released when its node has no pod left in it'
         : 'stays';
@@ -136,12 +147,18 @@ function nextWords(block: Block, step: BlockStep): string {
       return step.nodeGone
         ? 'enters cool-down: its node is gone'
         : 'enters cool-down: its node released it';
+    case 'witness':
+      return step.by === null ? `is used again: ${step.detail}` : `is not used: ${step.detail}`;
     case 'rest':
-      return `is free at ${timeText(step.untilMs)}`;
+      return `is in cool-down for ${ageText(step.seconds * 1000)} more`;
+    case 'await':
+      return `awaits release: ${block.releasable?.message ?? awaitingWords(block, ['no operator has looked yet'])}`;
+    case 'keep for last':
+      return 'is used after all other free blocks: released by time alone';
     case 'free':
-      return block.phase === 'Guard'
+      return block.released === undefined
         ? 'is deleted: it guards nothing'
-        : 'is freed: its cool-down is over';
+        : `is freed: ${witnessWords(block.released)}`;
   }
 }
 

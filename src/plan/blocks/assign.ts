@@ -1,9 +1,10 @@
 import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import type { ClusterNode } from '../../model/node.ts';
-
+import type { Block } from '../../model/node-block.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
+import { isReleasedByTime } from './block-life.ts';
 import type { Cut } from './cut.ts';
 import type { BlockRefusal } from './finding.ts';
 import type { Register } from './register.ts';
@@ -63,6 +64,32 @@ export function nextBlock(register: Register, pool: Pool, family: Family): Prefi
   return undefined;
 }
 
+/**
+ * A block that was released by time alone: given only when nothing else is free. Of
+ * several the one that has rested longest.
+ */
+export function lastResort(register: Register, pool: Pool, family: Family): Block | undefined {
+  const size = pool.blockSize[family];
+  let best: Block | undefined;
+  for (const block of register.blocksOfPool(pool.name)) {
+    if (block.prefix.family !== family || !isLastResort(register, block, size)) continue;
+    if (best === undefined || byRest(block, best) < 0) best = block;
+  }
+  return best;
+}
+
+/** Whether it was released by time alone, and nobody but its old node has a claim on it. */
+export function isLastResort(register: Register, block: Block, size: number | undefined): boolean {
+  if (block.deleting || block.prefix.length !== size || !isReleasedByTime(block)) return false;
+  if (register.isReserved(block.prefix)) return false;
+  const old = `node/${block.nodeName}`;
+  return register.claims.overlapping(block.prefix).every(({ owner }) => owner === old);
+}
+
+function byRest(a: Block, b: Block): number {
+  return (b.restedSeconds ?? 0) - (a.restedSeconds ?? 0) || a.prefix.compare(b.prefix);
+}
+
 interface Note {
   reason: Reason;
   detail: string;
@@ -102,12 +129,14 @@ function tryPool(
   }
   const cuts: Cut[] = [];
   for (const family of wanted) {
-    const prefix = nextBlock(register, pool, family);
+    const free = nextBlock(register, pool, family);
+    const replaces = free === undefined ? lastResort(register, pool, family) : undefined;
+    const prefix = free ?? replaces?.prefix;
     if (prefix === undefined) {
       const detail = `pool ${pool.name} has no free ${family} block`;
       return { kind: 'note', note: { reason: 'PoolExhausted', detail } };
     }
-    cuts.push({ prefix, pool: pool.name, guards: [] });
+    cuts.push({ prefix, pool: pool.name, guards: [], ...(replaces ? { replaces } : {}) });
   }
   return { kind: 'cuts', cuts };
 }

@@ -54,7 +54,8 @@ describe('the history of a block', () => {
     see(30, factsOf(blockOf({ phase: 'Draining' }), told));
     see(40, factsOf(blockOf({ phase: 'Draining' })));
     see(55, factsOf(blockOf({ phase: 'Cooling', coolingSinceMs: startMs + 50_000 })));
-    see(400, factsOf(undefined));
+    const witness = { by: 'Fenced', detail: 'node1 withdrew it' } as const;
+    see(400, factsOf(undefined, { released: { uid: 'b1', witness } }));
     see(500, factsOf(undefined));
     const next = { uid: 'b2', nodeName: 'node2', nodeUid: 'n2', createdMs: startMs + 600_000 };
     see(610, factsOf(blockOf(next), { givenBy: 'Adopted' }));
@@ -67,6 +68,7 @@ describe('the history of a block', () => {
       '00:06:40 Released node1',
       '00:10:00 Adopted node2',
     ]);
+    expect(log?.entries[5]).toMatchObject({ why: 'Fenced: node1 withdrew it' });
     expect(log?.entries[0]).toEqual({
       at: '2026-01-01T00:00:00.000Z',
       event: 'Assigned',

@@ -9,8 +9,9 @@ import {
   maxRouteEntries,
   maxWhyLength,
 } from '../../model/block-history.ts';
-import type { Block } from '../../model/node-block.ts';
+import type { Block, BlockWitness } from '../../model/node-block.ts';
 import { timestampMs } from '../../model/object.ts';
+import { witnessWords } from './witness.ts';
 
 /**
  * History by comparison. What is written down is compared with what is, and the
@@ -27,6 +28,8 @@ export interface BlockFacts {
   announcers: ReadonlyMap<string, readonly string[]>;
   /** How it came to its node, if this process was there. */
   givenBy?: Extract<HistoryEvent, 'Assigned' | 'Adopted' | 'Returned'> | undefined;
+  /** The witness of a block that is gone, if this process was there. */
+  released?: { uid: string; witness: BlockWitness } | undefined;
   /** Why this pool; asked only for a new holder. */
   why(): string;
 }
@@ -52,20 +55,20 @@ export function bringUpToDate(
 
 function holderNews(
   before: readonly HistoryEntry[],
-  { block, givenBy, why }: BlockFacts,
+  { block, givenBy, why, released }: BlockFacts,
   nowMs: number,
 ): HistoryEntry[] {
   const last = before.findLast((entry) => !isAboutRoutes(entry));
   const isOpen = last !== undefined && last.event !== 'Released';
   if (block === undefined || block.phase === 'Guard') {
-    return isOpen ? [ending(last, nowMs)] : [];
+    return isOpen ? [ending(last, nowMs, released)] : [];
   }
   const news: HistoryEntry[] = [];
   let phase = phaseAfter(last);
   if (!isOpen || last.blockUID !== block.uid) {
     // It was freed and given again while nobody looked.
     const givenMs = Math.min(block.createdMs || nowMs, nowMs);
-    if (isOpen) news.push(ending(last, Math.max(givenMs, timestampMs(last.at))));
+    if (isOpen) news.push(ending(last, Math.max(givenMs, timestampMs(last.at)), released));
     const reason = clip(why());
     news.push({
       ...holding(block, givenBy ?? 'Registered', givenMs),
@@ -121,7 +124,12 @@ function holding(block: Block, event: HistoryEvent, atMs: number): HistoryEntry 
   };
 }
 
-function ending({ node, nodeUID, blockUID, pool }: HistoryEntry, atMs: number): HistoryEntry {
+function ending(
+  { node, nodeUID, blockUID, pool }: HistoryEntry,
+  atMs: number,
+  released: BlockFacts['released'],
+): HistoryEntry {
+  const witness = released?.uid === blockUID ? released?.witness : undefined;
   return {
     at: timeText(atMs),
     event: 'Released',
@@ -129,6 +137,7 @@ function ending({ node, nodeUID, blockUID, pool }: HistoryEntry, atMs: number): 
     ...(nodeUID === undefined ? {} : { nodeUID }),
     ...(blockUID === undefined ? {} : { blockUID }),
     ...(pool === undefined ? {} : { pool }),
+    ...(witness === undefined ? {} : { why: clip(witnessWords(witness)) }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   at,
+  type BlockSpec,
   blockObject,
   ciliumNodeObject,
   guard,
@@ -11,15 +12,14 @@ import {
   reportObject,
   second,
 } from '../../../test/register/objects.ts';
+import type { BlockWitness } from '../../model/node-block.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { type BlockStep, decideBlock } from './block-life.ts';
 
-const ms = (seconds: number) => Date.parse(second(seconds));
-
-function step(objects: KubeObject[], cidr: string, nowS = 0, byDemand = false): BlockStep {
+function step(objects: KubeObject[], cidr: string, rested = 0, byDemand = false): BlockStep {
   const register = registerOf(objects);
   const found = [...register.blocks.values()].find(({ prefix }) => prefix.equals(at(cidr)));
-  return decideBlock(register, found!, ms(nowS), byDemand);
+  return decideBlock(register, found!, rested, byDemand);
 }
 
 const pool = poolObject('pool', { cidrs: ['10.0.0.0/16'], cooldownSeconds: 60 });
@@ -56,31 +56,114 @@ describe('when a node goes', () => {
 });
 
 describe('a cooling block', () => {
-  const cooling = blockObject('10.0.0.0/24', 'n', { phase: 'Cooling', coolingSince: 100 });
+  const fenced = { by: 'Fenced' } as const;
+  const cooling = (spec: BlockSpec = {}) =>
+    blockObject('10.0.0.0/24', 'n', { phase: 'Cooling', coolingSince: 100, ...spec });
+  const free: BlockStep = { kind: 'free', unlessExists: [] };
 
-  test('rests as long as its pool says', () => {
-    expect(step([pool, cooling], '10.0.0.0/24', 100)).toEqual({ kind: 'rest', untilMs: ms(160) });
-    expect(step([pool, cooling], '10.0.0.0/24', 159)).toEqual({ kind: 'rest', untilMs: ms(160) });
-    expect(step([pool, cooling], '10.0.0.0/24', 160)).toEqual({ kind: 'free', unlessExists: [] });
+  test('rests as long as its pool says, however late it is by the clock', () => {
+    const rest = (rested: number) =>
+      step([pool, cooling({ released: fenced })], '10.0.0.0/24', rested);
+    expect(rest(0)).toEqual({ kind: 'rest', seconds: 60 });
+    expect(rest(59.5)).toEqual({ kind: 'rest', seconds: 0.5 });
+    expect(rest(60)).toEqual(free);
   });
 
   test('rests five minutes if there is no such pool any more', () => {
-    expect(step([cooling], '10.0.0.0/24', 399)).toEqual({ kind: 'rest', untilMs: ms(400) });
-    expect(step([cooling], '10.0.0.0/24', 400).kind).toBe('free');
+    const rest = (rested: number) => step([cooling({ released: fenced })], '10.0.0.0/24', rested);
+    expect(rest(299)).toEqual({ kind: 'rest', seconds: 1 });
+    expect(rest(300)).toEqual(free);
   });
 
   test('rests as the pool it lies in says, whatever name it carries', () => {
-    const other = blockObject('10.0.0.0/24', 'n', {
-      pool: 'cluster-pool',
-      phase: 'Cooling',
-      coolingSince: 100,
-    });
-    expect(step([pool, other], '10.0.0.0/24', 160).kind).toBe('free');
+    const other = cooling({ pool: 'cluster-pool', released: fenced });
+    expect(step([pool, other], '10.0.0.0/24', 60)).toEqual(free);
   });
 
-  test('is freed at once where the cool-down is zero', () => {
+  test('is not freed by time: without a witness it awaits one', () => {
     const hasty = poolObject('pool', { cidrs: ['10.0.0.0/16'], cooldownSeconds: 0 });
-    expect(step([hasty, cooling], '10.0.0.0/24', 100).kind).toBe('free');
+    expect(step([hasty, cooling()], '10.0.0.0/24', 0)).toEqual({ kind: 'await' });
+    expect(step([pool, cooling()], '10.0.0.0/24', 1e9)).toEqual({ kind: 'await' });
+  });
+
+  test('that was released by time alone is kept for last, unless its pool is being deleted', () => {
+    const byTime = cooling({ released: { by: 'Time' } });
+    const week = 7 * 86_400;
+    expect(step([pool, byTime], '10.0.0.0/24', 60)).toEqual({
+      kind: 'keep for last',
+      seconds: week - 60,
+    });
+    expect(step([pool, byTime], '10.0.0.0/24', week)).toEqual(free);
+    const leaving = { ...pool, metadata: { ...pool.metadata, deletionTimestamp: second(0) } };
+    expect(step([leaving, byTime], '10.0.0.0/24', 60)).toEqual(free);
+  });
+});
+
+describe('another machine of the same name', () => {
+  const recorded = (spec: BlockSpec = {}) =>
+    blockObject('10.0.0.0/24', 'n', { nodeAddresses: ['10.4.94.23', 'fd00::23'], ...spec });
+  const another = (...addresses: string[]) => nodeObject('n', { uid: 'new', addresses });
+
+  test('does not keep the block: it cools as that of any node that is gone', () => {
+    expect(step([pool, another('10.4.94.24'), recorded()], '10.0.0.0/24')).toMatchObject({
+      kind: 'cool',
+      nodeGone: true,
+    });
+    expect(step([pool, another(), recorded()], '10.0.0.0/24').kind).toBe('cool');
+  });
+
+  test('with one of the recorded addresses it is the same machine, and gets the block back', () => {
+    const node = another('10.4.94.99', 'fd00::23');
+    expect(step([pool, node, recorded()], '10.0.0.0/24')).toEqual(stay);
+  });
+
+  test('where a witness is there the block may go to it', () => {
+    const block = recorded({ released: { by: 'Administrator' } });
+    expect(step([pool, another('10.4.94.24'), block], '10.0.0.0/24')).toEqual(stay);
+  });
+});
+
+describe('a node out of service', () => {
+  const tainted = nodeObject('n', { outOfService: true });
+  const block = (released?: BlockWitness) =>
+    blockObject('10.0.0.0/24', 'n', released ? { released } : {});
+
+  test('is a witness for its blocks while it carries the taint', () => {
+    expect(step([pool, tainted, block()], '10.0.0.0/24')).toMatchObject({
+      kind: 'witness',
+      by: 'OutOfService',
+    });
+    expect(step([pool, tainted, block({ by: 'OutOfService' })], '10.0.0.0/24')).toEqual(stay);
+    expect(step([pool, nodeObject('n'), block({ by: 'OutOfService' })], '10.0.0.0/24')).toEqual({
+      kind: 'witness',
+      by: null,
+      detail: 'Node n is in service',
+    });
+  });
+
+  test('a Ready node takes back the word of a person that its machine is off', () => {
+    const word = block({ by: 'Administrator' });
+    expect(step([pool, nodeObject('n'), word], '10.0.0.0/24')).toMatchObject({ by: null });
+    expect(step([pool, nodeObject('n', { notReady: true }), word], '10.0.0.0/24')).toEqual(stay);
+  });
+});
+
+describe('what a block records', () => {
+  test('follows the addresses of its node and the policy of its pool', () => {
+    const node = nodeObject('n', { addresses: ['10.4.94.23'] });
+    const block = (spec: BlockSpec) => blockObject('10.0.0.0/24', 'n', spec);
+    const known = { nodeAddresses: ['10.4.94.23'] };
+    expect(step([pool, node, block({})], '10.0.0.0/24')).toEqual({ kind: 'record' });
+    expect(step([pool, node, block(known)], '10.0.0.0/24')).toEqual(stay);
+    const timed = poolObject('pool', { cidrs: ['10.0.0.0/16'], releaseByTimeSeconds: 600 });
+    expect(step([timed, node, block(known)], '10.0.0.0/24')).toEqual({ kind: 'record' });
+    const both = { ...known, releaseByTimeSeconds: 600 };
+    expect(step([timed, node, block(both)], '10.0.0.0/24')).toEqual(stay);
+  });
+
+  test('is kept while its Node says nothing of its addresses', () => {
+    const block = blockObject('10.0.0.0/24', 'n', { nodeAddresses: ['10.4.94.23'] });
+    expect(step([pool, nodeObject('n'), block], '10.0.0.0/24')).toEqual(stay);
   });
 });
 

@@ -1,53 +1,124 @@
 import { defaultCooldownSeconds } from '../../model/ip-pool.ts';
-import type { Block } from '../../model/node-block.ts';
+import { outOfServiceTaint } from '../../model/keys.ts';
+import type { ClusterNode } from '../../model/node.ts';
+import { type Block, recordedAddresses, type WitnessName } from '../../model/node-block.ts';
 import { gaveBack, type NodeReport } from '../../model/node-report.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import { allHoldings } from './holdings.ts';
 import type { Register } from './register.ts';
+import { isOfAnotherMachine } from './same-machine.ts';
 
 /**
- * The end of a block's life. A block is released in two steps, so that a crash
- * between them loses nothing: first a cool-down, still registered and still its
- * node's, and only when that is over is the object deleted.
+ * The end of a block's life. A block is released in steps, so that a crash between
+ * them loses nothing: first a cool-down, still registered and still its node's; when
+ * that is over, a witness who says that the node does not use the block (witness.ts),
+ * written into it; and only then is the object deleted.
+ *
+ * The cool-down is counted, not dated: `restedSeconds` is what leaders have watched of
+ * it, each by its own monotonic clock.
  *
  * What depends on something *not* being there must be confirmed by a fresh read
  * before it is written, because a cache or a list may be stale. `cool` with
- * `nodeGone`: read the Node (one that merely carries a deletionTimestamp is there,
- * and still runs pods). `cool` with `noRecord`: read the Node and the CiliumNode,
- * take them in, and ask again. In the same way a guard is freed only if the
+ * `nodeGone`: read the Node, take it in, and ask again (one that merely carries a
+ * deletionTimestamp is there, and still runs pods). `cool` with `noRecord`: the same
+ * with the Node and the CiliumNode. In the same way a guard is freed only if the
  * API server itself says that none of `unlessExists` exists: a leader that has
  * seen the guard need not have seen the block behind it.
  */
 export type BlockStep =
   | { kind: 'stay' }
+  /** What is recorded of the node or its pool has changed, and nothing else. */
+  | { kind: 'record' }
+  /** A witness for a block that its node still holds, or the end of one (null). */
+  | { kind: 'witness'; by: WitnessName | null; detail: string }
   | { kind: 'cool'; reason: Reason; nodeGone: boolean; noRecord: boolean }
-  | { kind: 'rest'; untilMs: number }
+  | { kind: 'rest'; seconds: number }
+  /** It has rested; nobody has said yet that its node does not use it. */
+  | { kind: 'await' }
+  /** Released by time alone: used after all other free blocks of its pool. */
+  | { kind: 'keep for last'; seconds: number }
   | { kind: 'free'; unlessExists: Prefix[] };
+
+/** For so long a block that was released by time alone is used after all others. */
+export const keptForLastSeconds = 7 * 86_400;
 
 export function decideBlock(
   register: Register,
   block: Block,
-  nowMs: number,
+  restedSeconds: number,
   byDemand: boolean,
 ): BlockStep {
   if (block.deleting) return { kind: 'stay' };
   if (block.phase === 'Guard') return guardStep(register, block);
+  if (block.phase === 'Cooling') return coolingStep(register, block, restedSeconds);
   const node = register.nodes.get(block.nodeName);
-  if (block.phase === 'Cooling') {
-    const pool = register.poolSet.homeOf(block);
-    const seconds = pool?.cooldownSeconds ?? defaultCooldownSeconds;
-    const untilMs = block.coolingSinceMs + seconds * 1000;
-    return nowMs >= untilMs ? { kind: 'free', unlessExists: [] } : { kind: 'rest', untilMs };
-  }
-  if (node === undefined) {
+  if (node === undefined || isOfAnotherMachine(node, block)) {
     return { kind: 'cool', reason: 'Cooling', nodeGone: true, noRecord: false };
   }
   if (node.uid !== block.nodeUid) return { kind: 'stay' };
   const proof = proofOfRelease(register, block, byDemand);
-  if (proof === undefined) return { kind: 'stay' };
-  const noRecord = proof === 'no record';
-  return { kind: 'cool', reason: 'Released', nodeGone: false, noRecord };
+  if (proof !== undefined) {
+    const noRecord = proof === 'no record';
+    return { kind: 'cool', reason: 'Released', nodeGone: false, noRecord };
+  }
+  return (
+    outOfService(node, block) ?? (isRecordDue(register, node, block) ? { kind: 'record' } : stay)
+  );
+}
+
+const stay: BlockStep = { kind: 'stay' };
+
+export function cooldownOf(register: Register, block: Block): number {
+  return register.poolSet.homeOf(block)?.cooldownSeconds ?? defaultCooldownSeconds;
+}
+
+/** Whether its cool-down is over, as far as leaders have written it down, and it has no witness. */
+export function isAwaitingRelease(
+  { phase, released, restedSeconds }: Block,
+  cooldownSeconds: number,
+): boolean {
+  if (phase !== 'Cooling' || released !== undefined) return false;
+  return restedSeconds !== undefined && restedSeconds >= cooldownSeconds;
+}
+
+function coolingStep(register: Register, block: Block, restedSeconds: number): BlockStep {
+  const leftSeconds = cooldownOf(register, block) - restedSeconds;
+  if (leftSeconds > 0) return { kind: 'rest', seconds: leftSeconds };
+  if (block.released === undefined) return { kind: 'await' };
+  const isLast = isReleasedByTime(block) && register.poolSet.homeOf(block)?.deleting === false;
+  if (isLast && restedSeconds < keptForLastSeconds) {
+    return { kind: 'keep for last', seconds: keptForLastSeconds - restedSeconds };
+  }
+  return { kind: 'free', unlessExists: [] };
+}
+
+export function isReleasedByTime({ phase, released }: Block): boolean {
+  return phase === 'Cooling' && released?.by === 'Time';
+}
+
+/**
+ * The out-of-service taint is a person's word that the machine is off, for as long as
+ * it is there. The word of `cadastre blocks release` ends when the kubelet is heard again.
+ */
+function outOfService(node: ClusterNode, block: Block): BlockStep | undefined {
+  const by = block.released?.by;
+  if (node.isOutOfService) {
+    if (by !== undefined) return undefined;
+    const detail = `Node ${node.name} carries the taint ${outOfServiceTaint}`;
+    return { kind: 'witness', by: 'OutOfService', detail };
+  }
+  const isOver = by === 'OutOfService' || (by === 'Administrator' && node.isNotReady !== true);
+  if (!isOver) return undefined;
+  return { kind: 'witness', by: null, detail: `Node ${node.name} is in service` };
+}
+
+/** Whether the block should know other addresses of its node, or another policy of its pool. */
+function isRecordDue(register: Register, node: ClusterNode, block: Block): boolean {
+  const pool = register.poolSet.homeOf(block);
+  if (pool !== undefined && pool.releaseByTimeSeconds !== block.releaseByTimeSeconds) return true;
+  if (node.addresses.length === 0) return false;
+  return recordedAddresses(node).join() !== (block.nodeAddresses ?? []).join();
 }
 
 /** What says that a live node has emptied the block: its agent's word, or that nothing knows of it. */

@@ -8,6 +8,8 @@ export interface Cut {
   pool: string;
   /** Cells to guard first, when the block is not of its pool's size. */
   guards: Prefix[];
+  /** A block that was released by time alone and is deleted first: nothing else was free. */
+  replaces?: Block;
 }
 
 /** The block as if it had been written: younger than all that exist. */

@@ -6,6 +6,7 @@ import { decideBlock } from './block-life.ts';
 import { decideNode, type Rules } from './decide-node.ts';
 import { type ProjectionSwitches, projectOnCiliumNode, projectOnNode } from './projection.ts';
 import type { Register } from './register.ts';
+import { witnessWords } from './witness.ts';
 
 /** One write that an operator would make now, or that it would refuse to make. */
 export interface Intention {
@@ -37,14 +38,13 @@ export interface IntentionRules extends Rules {
 export function planIntentions(
   register: Register,
   rules: IntentionRules,
-  nowMs: number,
 ): { intentions: Intention[]; plan: AllocationPlan } {
   const found: Intention[] = [];
   const order = [...register.nodes.values()]
     .sort((a, b) => a.createdMs - b.createdMs || compareText(a.name, b.name))
     .map(({ name }) => name);
   for (const block of register.blocks.values()) {
-    const step = decideBlock(register, block, nowMs, rules.byDemand);
+    const step = decideBlock(register, block, block.restedSeconds ?? 0, rules.byDemand);
     if (step.kind === 'cool') {
       const detail = step.nodeGone ? 'its node is gone' : 'its node released it';
       found.push(aboutBlock('cool', block, detail));
@@ -53,7 +53,9 @@ export function planIntentions(
         aboutBlock(
           'free',
           block,
-          block.phase === 'Guard' ? 'it guards nothing' : 'its cool-down is over',
+          block.released === undefined
+            ? 'it guards nothing'
+            : `its cool-down is over (${witnessWords(block.released)})`,
         ),
       );
     }

@@ -64,5 +64,5 @@ test('a pool of both families shows the figures of the one that runs out first',
   const register = new Register([]);
   register.putPool(read.pool);
   const usage = totalUsage(read.pool, poolUsage(register, read.pool));
-  expect(usage).toEqual({ capacity: 4, assigned: 0, free: 4, cooling: 0 });
+  expect(usage).toEqual({ capacity: 4, assigned: 0, free: 4, cooling: 0, awaitingRelease: 0 });
 });

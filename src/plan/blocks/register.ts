@@ -149,6 +149,14 @@ export class Register {
     this.#refresh(nodeName);
   }
 
+  /** Whether a write that takes this very prefix is under way. */
+  isReserved(prefix: Prefix): boolean {
+    for (const pending of this.#pending.values()) {
+      if (pending.some((other) => other.equals(prefix))) return true;
+    }
+    return false;
+  }
+
   /** A node's blocks in every phase, oldest first. */
   blocksOf(nodeName: string): Block[] {
     const found = this.#blocksByNode.get(nodeName);

@@ -5,6 +5,7 @@ import { gaveBack } from '../../model/node-report.ts';
 import { type Family, families } from '../../net/family.ts';
 import { allHoldings, trustedHoldings } from './holdings.ts';
 import type { Register } from './register.ts';
+import { isOfAnotherMachine } from './same-machine.ts';
 
 /** What becomes of the blocks that are registered in a node's name. */
 export interface Standing {
@@ -18,7 +19,9 @@ export interface Standing {
 /** Which of the blocks in the node's name stay, come back, or are too many. */
 export function standingOf(register: Register, node: ClusterNode, byDemand: boolean): Standing {
   const standing: Standing = { keep: [], rebind: [], surplus: [] };
-  const blocks = register.blocksOf(node.name).filter((block) => !block.deleting);
+  const blocks = register
+    .blocksOf(node.name)
+    .filter((block) => !block.deleting && !isOfAnotherMachine(node, block));
   for (const family of families) {
     const own = blocks.filter((block) => block.prefix.family === family);
     const live = own.filter((block) => block.phase !== 'Cooling');

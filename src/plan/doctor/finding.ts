@@ -29,6 +29,8 @@ export const doctorReasons = [
   'OutsidePools',
   'NoPoolForGroup',
   'PoolNearlyFull',
+  'ReleasedByTime',
+  'AwaitingWitness',
   'StrandedBlock',
   'LeakedAddress',
   'UnknownPrefix',

@@ -1,9 +1,13 @@
 import { addToGroup } from '../../base/add-to-group.ts';
 import { listNames, plural } from '../../base/count-text.ts';
+import { defaultCooldownSeconds } from '../../model/ip-pool.ts';
 import { type NamedNetwork, nodeNetworks } from '../../model/network.ts';
+import type { Block } from '../../model/node-block.ts';
 import { parseAddress } from '../../net/address.ts';
 import { parsePrefix } from '../../net/prefix.ts';
+import { isAwaitingRelease, isReleasedByTime } from '../blocks/block-life.ts';
 import { isHolder } from '../blocks/truth.ts';
+import { releaseCommand } from '../blocks/witness.ts';
 import { overlapsNetwork } from '../pools/pool-set.ts';
 import { type Claimants, saysAbout } from './claimants.ts';
 import { type DoctorFinding, finding, hurtsNow } from './finding.ts';
@@ -16,6 +20,7 @@ export function judgeBlocks(survey: Survey, claimants: Claimants): DoctorFinding
     ...outsidePools(survey, claimants),
     ...onNetworks(survey, claimants),
     ...stranded(survey, claimants),
+    ...unreleased(survey, claimants),
     ...leaked(survey),
   ];
 }
@@ -118,6 +123,29 @@ function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
   return found;
 }
 
+/** Blocks that nobody may use yet, and blocks that somebody may use although nobody said so. */
+function unreleased(survey: Survey, claimants: Claimants): DoctorFinding[] {
+  return survey.evidence.blocks.flatMap((block) => {
+    const { nodeName: node, released, releasable } = block;
+    const prefix = block.prefix.toString();
+    const says = saysAbout(claimants, prefix);
+    if (isReleasedByTime(block)) {
+      const fix = `see that the machine of ${node} is off before another node needs ${prefix}; then ${releaseCommand(block)}`;
+      const why = { released: released?.detail ?? 'by time alone' };
+      return finding('ReleasedByTime', 'warning', { node, prefix, says: { ...says, ...why }, fix });
+    }
+    if (!isAwaitingRelease(block, cooldownOf(survey, block))) return [];
+    const missing = releasable?.message ?? 'no operator has looked yet';
+    const fix = `if the machine of ${node} is off: ${releaseCommand(block)}`;
+    return finding('AwaitingWitness', 'info', { node, prefix, says: { ...says, missing }, fix });
+  });
+}
+
+function cooldownOf(survey: Survey, block: Block): number {
+  const pool = survey.pools.find(({ name }) => name === block.pool);
+  return pool?.cooldownSeconds ?? defaultCooldownSeconds;
+}
+
 /** Blocks that are kept for a node that does not exist. A cool-down under way is in order. */
 function stranded(survey: Survey, claimants: Claimants): DoctorFinding[] {
   const found: DoctorFinding[] = [];
@@ -130,10 +158,13 @@ function stranded(survey: Survey, claimants: Claimants): DoctorFinding[] {
     const { phase, nodeName, prefix, coolingSinceMs } = block;
     if (phase === 'Guard') continue;
     if (phase === 'Cooling') {
-      const pool = survey.pools.find(({ name }) => name === block.pool);
-      const cooldownMs = (pool?.cooldownSeconds ?? Number.POSITIVE_INFINITY) * 1000;
-      const isOver = coolingSinceMs > 0 && evidence.nowMs > coolingSinceMs + cooldownMs + graceMs;
-      if (isOver) report(`${prefix}`, nodeName, `its cool-down is over: see that an operator runs`);
+      const cooldownSeconds = cooldownOf(survey, block);
+      if (isAwaitingRelease(block, cooldownSeconds) || isReleasedByTime(block)) continue;
+      // By the clock of whoever wrote it: good enough to say that nobody counts.
+      const dueMs = coolingSinceMs + cooldownSeconds * 1000 + graceMs;
+      if (coolingSinceMs > 0 && evidence.nowMs > dueMs) {
+        report(`${prefix}`, nodeName, `its cool-down should be over: see that an operator runs`);
+      }
       continue;
     }
     const node = nodes.get(nodeName)?.node;

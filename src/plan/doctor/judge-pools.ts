@@ -1,8 +1,10 @@
 import { listNames, plural } from '../../base/count-text.ts';
 import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import type { LabelSelector, Labels } from '../../model/label-selector.ts';
+import type { Block } from '../../model/node-block.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
 import type { Family } from '../../net/family.ts';
+import { isAwaitingRelease, isReleasedByTime } from '../blocks/block-life.ts';
 import { compareText, PoolSet } from '../pools/pool-set.ts';
 import { type DoctorFinding, finding, hurtsNow } from './finding.ts';
 import type { Survey } from './survey.ts';
@@ -24,7 +26,9 @@ export function judgePools(survey: Survey): DoctorFinding[] {
 function takenSpace({ blocks, evidence, pools }: Survey): ClaimIndex<number> {
   const taken = new ClaimIndex<number>();
   for (const { prefix } of blocks) taken.record(prefix, 0);
-  for (const { prefix } of evidence.blocks) taken.record(prefix, 0);
+  for (const block of evidence.blocks) {
+    if (!isReleasedByTime(block)) taken.record(block.prefix, 0);
+  }
   for (const { reserved } of pools) for (const prefix of reserved) taken.record(prefix, 0);
   return taken;
 }
@@ -57,6 +61,12 @@ function nearlyFull(
     })
     .map(({ node }) => node.name);
   const isFull = free === 0;
+  const awaiting = survey.evidence.blocks.filter(
+    (block) =>
+      block.prefix.family === family &&
+      poolSet.homeOf(block) === pool &&
+      isAwaitingRelease(block, pool.cooldownSeconds),
+  );
   return [
     finding('PoolNearlyFull', waiting.length > 0 && isFull ? 'critical' : 'warning', {
       prefix: pool.cidrs.filter((cidr) => cidr.family === family).join(', '),
@@ -64,15 +74,25 @@ function nearlyFull(
         pool: pool.name,
         free: `${free} of ${capacity} ${family} blocks of /${pool.blockSize[family]}`,
         ...(forecast === undefined ? {} : { forecast: forecast.text }),
+        ...(awaiting.length > 0 ? { 'awaiting release': awaitingText(awaiting) } : {}),
         ...(waiting.length > 0 ? { waiting: listNames(waiting) } : {}),
       },
       hurts: {
         now: isFull ? waiting : [],
         if: [{ event: `add-nodes ${free + 1}`, nodes: [], prefixes: [] }],
       },
-      fix: `add a CIDR to pool ${pool.name} while it still has room`,
+      fix:
+        awaiting.length > 0
+          ? `add a CIDR to pool ${pool.name}, or release blocks whose machines are off: cadastre blocks release`
+          : `add a CIDR to pool ${pool.name} while it still has room`,
     }),
   ];
+}
+
+/** They are no room until somebody speaks: the forecast counts without them, and says so. */
+function awaitingText(blocks: readonly Block[]): string {
+  const nodes = [...new Set(blocks.map(({ nodeName }) => nodeName))].sort();
+  return `${plural(blocks.length, 'block')} of ${listNames(nodes)}, not counted as free`;
 }
 
 const dayMs = 86_400_000;

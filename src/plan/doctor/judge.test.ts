@@ -315,6 +315,49 @@ const pairs: Record<DoctorReason, Pair> = {
     beside: ofCadastre(),
     finding: { node: 'a', prefix: '10.1.0.0/24', says: { agent: '3 addresses', Pods: '1' } },
   },
+  AwaitingWitness: {
+    triggers: {
+      ...ofCadastre(),
+      blocks: [
+        ...ofCadastre().blocks,
+        block('10.1.9.0/24', 'gone', { phase: 'Cooling', restedSeconds: 300 }),
+      ],
+    },
+    // Somebody said so: the operator is about to free it.
+    beside: {
+      ...ofCadastre(),
+      blocks: [
+        ...ofCadastre().blocks,
+        block('10.1.9.0/24', 'gone', {
+          phase: 'Cooling',
+          restedSeconds: 300,
+          released: { by: 'Fenced' },
+        }),
+      ],
+    },
+    finding: {
+      node: 'gone',
+      prefix: '10.1.9.0/24',
+      fix: 'if the machine of gone is off: cadastre blocks release 10.1.9.0/24 --machine-is-off "why"',
+    },
+  },
+  ReleasedByTime: {
+    triggers: {
+      ...ofCadastre(),
+      blocks: [
+        ...ofCadastre().blocks,
+        block('10.1.9.0/24', 'gone', { phase: 'Cooling', released: { by: 'Time' } }),
+      ],
+    },
+    beside: {
+      ...ofCadastre(),
+      blocks: [
+        ...ofCadastre().blocks,
+        block('10.1.9.0/24', 'gone', { phase: 'Cooling', released: { by: 'Routers' } }),
+      ],
+    },
+    finding: { node: 'gone', prefix: '10.1.9.0/24', severity: 'warning' },
+  },
   StrandedBlock: {
     triggers: { ...ofCadastre(), blocks: [...ofCadastre().blocks, block('10.1.9.0/24', 'gone')] },
     // It cools, as it should.

@@ -25,7 +25,6 @@ export type RepairAction =
   | { do: 'correct annotations'; operations: PatchOperation[] }
   /** The Node must not exist; asked of the API server itself just before. */
   | { do: 'cool block'; block: Fence }
-  | { do: 'free block'; block: Fence }
   | { do: 'delete ciliumnode'; cilium: Fence };
 
 export interface Fence {
@@ -127,15 +126,8 @@ function strandedBlock(survey: Survey, finding: DoctorFinding): RepairStep | und
   if (block !== undefined) {
     // One that names another uid of a node that is there is given to it by the operator.
     if (block.uid === '' || block.deleting) return undefined;
-    if (block.phase === 'Cooling') {
-      return {
-        ...shared,
-        do: 'free block',
-        block: fenceOf(block),
-        does: `deletes NodeBlock ${block.name}, whose cool-down is over`,
-        safe: 'nobody holds it; refused if it was given to anybody by then',
-      };
-    }
+    // That it has rested, and who says that its node does not use it, is for an operator to find.
+    if (block.phase === 'Cooling') return undefined;
     if (survey.nodes.has(name)) return undefined;
     return {
       ...shared,

@@ -32,8 +32,8 @@ describe('how full a pool is', () => {
       nodeObject('d', { podCIDRs: ['10.1.1.0/26'] }),
     ]);
     expect(poolUsage(register, register.poolSet.get('p')!)).toEqual([
-      { cidr: '10.0.0.0/22', capacity: 4, assigned: 1, free: 1, cooling: 1 },
-      { cidr: '10.1.0.0/23', capacity: 2, assigned: 1, free: 0, cooling: 0 },
+      { cidr: '10.0.0.0/22', capacity: 4, assigned: 1, free: 1, cooling: 1, awaitingRelease: 0 },
+      { cidr: '10.1.0.0/23', capacity: 2, assigned: 1, free: 0, cooling: 0, awaitingRelease: 0 },
     ]);
   });
 
@@ -41,7 +41,25 @@ describe('how full a pool is', () => {
     const register = registerOf([pool(), blockObject('10.0.0.32/27', 'a', { pool: 'p' })]);
     register.putBlock(guard('10.0.0.0/24', ['10.0.0.32/27'], 'p'));
     expect(poolUsage(register, register.poolSet.get('p')!)).toEqual([
-      { cidr: '10.0.0.0/22', capacity: 4, assigned: 1, free: 3, cooling: 0 },
+      { cidr: '10.0.0.0/22', capacity: 4, assigned: 1, free: 3, cooling: 0, awaitingRelease: 0 },
+    ]);
+  });
+
+  test('blocks that have rested and wait for a witness are counted by themselves; what time released is free', () => {
+    const cooling = { pool: 'p', phase: 'Cooling' } as const;
+    const register = registerOf([
+      pool({ cooldownSeconds: 60 }),
+      blockObject('10.0.0.0/24', 'a', { ...cooling, restedSeconds: 59 }),
+      blockObject('10.0.1.0/24', 'b', { ...cooling, restedSeconds: 60 }),
+      blockObject('10.0.2.0/24', 'c', {
+        ...cooling,
+        restedSeconds: 60,
+        released: { by: 'Fenced' },
+      }),
+      blockObject('10.0.3.0/24', 'd', { ...cooling, restedSeconds: 60, released: { by: 'Time' } }),
+    ]);
+    expect(poolUsage(register, register.poolSet.get('p')!)).toEqual([
+      { cidr: '10.0.0.0/22', capacity: 4, assigned: 0, free: 1, cooling: 2, awaitingRelease: 1 },
     ]);
   });
 

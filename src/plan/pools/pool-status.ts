@@ -1,6 +1,9 @@
 import { type CidrUsage, type Pool, type PoolStatus, poolFamilies } from '../../model/ip-pool.ts';
+import type { Block } from '../../model/node-block.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
+import { isLastResort } from '../blocks/assign.ts';
+import { isAwaitingRelease } from '../blocks/block-life.ts';
 import type { Register } from '../blocks/register.ts';
 import { type PoolVerdicts, poolConditions } from './pool-conditions.ts';
 
@@ -14,22 +17,26 @@ function cidrUsage(
   register: Register,
   pool: Pool,
   cidr: Prefix,
-  blocks: ReadonlyArray<{ prefix: Prefix; phase: string }>,
+  blocks: readonly Block[],
 ): CidrUsage {
   const size = pool.blockSize[cidr.family] ?? cidr.length;
-  let assigned = 0;
-  let cooling = 0;
+  const counts = { assigned: 0, cooling: 0, awaitingRelease: 0 };
+  let lastResorts = 0;
   for (const block of blocks) {
     if (!cidr.contains(block.prefix)) continue;
-    if (block.phase === 'Cooling') cooling++;
-    else assigned++;
+    if (block.phase !== 'Cooling') counts.assigned++;
+    else if (isAwaitingRelease(block, pool.cooldownSeconds)) counts.awaitingRelease++;
+    // What was released by time alone can be handed out, if only after all others.
+    else if (isLastResort(register, block, size)) lastResorts++;
+    else counts.cooling++;
   }
   return {
     cidr: cidr.toString(),
     capacity: cidr.countOf(size),
-    assigned,
-    free: register.claims.countFree(cidr, size),
-    cooling,
+    assigned: counts.assigned,
+    free: saturate(register.claims.countFree(cidr, size) + lastResorts),
+    cooling: counts.cooling,
+    awaitingRelease: counts.awaitingRelease,
   };
 }
 
@@ -40,15 +47,17 @@ const saturate = (count: number) => Math.min(count, Number.MAX_SAFE_INTEGER);
  * pool of both families a node takes one block of each, so a sum would speak of
  * thousands of free blocks where not one more node can be served.
  */
-export function totalUsage(pool: Pool, usage: readonly CidrUsage[]): Omit<CidrUsage, 'cidr'> {
+export function totalUsage(pool: Pool, usage: readonly CidrUsage[]): Usage {
   const totals = poolFamilies(pool).map((family) => familyUsage(pool, usage, family));
   const [first = none, ...others] = totals;
   return others.reduce((scarcest, other) => (other.free < scarcest.free ? other : scarcest), first);
 }
 
-const none = { capacity: 0, assigned: 0, free: 0, cooling: 0 };
+type Usage = Required<Omit<CidrUsage, 'cidr'>>;
 
-export function familyUsage(pool: Pool, usage: readonly CidrUsage[], family: Family) {
+const none: Usage = { capacity: 0, assigned: 0, free: 0, cooling: 0, awaitingRelease: 0 };
+
+export function familyUsage(pool: Pool, usage: readonly CidrUsage[], family: Family): Usage {
   const total = { ...none };
   pool.cidrs.forEach((cidr, at) => {
     const one = usage[at];
@@ -57,6 +66,7 @@ export function familyUsage(pool: Pool, usage: readonly CidrUsage[], family: Fam
     total.assigned += one.assigned;
     total.free = saturate(total.free + one.free);
     total.cooling += one.cooling;
+    total.awaitingRelease += one.awaitingRelease ?? 0;
   });
   return total;
 }

@@ -1,0 +1,111 @@
+import { getIfThere } from '../kube/get-if-there.ts';
+import type { BgpPeer } from '../model/bgp-peer.ts';
+import { clusterKinds, type WitnessReport } from '../model/cluster-kinds.ts';
+import { type ClusterNode, readNode } from '../model/node.ts';
+import type { Block } from '../model/node-block.ts';
+import { nodeReports, nodes } from '../model/resources.ts';
+import { cooldownOf } from '../plan/blocks/block-life.ts';
+import type { HeardRouters } from '../plan/blocks/heard-routers.ts';
+import { allHoldings } from '../plan/blocks/holdings.ts';
+import type { Register } from '../plan/blocks/register.ts';
+import { routersClear, routersOfNode } from '../plan/blocks/routers-clear.ts';
+import { findWitness, type WitnessVerdict } from '../plan/blocks/witness.ts';
+import { NodeTraces } from './node-traces.ts';
+import type { OperatorBase } from './operator-base.ts';
+
+/**
+ * Looks for somebody who says that the old node of a cooling block does not use it.
+ * First in memory, which costs nothing; what looks like a witness there is asked for
+ * again of the API server itself: the Node, then the NodeReport (plan/blocks/witness
+ * says why in this order), and what is left of the node only if nobody else can know.
+ */
+interface WitnessSearchOptions extends OperatorBase {
+  register: Register;
+  nodeStore: { put(raw: unknown): void };
+  reportStore: { get(name: string): WitnessReport | undefined; put(raw: unknown): void };
+  heard(): HeardRouters;
+  peers(): readonly BgpPeer[];
+}
+
+interface Known {
+  node: ClusterNode | undefined;
+  report: WitnessReport | undefined;
+  traces?: readonly string[];
+}
+
+/** What was left of a node is believed for so long: looking costs several lists. */
+const lookEveryMs = 30_000;
+
+export class WitnessSearch {
+  readonly #o: WitnessSearchOptions;
+  readonly #traces: NodeTraces;
+  readonly #lastLook = new Map<string, { atMs: number; traces: readonly string[] }>();
+
+  constructor(options: WitnessSearchOptions) {
+    this.#o = options;
+    this.#traces = new NodeTraces(options);
+  }
+
+  async find(block: Block, restedSeconds: number): Promise<WitnessVerdict> {
+    const { register, reportStore, clock } = this.#o;
+    const nowMs = clock.monotonicMs();
+    const last = this.#lastLook.get(block.name);
+    const isRecent = last !== undefined && nowMs - last.atMs < lookEveryMs;
+    const inMemory = this.#judge(block, restedSeconds, {
+      node: register.nodes.get(block.nodeName),
+      report: reportStore.get(block.nodeName),
+      ...(isRecent ? { traces: last.traces } : {}),
+    });
+    if (inMemory.kind === 'awaiting') return inMemory;
+    const known: Known = { node: await this.#freshNode(block), report: undefined };
+    known.report = await this.#freshReport(block);
+    const fresh = this.#judge(block, restedSeconds, known);
+    if (fresh.kind !== 'look for traces') return fresh;
+    const traces = await this.#traces.of(block, known.node !== undefined);
+    this.#lastLook.set(block.name, { atMs: nowMs, traces });
+    return this.#judge(block, restedSeconds, { ...known, traces });
+  }
+
+  forget(block: Block): void {
+    this.#lastLook.delete(block.name);
+    this.#traces.forget(block);
+  }
+
+  #judge(block: Block, restedSeconds: number, known: Known): WitnessVerdict {
+    const { register, heard, peers, clock } = this.#o;
+    const { node, report } = known;
+    const ownReport = report?.nodeUid === block.nodeUid ? report : undefined;
+    const labels = node?.uid === block.nodeUid ? node.labels : undefined;
+    return findWitness({
+      ...known,
+      block,
+      pool: register.poolSet.homeOf(block),
+      cooldownSeconds: cooldownOf(register, block),
+      restedSeconds,
+      isRecorded: allHoldings(register.holdingsOf(block.nodeName)).some((held) =>
+        held.overlaps(block.prefix),
+      ),
+      routers: routersClear({
+        heard: heard(),
+        routers: routersOfNode(peers(), ownReport?.status?.sessions, labels),
+        prefix: block.prefix,
+        nodeAddresses: block.nodeAddresses ?? [],
+        nowMs: clock.monotonicMs(),
+      }),
+    });
+  }
+
+  async #freshNode({ nodeName }: Block): Promise<ClusterNode | undefined> {
+    const raw = await getIfThere(this.#o.client, nodes, nodeName);
+    if (raw === undefined) return undefined;
+    this.#o.nodeStore.put(raw);
+    return readNode(raw);
+  }
+
+  async #freshReport({ nodeName }: Block): Promise<WitnessReport | undefined> {
+    const raw = await getIfThere(this.#o.client, nodeReports, nodeName);
+    if (raw === undefined) return undefined;
+    this.#o.reportStore.put(raw);
+    return clusterKinds.reports.read(raw).item;
+  }
+}
