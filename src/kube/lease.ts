@@ -67,6 +67,7 @@ export class Leadership {
   #wasLeader = false;
   #isWatching = false;
   #isReleased = false;
+  #found: LeaseSpec | undefined;
   #deadline: NodeJS.Timeout | undefined;
   #wake = new AbortController();
   #stopWatch = new AbortController();
@@ -101,6 +102,11 @@ export class Leadership {
   /** Who holds the lease as far as was seen here; empty when nobody does. */
   get holder(): string {
     return this.#seen === undefined ? '' : holderOf(this.#seen.lease);
+  }
+
+  /** What the lease said when we took it; undefined: there was none. */
+  get found(): LeaseSpec | undefined {
+    return this.#found;
   }
 
   /** Takes part until the signal aborts (the lease is kept) or release() is called. */
@@ -226,7 +232,10 @@ export class Leadership {
     if (written === undefined) return false;
     this.#observe(written, true);
     // A gap in which isLeader() said no is reported, even if nobody else led in it.
-    if (!this.isLeader()) this.#notify(notRenewed);
+    if (!this.isLeader()) {
+      this.#found = seen?.spec;
+      this.#notify(notRenewed);
+    }
     this.#renewedMs = sentMs;
     this.#notify(notRenewed);
     return true;

@@ -6,7 +6,7 @@ import { Surroundings } from '../cluster/surroundings.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { EventRecorder } from '../kube/events.ts';
 import { Register } from '../plan/blocks/register.ts';
-import { makeBlockCaches } from './block-caches.ts';
+import { makeBlockCaches, relistAll } from './block-caches.ts';
 import { BlockHistoryWriter } from './block-history-writer.ts';
 import { BlockWorker } from './block-worker.ts';
 import { BlockWriter } from './block-writer.ts';
@@ -24,6 +24,7 @@ import { Operator } from './operator.ts';
 import type { OperatorSettings } from './operator-settings.ts';
 import { PoolWorker } from './pool-worker.ts';
 import { Projector } from './projector.ts';
+import { RestoreWatch } from './restore-watch.ts';
 import { ServiceCaches } from './service-caches.ts';
 import { TakeOver } from './take-over.ts';
 import { Terms } from './terms.ts';
@@ -49,7 +50,11 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const terms = new Terms({ ...common, ...settings.lease });
   const register = new Register(settings.sources);
   const cacheEvents = new CacheEvents();
-  const caches = makeBlockCaches(common, cacheEvents);
+  const restores = new RestoreWatch({ register, log, mayAssign: () => terms.mayAssign });
+  cacheEvents.add(restores.handlers);
+  const caches = makeBlockCaches(common, cacheEvents, (kind) =>
+    restores.noticed(`the ${kind} of the API server are older than what it sent before`),
+  );
   const cilium = new CiliumPresence({ client, settings, log });
   const surroundings = new Surroundings({ client, log, bgpConfigMap: settings.configMap });
   const excluded = new ExcludedNetworks({
@@ -77,6 +82,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
     projector,
     reporter,
     mayAssign: () => terms.mayAssign,
+    waitsFor: () => terms.waitsFor,
     holdPool: (pool) => poolWorker.hold(pool),
     onAssigned: (cidr, by) => backlog.assigned(cidr, by),
   });
@@ -94,7 +100,18 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const { configMap, intervals, rules } = settings;
   const serviceCaches = new ServiceCaches({ ...common, configMap, excluded });
   const loadBalancer = new LoadBalancer({ ...base, events, terms, caches: serviceCaches });
-  const takeOver = new TakeOver({ register, rules, blockCache: caches.blocks, queues, log });
+  const takeOver = new TakeOver({
+    ...base,
+    rules,
+    caches: {
+      relistBlocks: () => caches.blocks.relist(),
+      relistAll: () => relistAll(caches),
+    },
+    restores,
+    settleMs: settings.settleAfterRestoreMs,
+    queues,
+    reporter,
+  });
   const history = new BlockHistoryWriter({
     ...common,
     backlog,
@@ -142,6 +159,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
     events,
     queues,
     takeOver,
+    restores,
     loadBalancer,
     history,
     drift,

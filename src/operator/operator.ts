@@ -15,6 +15,7 @@ import type { DriftWatch } from './drift-watch.ts';
 import type { ExcludedNetworks } from './excluded-networks.ts';
 import type { LoadBalancer } from './load-balancer.ts';
 import type { OperatorSettings } from './operator-settings.ts';
+import type { RestoreWatch } from './restore-watch.ts';
 import type { ServiceCaches } from './service-caches.ts';
 import type { TakeOver } from './take-over.ts';
 import type { Term, Terms } from './terms.ts';
@@ -32,6 +33,7 @@ export type { OperatorSettings } from './operator-settings.ts';
  *   operator (here)     start, run, stop
  *   terms               who leads, and what a leader may do yet
  *   take-over           what a new leader does first: list afresh, adopt, then assign
+ *   restore-watch       the store went back in time: the leader takes over once more
  *   block-caches        the objects that blocks are decided by
  *   change-router       a change ─▶ the register ─▶ the keys it concerns
  *   work-queue          keys ─▶ a worker, while this replica leads
@@ -63,6 +65,7 @@ interface OperatorParts {
   events: { stop(): Promise<void> };
   queues: OperatorQueues;
   takeOver: TakeOver;
+  restores: RestoreWatch;
   loadBalancer: LoadBalancer;
   history: BlockHistoryWriter;
   drift: DriftWatch;
@@ -80,6 +83,7 @@ export class Operator {
     this.#o = parts;
     parts.terms.onBegin = () => this.#lead();
     parts.terms.onEnd = (why) => this.#stepDown(why);
+    parts.restores.onNoticed = () => this.#startOver();
   }
 
   /** All caches have listed what exists. */
@@ -194,6 +198,12 @@ export class Operator {
       }
     }
     void loadBalancer.takeOver(term);
+  }
+
+  #startOver(): void {
+    const { settings, terms, takeOver } = this.#o;
+    const term = terms.current;
+    if (settings.mode.allocates && term?.isServing) takeOver.startOver(term);
   }
 
   #stepDown(why: string): void {

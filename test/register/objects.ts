@@ -156,6 +156,8 @@ export interface ReportSpec {
   ipv6?: number;
   /** CIDRs of blocks as `block` makes them, or with a uid of their own. */
   releases?: Array<string | { cidr: string; uid: string }>;
+  uses?: string[];
+  fenced?: string[];
 }
 
 export function reportObject(nodeName: string, spec: ReportSpec): KubeObject {
@@ -170,6 +172,10 @@ export function reportObject(nodeName: string, spec: ReportSpec): KubeObject {
       releases: releases.map((one) =>
         typeof one === 'string' ? { cidr: one, uid: `uid-${one}` } : one,
       ),
+      ...(spec.uses === undefined ? {} : { uses: spec.uses.map((cidr) => ({ cidr })) }),
+      ...(spec.fenced === undefined
+        ? {}
+        : { fenced: spec.fenced.map((cidr) => ({ cidr, uid: `uid-${cidr}` })) }),
     },
   };
 }

@@ -18,6 +18,11 @@ export const agentFindings = {
     fix: (node) =>
       `delete those pods, so that they come back with addresses of the blocks of ${node}; or give ${node} that block back`,
   },
+  RestoredFromBackup: {
+    severity: 'critical',
+    fix: (node) =>
+      `the operator takes back what ${node} reports that it uses: see that one runs, and the Events of ${node}`,
+  },
   RouteRefused: {
     severity: 'warning',
     fix: (node) => `on ${node}: see the kernel's answer above, and what else writes routes there`,
@@ -53,6 +58,9 @@ export function judgeReports(survey: Survey): DoctorFinding[] {
     if (!Array.isArray(stated)) continue;
     for (const { reason, cidr, detail } of stated) {
       if (!Object.hasOwn(agentFindings, reason)) continue;
+      // Compared with the register, and so reported already.
+      if (reason === 'RestoredFromBackup' && report?.uses?.some((use) => use.cidr === cidr))
+        continue;
       const { severity, fix } = agentFindings[reason as AgentReason];
       found.push(
         finding(reason as AgentReason, severity, {
@@ -60,7 +68,7 @@ export function judgeReports(survey: Survey): DoctorFinding[] {
           prefix: cidr === '' ? null : cidr,
           owner: name,
           says: { agent: detail },
-          hurts: reason === 'PodsOutsideBlocks' ? hurtsNow(name) : hurtsNow(),
+          hurts: severity === 'critical' ? hurtsNow(name) : hurtsNow(),
           fix: fix(name),
         }),
       );
