@@ -95,6 +95,11 @@ export class Leadership {
     this.onLost = options.onLost;
   }
 
+  /** What the lease said when we last tried to take it; undefined: there was none. */
+  get found(): LeaseSpec | undefined {
+    return this.#found;
+  }
+
   isLeader(): boolean {
     return this.#leftMs() > 0;
   }
@@ -102,11 +107,6 @@ export class Leadership {
   /** Who holds the lease as far as was seen here; empty when nobody does. */
   get holder(): string {
     return this.#seen === undefined ? '' : holderOf(this.#seen.lease);
-  }
-
-  /** What the lease said when we took it; undefined: there was none. */
-  get found(): LeaseSpec | undefined {
-    return this.#found;
   }
 
   /** Takes part until the signal aborts (the lease is kept) or release() is called. */
@@ -217,6 +217,7 @@ export class Leadership {
     const sentMs = this.#clock.monotonicMs();
     const now = microTime(this.#clock.wallMs());
     const isOurs = seen !== undefined && holderOf(seen) === this.#identity;
+    if (!this.isLeader()) this.#found = seen?.spec;
     const spec: LeaseSpec = {
       holderIdentity: this.#identity,
       leaseDurationSeconds: this.#durationSeconds,
@@ -232,10 +233,7 @@ export class Leadership {
     if (written === undefined) return false;
     this.#observe(written, true);
     // A gap in which isLeader() said no is reported, even if nobody else led in it.
-    if (!this.isLeader()) {
-      this.#found = seen?.spec;
-      this.#notify(notRenewed);
-    }
+    if (!this.isLeader()) this.#notify(notRenewed);
     this.#renewedMs = sentMs;
     this.#notify(notRenewed);
     return true;

@@ -167,7 +167,6 @@ describe('under a leader that runs on', () => {
       cooldownSeconds: 300,
     });
     if (read.kind === 'refused') throw new Error(read.problems.join());
-    const proxy = await bench.proxy();
     const chosen = {
       mode: 'cluster-pool-v2',
       rules: { families: new Set(['ipv4'] as const), byDemand: true },
@@ -175,7 +174,7 @@ describe('under a leader that runs on', () => {
       projections: [],
       settleAfterRestoreMs: forEver,
     };
-    const operator = await bench.leader(chosen, proxy);
+    const operator = await bench.leader(chosen);
     await bench.createNode('a');
     await eventually(async () => expect(await bench.blocksOf('a')).toHaveLength(1));
     await bench.createNode('b');
@@ -193,7 +192,6 @@ describe('under a leader that runs on', () => {
     await bench.reportUses('b', ['10.2.0.16/28', '10.2.0.48/28'], { ipv4: 16 });
 
     await bench.restore(backup);
-    proxy.dropWatches();
     // The agents speak in the other order, and a new node comes in between.
     await bench.reportUses('b', ['10.2.0.16/28', '10.2.0.48/28'], { ipv4: 16 });
     await bench.createNode('new');
@@ -207,8 +205,7 @@ describe('under a leader that runs on', () => {
   test('nodes that joined after the backup get their own blocks back', {
     timeout: 240_000,
   }, async () => {
-    const proxy = await bench.proxy();
-    const operator = await bench.leader({ settleAfterRestoreMs: forEver }, proxy);
+    const operator = await bench.leader({ settleAfterRestoreMs: forEver });
     await bench.createNode('old');
     await bench.whenBlocks(['10.1.0.0/26 old Active']);
     await bench.reportUses('old', ['10.1.0.0/26']);
@@ -222,7 +219,6 @@ describe('under a leader that runs on', () => {
     await bench.reportUses('b', ['10.1.0.128/26']);
 
     await bench.restore(backup);
-    proxy.dropWatches();
     await bench.createNode('b');
     await bench.createNode('a');
     await whenNoticed(operator);
@@ -239,8 +235,7 @@ describe('under a leader that runs on', () => {
     timeout: 240_000,
   }, async () => {
     await bench.patch(ipPools, 'p', { spec: { cooldownSeconds: 0 } });
-    const proxy = await bench.proxy();
-    const operator = await bench.leader({ settleAfterRestoreMs: 1_000 }, proxy);
+    const operator = await bench.leader({ settleAfterRestoreMs: 1_000 });
     await bench.createNode('a');
     await bench.whenBlocks(['10.1.0.0/26 a Active']);
     const backup = await bench.backUp();
@@ -252,7 +247,6 @@ describe('under a leader that runs on', () => {
     await bench.reportUses('b', ['10.1.0.0/26']);
 
     await bench.restore(backup);
-    proxy.dropWatches();
     await bench.createNode('b');
     await whenNoticed(operator);
     await bench.reportUses('b', ['10.1.0.0/26']);
