@@ -72,6 +72,7 @@ export class Leadership {
   #wasLeader = false;
   #isWatching = false;
   #isReleased = false;
+  #found: LeaseSpec | undefined;
   #deadline: NodeJS.Timeout | undefined;
   #wake = new AbortController();
   #stopWatch = new AbortController();
@@ -97,6 +98,11 @@ export class Leadership {
     this.#gauge.set(0);
     this.onAcquired = options.onAcquired;
     this.onLost = options.onLost;
+  }
+
+  /** What the lease said when we last tried to take it; undefined: there was none. */
+  get found(): LeaseSpec | undefined {
+    return this.#found;
   }
 
   isLeader(): boolean {
@@ -227,6 +233,7 @@ export class Leadership {
     const leaseDurationSeconds = this.#pace.durationSeconds();
     const now = microTime(this.#clock.wallMs());
     const isOurs = seen !== undefined && holderOf(seen) === this.#identity;
+    if (!this.isLeader()) this.#found = seen?.spec;
     const spec: LeaseSpec = {
       holderIdentity: this.#identity,
       leaseDurationSeconds,

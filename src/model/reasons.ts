@@ -27,6 +27,9 @@ export const reasons = {
   NoBlockRecorded: 'Nothing records a block of the node, and this mode allocates none.',
   WaitingForRegister: 'Nothing is cut before all existing blocks are known.',
 
+  RestoredFromBackup:
+    'Agents use blocks that the register lost or gives to others, as after a restore of etcd.',
+
   WaitingForBlocks: 'The agent waits for the operator to give the node its blocks.',
   WaitingForResources: 'The agent waits until the custom resources are registered.',
   WaitingForNode: 'The agent waits until its Node exists.',

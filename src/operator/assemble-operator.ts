@@ -8,7 +8,7 @@ import { EventRecorder } from '../kube/events.ts';
 import { clusterState } from '../model/cluster-state.ts';
 import { type HeardRouters, noHeardRouters } from '../plan/blocks/heard-routers.ts';
 import { Register } from '../plan/blocks/register.ts';
-import { makeBlockCaches } from './block-caches.ts';
+import { makeBlockCaches, relistAll } from './block-caches.ts';
 import { BlockHistoryWriter } from './block-history-writer.ts';
 import { BlockWorker } from './block-worker.ts';
 import { BlockWriter } from './block-writer.ts';
@@ -30,6 +30,7 @@ import { Projector } from './projector.ts';
 import { ReleaseReporter } from './release-reporter.ts';
 import { ReportCleaner } from './report-cleaner.ts';
 import { RestCounter } from './rest-counter.ts';
+import { RestoreWatch } from './restore-watch.ts';
 import { ServiceCaches } from './service-caches.ts';
 import { TakeOver } from './take-over.ts';
 import { Terms } from './terms.ts';
@@ -58,7 +59,11 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const terms = new Terms({ ...common, ...settings.lease });
   const register = new Register(settings.sources);
   const cacheEvents = new CacheEvents();
-  const caches = makeBlockCaches(common, cacheEvents);
+  const restores = new RestoreWatch({ register, log, mayAssign: () => terms.mayAssign });
+  cacheEvents.add(restores.handlers);
+  const caches = makeBlockCaches(common, cacheEvents, (kind) =>
+    restores.noticed(`the ${kind} of the API server are older than what it sent before`),
+  );
   const cilium = new CiliumPresence({ client, settings, log });
   const surroundings = new Surroundings({ client, log, bgpConfigMap: settings.configMap });
   const excluded = new ExcludedNetworks({
@@ -110,6 +115,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
     projector,
     reporter,
     mayAssign: () => terms.mayAssign,
+    waitsFor: () => terms.waitsFor,
     holdPool: (pool) => poolWorker.hold(pool),
     freeBlock: (block) => blockWorker.free(block),
     onAssigned: (cidr, by) => backlog.assigned(cidr, by),
@@ -126,7 +132,18 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const { configMap, intervals, rules } = settings;
   const serviceCaches = new ServiceCaches({ ...common, configMap, excluded });
   const loadBalancer = new LoadBalancer({ ...base, events, terms, caches: serviceCaches });
-  const takeOver = new TakeOver({ register, rules, blockCache: caches.blocks, queues, log });
+  const takeOver = new TakeOver({
+    ...base,
+    rules,
+    caches: {
+      relistBlocks: () => caches.blocks.relist(),
+      relistAll: () => relistAll(caches),
+    },
+    restores,
+    settleMs: settings.settleAfterRestoreMs,
+    queues,
+    reporter,
+  });
   const history = new BlockHistoryWriter({
     ...common,
     backlog,
@@ -174,6 +191,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
     events,
     queues,
     takeOver,
+    restores,
     loadBalancer,
     history,
     drift,

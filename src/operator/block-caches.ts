@@ -9,15 +9,30 @@ export type BlockCaches = ClusterCaches<CachedKind>;
 
 export type BlockCacheHandlers = { readonly [K in CachedKind]: CacheHandler<ClusterItems[K]> };
 
-export function makeBlockCaches(base: CacheBase, handlers: BlockCacheHandlers): BlockCaches {
-  const { pools, nodes, blocks, reports, ciliumNodes } = handlers;
+/** `startedOver`: a cache found that the store went back in time. */
+export function makeBlockCaches(
+  base: CacheBase,
+  { pools, nodes, blocks, reports, ciliumNodes }: BlockCacheHandlers,
+  startedOver: (kind: string) => void = () => {},
+): BlockCaches {
+  const over = (kind: CachedKind) => ({ onStartedOver: () => startedOver(kind) });
+  const trim = whatIsCompared;
   return {
-    pools: clusterCache('pools', base, { handler: pools }),
-    nodes: clusterCache('nodes', base, { handler: nodes }),
-    blocks: clusterCache('blocks', base, { handler: blocks }),
-    reports: clusterCache('reports', base, { handler: reports, trim: whatIsCompared }),
-    ciliumNodes: clusterCache('ciliumNodes', base, { handler: ciliumNodes }),
+    pools: clusterCache('pools', base, { handler: pools, ...over('pools') }),
+    nodes: clusterCache('nodes', base, { handler: nodes, ...over('nodes') }),
+    blocks: clusterCache('blocks', base, { handler: blocks, ...over('blocks') }),
+    reports: clusterCache('reports', base, { handler: reports, trim, ...over('reports') }),
+    ciliumNodes: clusterCache('ciliumNodes', base, {
+      handler: ciliumNodes,
+      ...over('ciliumNodes'),
+    }),
   };
+}
+
+/** Resolves when everything that this process follows has been listed afresh. */
+export async function relistAll(caches: BlockCaches): Promise<void> {
+  const followed = Object.values(caches).filter(({ hasSynced }) => hasSynced);
+  await Promise.all(followed.map((cache) => cache.relist()));
 }
 
 /** Of what the agent saw only what is compared; the rest is for people. */

@@ -6,6 +6,7 @@ import type { Prefix } from '../net/prefix.ts';
 import type { Cut } from '../plan/blocks/cut.ts';
 import { decideNode, type NodeDecision, type Rules } from '../plan/blocks/decide-node.ts';
 import type { Register } from '../plan/blocks/register.ts';
+import { wasRegistered } from '../plan/blocks/restored.ts';
 import type { BlockWriter } from './block-writer.ts';
 import { CellGuards } from './cell-guards.ts';
 import type { NodeReporter } from './node-reporter.ts';
@@ -25,6 +26,8 @@ export interface NodeWorkerOptions {
   reporter: NodeReporter;
   /** Nothing new is cut before everything that nodes hold is adopted. */
   mayAssign(): boolean;
+  /** Why not, as long as a node's condition should say so. */
+  waitsFor?(): string | undefined;
   /** Resolves once the pool carries our finalizer and so cannot vanish under a new block. */
   holdPool(pool: string): Promise<void>;
   /** Deletes a block that was released by time alone: nothing else is free. */
@@ -66,7 +69,10 @@ export class NodeWorker implements Worker {
         hasWritten = true;
         continue;
       }
-      if (!this.#o.mayAssign()) return undefined;
+      if (!this.#o.mayAssign()) {
+        await this.#reportWaiting(decision);
+        return undefined;
+      }
       // In a mass join every node gets its block before any block is projected.
       if (hasWritten && othersWait()) return { retryAfterMs: 0 };
       this.#o.reporter.note(decision);
@@ -76,6 +82,20 @@ export class NodeWorker implements Worker {
       return projected.kind === 'later' ? { retryAfterMs: projected.afterMs } : undefined;
     }
     throw new Error(`node ${name}: writes are still due after ${mostRounds} rounds`);
+  }
+
+  async #reportWaiting(decision: NodeDecision): Promise<void> {
+    const detail = this.#o.waitsFor?.();
+    if (detail === undefined || decision.assign.length === 0) return;
+    const lacking = new Set(decision.assign.map(({ prefix }) => prefix.family));
+    const waiting = [...lacking].map((family) => ({
+      family,
+      reason: 'WaitingForRegister' as const,
+      detail,
+    }));
+    const waits = { ...decision, refused: [...decision.refused, ...waiting] };
+    this.#o.reporter.note(waits);
+    await this.#o.reporter.report(waits);
   }
 
   /** Does what the register needs; true if anything was done, so that it is asked again. */
@@ -107,7 +127,8 @@ export class NodeWorker implements Worker {
 
   /** A block of an odd size has cells to enter first, and is looked after once more when it is there. */
   async #adopt(cut: Cut, node: ClusterNode): Promise<boolean> {
-    const { writer } = this.#o;
+    const { writer, register } = this.#o;
+    const wasLost = wasRegistered(register, node, cut.prefix);
     await this.#o.holdPool(cut.pool);
     const entry = await this.#cells.enter(cut);
     if (entry === undefined) return false;
@@ -118,6 +139,8 @@ export class NodeWorker implements Worker {
       return false;
     }
     this.#log('Adopted', node, cut);
+    if (wasLost)
+      this.#o.reporter.event(node, 'Warning', 'RestoredFromBackup', takenBack(cut, node));
     return true;
   }
 
@@ -128,6 +151,8 @@ export class NodeWorker implements Worker {
     const created: Array<{ prefix: Prefix; free: () => Promise<void> }> = [];
     try {
       for (const cut of assign) {
+        // The store may have gone back in time since: what is there now is asked first.
+        if (!this.#o.mayAssign()) return;
         await this.#o.holdPool(cut.pool);
         if (cut.replaces !== undefined) await this.#o.freeBlock(cut.replaces);
         const outcome = await writer.create(cut.prefix, cut.pool, node);
@@ -162,6 +187,10 @@ export class NodeWorker implements Worker {
     const message = decisionTexts[reason](cidr, node.name, pool);
     this.#o.log.info({ reason, node: node.name, cidr, pool }, message);
   }
+}
+
+function takenBack({ prefix }: Cut, { name }: ClusterNode): string {
+  return `${prefix} was not in the register although the agent of ${name} uses it, as after a restore of etcd from a backup; it was taken back`;
 }
 
 type DecisionReason = 'Assigned' | 'Adopted' | 'Returned' | 'SurplusBlock';

@@ -21,6 +21,8 @@ export interface OperatorSettings {
   readonly configMap: { readonly namespace: string; readonly name: string } | undefined;
   /** Writes under way at once. */
   readonly concurrency: number;
+  /** How long agents are waited for after the API server's store went back in time. */
+  readonly settleAfterRestoreMs: number;
   readonly intervals: OperatorIntervals;
 }
 
@@ -57,6 +59,7 @@ export interface HistoryPace {
 export const operatorDefaults = {
   lease: { namespace: 'kube-system', name: 'cadastre-operator', timings: defaultTimings },
   concurrency: 64,
+  settleAfterRestoreMs: 30_000,
   intervals: {
     driftMs: 30_000,
     surroundingsMs: 60_000,
@@ -76,6 +79,7 @@ export interface OperatorChoices {
   lease?: Partial<OperatorLease>;
   configMap?: OperatorSettings['configMap'];
   concurrency?: number;
+  settleAfterRestoreMs?: number;
   intervals?: Partial<OperatorIntervals>;
 }
 
@@ -100,6 +104,7 @@ export function operatorSettings(
     lease: { ...operatorDefaults.lease, identity, ...chosen.lease },
     configMap: chosen.configMap,
     concurrency: chosen.concurrency ?? operatorDefaults.concurrency,
+    settleAfterRestoreMs: chosen.settleAfterRestoreMs ?? operatorDefaults.settleAfterRestoreMs,
     intervals: { ...operatorDefaults.intervals, ...chosen.intervals },
   };
 }

@@ -15,6 +15,7 @@ import type { ExcludedNetworks } from './excluded-networks.ts';
 import type { LoadBalancer } from './load-balancer.ts';
 import { operatorReadiness } from './operator-readiness.ts';
 import type { OperatorSettings } from './operator-settings.ts';
+import type { RestoreWatch } from './restore-watch.ts';
 import type { ServiceCaches } from './service-caches.ts';
 import type { TakeOver } from './take-over.ts';
 import type { Term, Terms } from './terms.ts';
@@ -34,6 +35,7 @@ export type { OperatorSettings } from './operator-settings.ts';
  *   operator-readiness  what /readyz says
  *   terms               who leads, and what a leader may do yet
  *   take-over           what a new leader does first: list afresh, adopt, then assign
+ *   restore-watch       the store went back in time: the leader takes over once more
  *   block-caches        the objects that blocks are decided by
  *   change-router       a change ─▶ the register ─▶ the keys it concerns
  *   work-queue          keys ─▶ a worker, while this replica leads
@@ -65,6 +67,7 @@ interface OperatorParts {
   events: { stop(): Promise<void> };
   queues: OperatorQueues;
   takeOver: TakeOver;
+  restores: RestoreWatch;
   loadBalancer: LoadBalancer;
   history: BlockHistoryWriter;
   drift: DriftWatch;
@@ -83,6 +86,7 @@ export class Operator {
     this.#o = parts;
     parts.terms.onBegin = () => this.#lead();
     parts.terms.onEnd = (why) => this.#stepDown(why);
+    parts.restores.onNoticed = () => this.#startOver();
   }
 
   /** All caches have listed what exists. */
@@ -203,6 +207,12 @@ export class Operator {
       }
     }
     void loadBalancer.takeOver(term);
+  }
+
+  #startOver(): void {
+    const { settings, terms, takeOver } = this.#o;
+    const term = terms.current;
+    if (settings.mode.allocates && term?.isServing) takeOver.startOver(term);
   }
 
   #stepDown(why: string): void {

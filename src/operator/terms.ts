@@ -1,4 +1,5 @@
 import { Leadership, type LeadershipOptions } from '../kube/lease.ts';
+import type { LeaseSpec } from '../kube/lease-object.ts';
 
 /** One time of leading, from winning the lease to losing it. */
 export interface Term {
@@ -7,6 +8,10 @@ export interface Term {
   isServing: boolean;
   /** Everything that nodes hold is adopted: new blocks may be cut. */
   hasAdopted: boolean;
+  /** Why the store may have been restored from a backup, or was away, before this term began. */
+  readonly doubt: string | undefined;
+  /** What has to come before new blocks are cut, for the nodes that wait; undefined: nothing special. */
+  waitsFor: string | undefined;
   isOver: boolean;
 }
 
@@ -23,7 +28,7 @@ export class Terms {
   onBegin: ((term: Term) => void) | undefined;
   onEnd: ((why: string) => void) | undefined;
   readonly #leadership: Leadership;
-  readonly #clock: { monotonicMs(): number };
+  readonly #clock: NonNullable<LeadershipOptions['clock']>;
   #current: Term | undefined;
 
   constructor(
@@ -56,6 +61,11 @@ export class Terms {
     return this.isLeading && this.#current?.hasAdopted === true;
   }
 
+  /** Why a leader cuts no new blocks yet, where a node's condition should say so. */
+  get waitsFor(): string | undefined {
+    return this.#current?.waitsFor;
+  }
+
   assertLeading(): void {
     if (!this.isLeading) throw new NotLeading('this replica does not lead');
   }
@@ -83,10 +93,13 @@ export class Terms {
   }
 
   #begin(): void {
-    const term = {
+    const doubt = doubtfulLease(this.#leadership.found, this.#clock.wallMs());
+    const term: Term = {
       sinceMs: this.#clock.monotonicMs(),
       isServing: false,
       hasAdopted: false,
+      doubt,
+      waitsFor: undefined,
       isOver: false,
     };
     this.#current = term;
@@ -98,4 +111,23 @@ export class Terms {
     this.#current = undefined;
     this.onEnd?.(why);
   }
+}
+
+/** A crash, and a take-over after it, are seconds away from the last renewal. */
+const longestTakeOverMs = 60_000;
+/** Clocks of two machines differ by this much without anything being wrong. */
+const clockSkewMs = 5_000;
+
+/**
+ * A replica that has just started remembers nothing. What it has is the Lease: one
+ * that nobody released, and that is as old as no take-over is, comes from a backup or
+ * from an outage that nobody watched.
+ */
+function doubtfulLease(found: LeaseSpec | undefined, nowMs: number): string | undefined {
+  if (found?.holderIdentity == null || found.holderIdentity === '') return undefined;
+  const ageMs = nowMs - Date.parse(found.renewTime ?? '');
+  if (Number.isNaN(ageMs)) return undefined;
+  if (ageMs < -clockSkewMs) return `the Lease was renewed in the future, at ${found.renewTime}`;
+  if (ageMs > longestTakeOverMs) return `the Lease was last renewed at ${found.renewTime}`;
+  return undefined;
 }

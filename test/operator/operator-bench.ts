@@ -3,7 +3,7 @@
  * ten milliseconds to start, so every test has its own. The test's own client
  * goes past all code under test, and the server itself counts what is written.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { vi } from 'vitest';
@@ -151,13 +151,19 @@ export class OperatorBench {
   readonly writes: Write[] = [];
   /** Called for each, at the moment of its answer. */
   onWrite: ((write: Write) => void) | undefined;
-  readonly #api: ApiServer;
+  #api: ApiServer;
+  readonly #startServer: (port?: number) => Promise<ApiServer>;
   readonly #dir: string;
   readonly #operators: BenchOperator[] = [];
   readonly #proxies: FaultProxy[] = [];
 
-  private constructor(api: ApiServer, dir: string) {
+  private constructor(
+    api: ApiServer,
+    dir: string,
+    startServer: (port?: number) => Promise<ApiServer>,
+  ) {
     this.#api = api;
+    this.#startServer = startServer;
     this.#dir = dir;
     this.client = new KubeClient(this.#access(), { userAgent: 'the-test' });
   }
@@ -166,16 +172,18 @@ export class OperatorBench {
   static async start(): Promise<OperatorBench> {
     const dir = mkdtempSync(join(tmpdir(), 'cadastre-bench-'));
     const heard: Array<(write: Write) => void> = [];
-    const api = await startApiServer({
-      dataDir: dir,
-      waitsForDisk: false,
-      onAnswer: ({ method, path, userAgent, code, name }) => {
-        if (method === 'GET' || !userAgent.startsWith('operator')) return;
-        const write = { by: userAgent, code, ...partsOf(method, path, name) };
-        for (const hear of heard) hear(write);
-      },
-    });
-    const bench = new OperatorBench(api, dir);
+    const startServer = (port?: number) =>
+      startApiServer({
+        dataDir: join(dir, 'data'),
+        port,
+        waitsForDisk: false,
+        onAnswer: ({ method, path, userAgent, code, name }) => {
+          if (method === 'GET' || !userAgent.startsWith('operator')) return;
+          const write = { by: userAgent, code, ...partsOf(method, path, name) };
+          for (const hear of heard) hear(write);
+        },
+      });
+    const bench = new OperatorBench(await startServer(), dir, startServer);
     heard.push((write) => {
       bench.writes.push(write);
       bench.onWrite?.(write);
@@ -190,6 +198,30 @@ export class OperatorBench {
     await this.client.close();
     await this.#api.stop();
     rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  /** What `restore` is given later. The server is down for a moment. */
+  async backUp(): Promise<string> {
+    const backup = mkdtempSync(join(this.#dir, 'backup-'));
+    await this.#replaceServer(() => {
+      cpSync(join(this.#dir, 'data'), backup, { recursive: true });
+    });
+    return backup;
+  }
+
+  /** As an etcd restored from the backup: what came later never was. */
+  restore(backup: string): Promise<void> {
+    return this.#replaceServer(() => {
+      rmSync(join(this.#dir, 'data'), { recursive: true });
+      cpSync(backup, join(this.#dir, 'data'), { recursive: true });
+    });
+  }
+
+  async #replaceServer(whileDown: () => void): Promise<void> {
+    const { port } = this.#api;
+    await this.#api.stop();
+    whileDown();
+    this.#api = await this.#startServer(port);
   }
 
   /** A replica under way; `through` a proxy it lives with whatever that does. */
@@ -325,6 +357,24 @@ export class OperatorBench {
     const routes = announced.map((prefix) => ({ prefix, nextHop: '10.4.94.23' }));
     const body = { status: { sessions: [{ ...session, announced: routes }] } };
     await this.client.patch(nodeReports, node, { type: 'merge', subresource: 'status', body });
+  }
+
+  /** What an agent would say: how many addresses it needs, and which blocks it uses. */
+  async reportUses(node: string, uses: string[], neededAddresses: object = {}): Promise<void> {
+    const { metadata } = await this.node(node);
+    const all = await this.list<BlockObject>(nodeBlocks);
+    const uidOf = (cidr: string) => all.find(({ spec }) => spec.cidr === cidr)?.metadata.uid;
+    const spec = {
+      nodeUID: metadata.uid,
+      neededAddresses,
+      uses: uses.map((cidr) => ({ cidr, uid: uidOf(cidr) ?? 'of a block that is gone' })),
+    };
+    try {
+      await this.createOurs(nodeReports, node, spec);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.isAlreadyExists)) throw error;
+      await this.patch(nodeReports, node, { spec });
+    }
   }
 
   /** Every block as `cidr node phase`, in the order of the list; guards without a node. */

@@ -179,6 +179,7 @@ export interface ReportSpec {
   ipv6?: number;
   /** CIDRs of blocks as `block` makes them, or with a uid of their own. */
   releases?: Array<string | { cidr: string; uid: string }>;
+  uses?: string[];
   fenced?: string[];
   silentAfter?: Record<string, number>;
   reconfirmAfterSeconds?: number;
@@ -195,6 +196,7 @@ export function reportObject(nodeName: string, spec: ReportSpec): KubeObject {
       nodeUID: spec.nodeUid ?? `uid-${nodeName}`,
       neededAddresses: { ...(ipv4 ? { ipv4 } : {}), ...(ipv6 ? { ipv6 } : {}) },
       releases: releases.map((one) => (typeof one === 'string' ? ofBlock(one) : one)),
+      ...(spec.uses === undefined ? {} : { uses: spec.uses.map((cidr) => ({ cidr })) }),
       fenced: fenced.map(ofBlock),
       silentAfter: Object.entries(silentAfter).map(([cidr, seconds]) => ({
         ...ofBlock(cidr),

@@ -36,7 +36,7 @@ import { readListen } from './listen-flag.ts';
  * on SIGTERM or SIGINT. A second signal ends the process at once.
  */
 export function registerOperator(program: Command): void {
-  const { lease, intervals, concurrency } = operatorDefaults;
+  const { lease, intervals, concurrency, settleAfterRestoreMs } = operatorDefaults;
   const command = program
     .command('operator')
     .description('give every node its blocks; run several replicas, one leads')
@@ -74,6 +74,11 @@ export function registerOperator(program: Command): void {
       'between two comparisons of what is allocated, used and announced; 0: none',
       `${intervals.driftMs / 1000}`,
     )
+    .option(
+      '--settle-after-restore <seconds>',
+      'how long agents are waited for after a restore of etcd, before new blocks are cut',
+      `${settleAfterRestoreMs / 1000}`,
+    )
     .option('--identity <name>', 'name of this replica (default: host name and process id)')
     .option('--concurrency <n>', 'writes under way at once', `${concurrency}`)
     .option('--listen <address>', 'where /metrics, /livez and /readyz are served', '127.0.0.1:9470')
@@ -106,6 +111,7 @@ interface OperatorFlags extends IpamFlagValues {
   renewDeadline: string;
   retryPeriod: string;
   driftEvery: string;
+  settleAfterRestore: string;
   identity?: string;
   concurrency: string;
   listen: string;
@@ -193,6 +199,8 @@ function readSettings(flags: OperatorFlags): OperatorSettings {
     lease: { namespace: flags.leaseNamespace, name: flags.leaseName, timings },
     configMap: readConfigMapName(flags.bgpConfigMap),
     intervals: { driftMs: readSeconds('--drift-every', flags.driftEvery, 0, aDay) * 1000 },
+    settleAfterRestoreMs:
+      readSeconds('--settle-after-restore', flags.settleAfterRestore, 0, aDay) * 1000,
     concurrency: readWhole('--concurrency', flags.concurrency, 1, 1024),
   });
 }

@@ -25,7 +25,7 @@ describe('the flags that say how blocks are given out', () => {
     expect(read('')).toEqual({
       mode: modes['ip-pool'],
       rules: { families: 'auto', byDemand: false },
-      sources: ['ciliumnode', 'spec', 'annotation', 'old-annotation'],
+      sources: ['report', 'ciliumnode', 'spec', 'annotation', 'old-annotation'],
       serviceNetworks: [],
     });
   });
@@ -73,11 +73,17 @@ describe('the flags that say how blocks are given out', () => {
   });
 
   test('records are believed in the order given, both annotations as one', () => {
-    expect(read('--adopt-from annotation,spec').sources).toEqual([
+    expect(read('--adopt-from annotation,report,spec').sources).toEqual([
       'annotation',
       'old-annotation',
+      'report',
       'spec',
     ]);
+  });
+
+  test('what agents report that they use is believed first, unless the list says where', () => {
+    expect(read('--adopt-from spec').sources).toEqual(['report', 'spec']);
+    expect(read('').sources[0]).toBe('report');
   });
 
   test('mode kubernetes believes Node.spec, then the annotation, and CiliumNode last', () => {

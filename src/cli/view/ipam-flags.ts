@@ -74,7 +74,7 @@ export function addIpamFlags(command: Command): Command {
   list('--service-cidr <cidr>', 'a Service network, never to be cut into; repeatable');
   list(
     '--adopt-from <sources>',
-    'records to take held blocks from, best first (default: ciliumnode,spec,annotation)',
+    'records to take held blocks from, best first (default: report,ciliumnode,spec,annotation)',
   );
   return command;
 }
@@ -147,17 +147,21 @@ function readServiceNetworks(texts: readonly string[]): NamedNetwork[] {
   });
 }
 
-/** `annotation` means both names of it: the new one is believed before the old one. */
+/**
+ * `annotation` means both names of it: the new one is believed before the old one.
+ * What agents report is believed in any case, first where nobody says otherwise:
+ * without it a restore of etcd would double addresses.
+ */
 function readSources(mode: Mode, given: readonly string[] | undefined): HoldingSource[] {
   // There the truth is Node.spec, then the annotation; CiliumNode is only compared with them.
   if (!mode.allocates) return [...hostScopeSources, 'ciliumnode'];
   if (given === undefined) return [...holdingSources];
   const found: HoldingSource[] = [];
   for (const word of given) {
-    if (word !== 'ciliumnode' && word !== 'spec' && word !== 'annotation') {
+    if (word !== 'report' && word !== 'ciliumnode' && word !== 'spec' && word !== 'annotation') {
       throw badFlag(
         `--adopt-from=${given.join(',')} has "${word}", which is no record of blocks`,
-        'The records are ciliumnode, spec and annotation, in any order.',
+        'The records are report, ciliumnode, spec and annotation, in any order.',
       );
     }
     if (found.includes(word)) {
@@ -166,7 +170,7 @@ function readSources(mode: Mode, given: readonly string[] | undefined): HoldingS
     found.push(word);
     if (word === 'annotation') found.push('old-annotation');
   }
-  return found;
+  return found.includes('report') ? found : ['report', ...found];
 }
 
 /**

@@ -7,6 +7,7 @@ import { compareText } from '../pools/pool-set.ts';
 import type { Cut } from './cut.ts';
 import type { BlockRefusal, Finding } from './finding.ts';
 import { cellsToGuard } from './guards.ts';
+import { usedHoldings } from './holdings.ts';
 import type { Register } from './register.ts';
 
 export interface Adoption {
@@ -114,7 +115,10 @@ function nodeClaims(register: Register, prefix: Prefix): Array<{ name: string; t
     .map(({ owner, prefix: theirs }) => ({ name: owner.slice('node/'.length), theirs }));
 }
 
-/** Registered blocks come first; among mere holdings the older node, then the name. */
+/**
+ * Registered blocks come first, then what an agent says that it uses; among equals
+ * the older node, then the name.
+ */
 function hasPrecedence(
   register: Register,
   other: string,
@@ -124,9 +128,15 @@ function hasPrecedence(
   if (isRegistered(register, other, theirs)) return true;
   const peer = register.nodes.get(other);
   if (peer === undefined) return true;
+  const isTheirs = isUsed(register, other, theirs);
+  if (isTheirs !== isUsed(register, node.name, theirs)) return isTheirs;
   return (peer.createdMs - node.createdMs || compareText(peer.name, node.name)) < 0;
 }
 
 function isRegistered(register: Register, nodeName: string, prefix: Prefix): boolean {
   return register.blocksOf(nodeName).some((block) => block.prefix.equals(prefix));
+}
+
+function isUsed(register: Register, nodeName: string, prefix: Prefix): boolean {
+  return usedHoldings(register.holdingsOf(nodeName)).some((used) => used.overlaps(prefix));
 }

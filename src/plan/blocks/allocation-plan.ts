@@ -7,6 +7,7 @@ import { asWritten, type Cut } from './cut.ts';
 import { decideNode, mostCutsAtOnce, type NodeDecision, type Rules } from './decide-node.ts';
 import type { BlockRefusal, Finding } from './finding.ts';
 import type { Register } from './register.ts';
+import { lostUsesOfFormer } from './restored.ts';
 
 export interface PlannedBlock {
   cidr: string;
@@ -121,6 +122,17 @@ export function goneHolders(register: Register): Finding[] {
       name,
       cidr,
       `CiliumNode ${name} holds ${cidr}, but there is no Node of that name; nobody else is given it`,
+    );
+  }
+  for (const name of register.reports.keys()) {
+    if (register.nodes.has(name)) continue;
+    const uses = lostUsesOfFormer(register, name);
+    if (uses.length === 0) continue;
+    const cidr = uses.join(', ');
+    report(
+      name,
+      cidr,
+      `NodeReport ${name} uses ${cidr}, which is not in the register, and there is no Node of that name; nobody else is given it until that NodeReport is deleted`,
     );
   }
   return found;

@@ -2,15 +2,16 @@ import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import { type Family, families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import { judgeAdoption } from './adopt.ts';
+import { type Adoption, judgeAdoption } from './adopt.ts';
 import { assignBlocks } from './assign.ts';
 import type { Cut } from './cut.ts';
 import { coversDemand, type Usable, usableByDefault } from './demand.ts';
 import { disagreements } from './disagreements.ts';
 import type { BlockRefusal, Finding } from './finding.ts';
-import { isRestOf, trustedHoldings } from './holdings.ts';
+import { isRestOf, recordedHoldings, usedHoldings } from './holdings.ts';
 import { misplaced, unguardedCells } from './misplaced.ts';
 import type { Register } from './register.ts';
+import { lostUsesOfFormer } from './restored.ts';
 import { type Standing, standingOf } from './standing.ts';
 
 export interface Rules {
@@ -48,14 +49,14 @@ export function decideNode(register: Register, node: ClusterNode, rules: Rules):
     refused: [],
     findings: [],
   };
-  const adoptable = holdingsToAdopt(register, node, [...standing.keep, ...standing.rebind]);
   const served = rules.families === 'auto' ? register.poolSet.families() : rules.families;
-  const adoption = judgeAdoption(register, node, adoptable, served);
+  const adoption = adopt(register, node, [...standing.keep, ...standing.rebind], served);
   decision.adopt = adoption.cuts;
   decision.refused.push(...adoption.refused);
   decision.findings.push(...adoption.findings);
   // A node whose own blocks are in doubt gets nothing new: its pods use the old ones.
   if (adoption.refused.length === 0) grow(register, rules, managed, decision);
+  if (decision.assign.length > 0) awaitAgent(register, decision);
   const isSettled = !decision.refused.some(({ reason }) => reason === 'AdoptionIncomplete');
   const blocks = isSettled ? [...decision.keep, ...decision.rebind, ...decision.adopt] : [];
   decision.findings.push(
@@ -85,6 +86,53 @@ function wantedByNobody(register: Register): ReadonlySet<Family> {
 }
 
 /**
+ * What its own agent uses comes first, each block for itself: pods live there, and
+ * what one of them is refused for says nothing about the others.
+ */
+function adopt(
+  register: Register,
+  node: ClusterNode,
+  standing: Block[],
+  served: ReadonlySet<Family>,
+): Adoption {
+  const used = usesToAdopt(register, node, standing);
+  if (used.length === 0) {
+    return judgeAdoption(register, node, holdingsToAdopt(register, node, standing), served);
+  }
+  const each = used.map((prefix) => judgeAdoption(register, node, [prefix], served));
+  return {
+    cuts: each.flatMap(({ cuts }) => cuts),
+    refused: each.flatMap(({ refused }) => refused),
+    findings: each.flatMap(({ findings }) => findings),
+  };
+}
+
+function usesToAdopt(register: Register, node: ClusterNode, standing: Block[]): Prefix[] {
+  const own = register.blocksOf(node.name);
+  return usedHoldings(register.holdingsOf(node.name)).filter(
+    (used) =>
+      !own.some((block) => block.prefix.equals(used)) &&
+      !standing.some((block) => block.prefix.contains(used)),
+  );
+}
+
+/**
+ * A Node that was made anew under a name whose last agent used blocks that are not
+ * registered: they may be its own, so it gets no other before its agent has said.
+ */
+function awaitAgent(register: Register, decision: NodeDecision): void {
+  const { node } = decision;
+  const lost = lostUsesOfFormer(register, node.name);
+  if (lost.length === 0) return;
+  const detail = `the NodeReport of ${node.name} is of an earlier Node of that name and says that ${lost.join(', ')} is in use; waiting for the agent of ${node.name} to report for this Node, or for that NodeReport to be deleted`;
+  const lacking = new Set(decision.assign.map(({ prefix }) => prefix.family));
+  for (const family of lacking) {
+    decision.refused.push({ family, reason: 'WaitingForRegister', detail });
+  }
+  decision.assign = [];
+}
+
+/**
  * What the node holds outside the register: families it has no block of, and the
  * rest of a list of which some is registered already (a crash between two adoptions).
  * What has the node's name on it in the register, in whatever phase, needs no adoption.
@@ -93,12 +141,12 @@ function holdingsToAdopt(register: Register, node: ClusterNode, standing: Block[
   const holdings = register.holdingsOf(node.name);
   const own = register.blocksOf(node.name);
   return families.flatMap((family) => {
-    const trusted = trustedHoldings(holdings, family);
-    if (!isRestOf(trusted, standing)) return [];
-    return trusted.filter(
+    const recorded = recordedHoldings(holdings, family);
+    if (!isRestOf(recorded, standing)) return [];
+    return recorded.filter(
       (held) =>
         !own.some((block) => block.prefix.equals(held)) &&
-        ![...trusted, ...standing.map((block) => block.prefix)].some(
+        ![...recorded, ...standing.map((block) => block.prefix)].some(
           (larger) => larger.contains(held) && !larger.equals(held),
         ),
     );

@@ -1,19 +1,26 @@
 import type { CiliumNode } from '../../model/cilium-node.ts';
 import { podCidrAnnotations } from '../../model/keys.ts';
 import type { ClusterNode } from '../../model/node.ts';
+import type { NodeReport } from '../../model/node-report.ts';
 import { type Family, families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
+import { isReportOf, statedUses } from './report-uses.ts';
 
 /**
  * Blocks that a node holds according to records other than the register. They
  * are read for one purpose: to take over what is in use before anything new is
- * cut. The order is the order of trust. Cilium's agent writes CiliumNode with
- * what its pods really use; in its `kubernetes` mode it prefers Node.spec over
- * the annotation.
+ * cut. The order is the order of trust. Our own agent reports what it uses; Cilium's
+ * agent writes CiliumNode with what its pods really use; in its `kubernetes` mode it
+ * prefers Node.spec over the annotation.
+ *
+ * The report is unlike the others. They are lists that say what a node is to have; it
+ * says block by block what is in use, and may be behind the register. So it is never
+ * compared as a list: each block in it that the register lacks is claimed by itself.
  */
-export type HoldingSource = 'ciliumnode' | 'spec' | 'annotation' | 'old-annotation';
+export type HoldingSource = 'report' | 'ciliumnode' | 'spec' | 'annotation' | 'old-annotation';
 
 export const holdingSources: readonly HoldingSource[] = [
+  'report',
   'ciliumnode',
   'spec',
   'annotation',
@@ -22,6 +29,7 @@ export const holdingSources: readonly HoldingSource[] = [
 
 /** Where a person finds the record. */
 export const sourceNames: Readonly<Record<HoldingSource, string>> = {
+  report: 'NodeReport.spec.uses',
   ciliumnode: 'CiliumNode.spec.ipam.podCIDRs',
   spec: 'Node.spec.podCIDRs',
   annotation: 'the annotation network.cilium.io/…-pod-cidr',
@@ -38,10 +46,11 @@ export function readHoldings(
   node: ClusterNode | undefined,
   cilium: CiliumNode | undefined,
   sources: readonly HoldingSource[],
+  report?: NodeReport | undefined,
 ): Holdings {
   const holdings: Holdings = { bySource: new Map(), malformed: [] };
   for (const source of sources) {
-    for (const value of recordsOf(source, node, cilium)) {
+    for (const value of recordsOf(source, node, cilium, report)) {
       const prefix = parsePrefix(value);
       if (prefix === undefined) {
         holdings.malformed.push({ source, value });
@@ -60,7 +69,9 @@ function recordsOf(
   source: HoldingSource,
   node: ClusterNode | undefined,
   cilium: CiliumNode | undefined,
+  report: NodeReport | undefined,
 ): readonly string[] {
+  if (source === 'report') return isReportOf(report, node) ? statedUses(report) : [];
   if (source === 'ciliumnode') return cilium?.podCidrs ?? [];
   if (source === 'spec') return node?.podCidrs ?? [];
   const name = source === 'annotation' ? 0 : 1;
@@ -75,6 +86,20 @@ export function trustedHoldings(holdings: Holdings, family: Family): Prefix[] {
     if (found[family].length > 0) return found[family];
   }
   return [];
+}
+
+/** The same without the report: the lists that say what a node is to have. */
+export function recordedHoldings(holdings: Holdings, family: Family): Prefix[] {
+  for (const [source, found] of holdings.bySource) {
+    if (source !== 'report' && found[family].length > 0) return found[family];
+  }
+  return [];
+}
+
+/** What the node's own agent says that it uses. */
+export function usedHoldings(holdings: Holdings): Prefix[] {
+  const used = holdings.bySource.get('report');
+  return used === undefined ? [] : [...used.ipv4, ...used.ipv6];
 }
 
 /**
@@ -92,6 +117,8 @@ export function isRestOf(
   );
 }
 
-export function allHoldings(holdings: Holdings): Prefix[] {
-  return [...holdings.bySource.values()].flatMap((found) => [...found.ipv4, ...found.ipv6]);
+export function allHoldings(holdings: Holdings, without?: HoldingSource): Prefix[] {
+  return [...holdings.bySource].flatMap(([source, found]) =>
+    source === without ? [] : [...found.ipv4, ...found.ipv6],
+  );
 }

@@ -14,8 +14,10 @@ import {
   type Holdings,
   isRestOf,
   readHoldings,
-  trustedHoldings,
+  recordedHoldings,
+  usedHoldings,
 } from './holdings.ts';
+import { claimSame, usesOfFormer } from './report-uses.ts';
 
 /**
  * The register in memory: who holds which piece of address space, as far as this
@@ -33,8 +35,9 @@ import {
  *
  *   node/N      blocks of node N, what N holds without being registered, and
  *               what is being written for N
- *   shadow/N    what less trusted records say N holds; nobody else is given it,
- *               but its true owner may adopt it
+ *   shadow/N    what less trusted records say N holds, and what the report of a
+ *               former Node of that name uses; nobody else is given it, but its
+ *               true owner may adopt it
  *   guard/NAME  a cell that odd-sized blocks lie in
  *   pool/P      what pool P reserves of its own CIDRs, as long as P may serve
  *   address/N   node N's own address, where it lies in the range the flags give
@@ -111,11 +114,14 @@ export class Register {
   }
 
   putReport(report: NodeReport): void {
+    const isAsBefore = claimSame(this.reports.get(report.name), report);
     this.reports.set(report.name, report);
+    if (!isAsBefore) this.#refresh(report.name);
   }
 
   removeReport(name: string): void {
     this.reports.delete(name);
+    this.#refresh(name);
   }
 
   putBlock(block: Block): void {
@@ -175,6 +181,12 @@ export class Register {
     return this.#blocksByPool.get(pool) ?? new Set();
   }
 
+  /** What the report of a former Node of this name uses: one that is gone or was made anew. */
+  formerUses(nodeName: string): Prefix[] {
+    if (!this.#sources.includes('report')) return [];
+    return usesOfFormer(this.reports.get(nodeName), this.nodes.get(nodeName));
+  }
+
   /** What records other than the register say the node holds. */
   holdingsOf(nodeName: string): Holdings {
     const known = this.#holdings.get(nodeName);
@@ -207,7 +219,9 @@ export class Register {
   /** Brings the claims of one node's name in line with everything known about it. */
   #refresh(nodeName: string): void {
     const node = this.nodes.get(nodeName);
-    const holdings = readHoldings(node, this.ciliumNodes.get(nodeName), this.#sources);
+    const cilium = this.ciliumNodes.get(nodeName);
+    const report = this.reports.get(nodeName);
+    const holdings = readHoldings(node, cilium, this.#sources, report);
     if (holdings.bySource.size > 0 || holdings.malformed.length > 0) {
       this.#holdings.set(nodeName, holdings);
     } else this.#holdings.delete(nodeName);
@@ -222,12 +236,14 @@ export class Register {
     for (const block of blocks) want(block.prefix, owner);
     for (const prefix of this.#pending.get(nodeName) ?? []) want(prefix, owner);
     if (node !== undefined) {
+      for (const prefix of usedHoldings(holdings)) want(prefix, owner);
       const live = [...blocks].filter((block) => block.phase !== 'Cooling');
       for (const family of families) {
-        const trusted = trustedHoldings(holdings, family);
-        if (isRestOf(trusted, live)) for (const prefix of trusted) want(prefix, owner);
+        const recorded = recordedHoldings(holdings, family);
+        if (isRestOf(recorded, live)) for (const prefix of recorded) want(prefix, owner);
       }
     }
+    for (const prefix of this.formerUses(nodeName)) want(prefix, `shadow/${nodeName}`);
     for (const found of holdings.bySource.values()) {
       for (const prefix of [...found.ipv4, ...found.ipv6]) want(prefix, `shadow/${nodeName}`);
     }

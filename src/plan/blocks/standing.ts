@@ -3,7 +3,7 @@ import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import { gaveBack } from '../../model/node-report.ts';
 import { type Family, families } from '../../net/family.ts';
-import { allHoldings, trustedHoldings } from './holdings.ts';
+import { allHoldings, trustedHoldings, usedHoldings } from './holdings.ts';
 import type { Register } from './register.ts';
 import { isOfAnotherMachine } from './same-machine.ts';
 
@@ -45,6 +45,9 @@ export function standingOf(register: Register, node: ClusterNode, byDemand: bool
  * different records), unless the node's own agent gave it back. What an earlier
  * incarnation held comes back, if there is room, unless the node's records speak
  * of another block by now.
+ *
+ * An agent uses whatever it was given, so its report tells live blocks apart only
+ * where it leaves some of them out.
  */
 function comebacks(
   register: Register,
@@ -54,13 +57,18 @@ function comebacks(
   hasRoom: boolean,
 ): { evident: Block[]; back: Block[] } {
   const holdings = register.holdingsOf(node.name);
-  const records = allHoldings(holdings);
+  const records = allHoldings(holdings, 'report');
+  const used = usedHoldings(holdings);
+  const isUsed = ({ prefix }: Block) => used.some((one) => one.equals(prefix));
+  const tellsApart = own.some((block) => block.phase !== 'Cooling' && !isUsed(block));
   const speakOfAnother = trustedHoldings(holdings, family).length > 0;
   const report = register.reports.get(node.name);
   const evident: Block[] = [];
   const back: Block[] = [];
   for (const block of own) {
-    const isNamed = records.some((held) => held.equals(block.prefix));
+    const isNamed =
+      records.some((held) => held.equals(block.prefix)) ||
+      ((tellsApart || block.phase === 'Cooling') && isUsed(block));
     if (block.phase !== 'Cooling') {
       if (isNamed) evident.push(block);
     } else if (block.nodeUid === node.uid ? isNamed && !gaveBack(report, block) : hasRoom) {

@@ -3,6 +3,7 @@ import type { ClusterState } from '../../model/cluster-state.ts';
 import { type Mode, modeOfCilium, modes, type TruthRecord } from '../../model/modes.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
+import type { NodeReport } from '../../model/node-report.ts';
 import { families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import { type HoldingSource, holdingSources, readHoldings, trustedHoldings } from './holdings.ts';
@@ -68,10 +69,11 @@ export function trueBlocks(
   node: ClusterNode,
   cilium: CiliumNode | undefined,
   registered: readonly Block[],
+  report?: NodeReport | undefined,
 ): Prefix[] {
   if (mode.isPooledByCilium) return readPrefixes(cilium?.poolCidrs ?? cilium?.podCidrs ?? []);
   const own = record === 'register' ? registered.filter((block) => isHolder(node, block)) : [];
-  const holdings = readHoldings(node, cilium, sources);
+  const holdings = readHoldings(node, cilium, sources, report);
   return families.flatMap((family) => {
     const blocks = own.filter(({ prefix }) => prefix.family === family);
     if (blocks.length > 0) return blocks.map(({ prefix }) => prefix);

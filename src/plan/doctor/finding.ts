@@ -10,6 +10,7 @@ export const doctorReasons = [
   'WrongNextHop',
   'DuplicateBlock',
   'OverlappingBlocks',
+  'RestoredFromBackup',
   'PodsOutsideBlocks',
   'NotThisMachine',
   'DuplicateAgent',

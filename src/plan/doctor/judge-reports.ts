@@ -28,6 +28,11 @@ export const agentFindings = {
     fix: (node) =>
       `give the other machine a name of its own (--hostname-override of its kubelet, --node-name of its agent), or turn it off; until then only the first one serves ${node}`,
   },
+  RestoredFromBackup: {
+    severity: 'critical',
+    fix: (node) =>
+      `the operator takes back what ${node} reports that it uses: see that one runs, and the Events of ${node}`,
+  },
   RouteRefused: {
     severity: 'warning',
     fix: (node) => `on ${node}: see the kernel's answer above, and what else writes routes there`,
@@ -63,6 +68,9 @@ export function judgeReports(survey: Survey): DoctorFinding[] {
     if (!Array.isArray(stated)) continue;
     for (const { reason, cidr, detail } of stated) {
       if (!Object.hasOwn(agentFindings, reason)) continue;
+      // Compared with the register, and so reported already.
+      if (reason === 'RestoredFromBackup' && report?.uses?.some((use) => use.cidr === cidr))
+        continue;
       const { severity, fix } = agentFindings[reason as AgentReason];
       found.push(
         finding(reason as AgentReason, severity, {

@@ -217,6 +217,27 @@ const pairs: Record<DoctorReason, Pair> = {
     },
     finding: { node: 'a', prefix: '192.0.2.7/32', severity: 'info' },
   },
+  RestoredFromBackup: {
+    triggers: {
+      ...ofCadastre(),
+      reports: ofCadastre().reports.map((one) =>
+        one.name === 'a' ? { ...one, uses: [{ cidr: '10.1.1.0/24', uid: 'of a lost one' }] } : one,
+      ),
+    },
+    beside: {
+      ...ofCadastre(),
+      reports: ofCadastre().reports.map((one) =>
+        one.name === 'a' ? { ...one, uses: [{ cidr: '10.1.0.0/24', uid: 'of a lost one' }] } : one,
+      ),
+    },
+    finding: {
+      node: 'a',
+      owner: 'b',
+      prefix: '10.1.1.0/24',
+      severity: 'critical',
+      hurts: { now: ['a', 'b'], if: [] },
+    },
+  },
   PodsOutsideBlocks: agentFound('PodsOutsideBlocks', { severity: 'critical', now: ['a'] }),
   NotThisMachine: agentFound('NotThisMachine', { severity: 'critical', now: ['a'] }),
   DuplicateAgent: agentFound('DuplicateAgent'),

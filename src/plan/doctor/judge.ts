@@ -14,6 +14,7 @@
  *   judge-blocks    DuplicateBlock, OverlappingBlocks, OutsidePools, OverlapsNetwork,
  *                   StrandedBlock, LeakedAddress
  *   judge-pools     PoolNearlyFull, NoPoolForGroup
+ *   judge-restored  RestoredFromBackup
  *   judge-reports   what agents found out by themselves
  *   truth-table     the same survey, node by node and source by source
  *
@@ -33,6 +34,7 @@ import { judgeKernel } from './judge-kernel.ts';
 import { judgePools } from './judge-pools.ts';
 import { judgeRecords } from './judge-records.ts';
 import { judgeReports } from './judge-reports.ts';
+import { judgeRestored } from './judge-restored.ts';
 import { judgeRoutes } from './judge-routes.ts';
 import { type Survey, survey } from './survey.ts';
 
@@ -60,6 +62,7 @@ export function* judgeInSteps(surveyed: Survey): Generator<undefined, DoctorFind
     () => judgeKernel(surveyed, claimants),
     () => judgeBlocks(surveyed, claimants),
     () => judgePools(surveyed),
+    () => judgeRestored(surveyed),
     () => judgeReports(surveyed),
   ];
   const found: DoctorFinding[] = [];

@@ -97,7 +97,7 @@ export function survey(evidence: Evidence): Survey {
     }
     const cilium = ciliumNodes.get(name);
     const report = witness(reports.get(name), node);
-    const own = trueBlocks(truth, node, cilium, registered.get(name) ?? [])
+    const own = trueBlocks(truth, node, cilium, registered.get(name) ?? [], report)
       .sort((a, b) => a.compare(b))
       .map((prefix): SurveyedBlock => ({ prefix, key: prefix.toString(), node: name }));
     for (const block of own) {
