@@ -6,6 +6,7 @@ import { Surroundings } from '../cluster/surroundings.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { EventRecorder } from '../kube/events.ts';
 import { Register } from '../plan/blocks/register.ts';
+import type { Witness } from '../witness/witness.ts';
 import { makeBlockCaches } from './block-caches.ts';
 import { BlockHistoryWriter } from './block-history-writer.ts';
 import { BlockWorker } from './block-worker.ts';
@@ -35,6 +36,8 @@ interface OperatorOptions {
   log: Log;
   metrics: Metrics;
   clock?: Clock;
+  /** Routers that say what they hold, if any are listened to. */
+  witness?: Pick<Witness, 'seen' | 'onChange'> | undefined;
 }
 
 /**
@@ -44,7 +47,7 @@ interface OperatorOptions {
  * anything is started.
  */
 export function assembleOperator(options: OperatorOptions): Operator {
-  const { client, settings, log, metrics, clock = systemClock } = options;
+  const { client, settings, log, metrics, clock = systemClock, witness } = options;
   const common = { client, clock, log, metrics };
   const terms = new Terms({ ...common, ...settings.lease });
   const register = new Register(settings.sources);
@@ -110,7 +113,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const drift = new DriftWatch({
     ...common,
     everyMs: intervals.driftMs,
-    evidence: () => driftEvidence(settings, items(), clock.wallMs()),
+    evidence: () => driftEvidence(settings, items(), clock.wallMs(), witness?.seen()),
     nodeCache: caches.nodes,
     terms,
     nodeQueue: queues.nodes,
@@ -128,6 +131,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
   cacheEvents.add(router.handlers);
   cacheEvents.add(backlog.handlers);
   cacheEvents.add(onEveryChange(() => drift.changed()));
+  witness?.onChange(() => drift.changed());
   return new Operator({
     client,
     settings,

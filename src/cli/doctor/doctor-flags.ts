@@ -1,14 +1,15 @@
 import { type Command, Option } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
 import type { ReadCluster } from '../../cluster/read-cluster.ts';
-import { gather, type SeenRouter } from '../../doctor/gather.ts';
-import type { ListenPlan } from '../../doctor/listen.ts';
+import { gather } from '../../doctor/gather.ts';
 import { type RibDumpFile, readDumps } from '../../doctor/rib/read-dumps.ts';
 import { parseCiliumVersion } from '../../model/cilium-config.ts';
 import type { StatedSettings } from '../../model/cluster-state.ts';
 import { findMode, modeNames, modes } from '../../model/modes.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Evidence } from '../../plan/doctor/evidence.ts';
+import type { SeenRouter } from '../../witness/connected-router.ts';
+import type { ListenPlan } from '../../witness/listener.ts';
 import { readWhole } from '../numbers.ts';
 import { readListenFlag } from '../run/routers-listen-flag.ts';
 import type { Terminal } from '../terminal.ts';

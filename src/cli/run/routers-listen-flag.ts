@@ -1,5 +1,5 @@
 import { CadastreError } from '../../base/errors.ts';
-import type { ListenPlan } from '../../doctor/listen.ts';
+import type { ListenPlan } from '../../witness/listener.ts';
 
 /** `bmp=0.0.0.0:11019`, `bgp=[::]:179,as=64512,peer-as=64524`; without a word it is BMP. */
 export function readListenFlag(text: string, before: readonly ListenPlan[] = []): ListenPlan[] {
