@@ -33,7 +33,7 @@ import { addConsoleRoutes, pageHeaders } from './console-routes.ts';
 import { EventStream } from './event-stream.ts';
 import { Examiner } from './examiner.ts';
 import { consoleGuard, isLoopbackHost } from './guard.ts';
-import { type RouterView, tablesOf } from './router-view.ts';
+import { type ConsoleRouters, type RouterView, tablesOf } from './router-view.ts';
 import type { MetaRow } from './rows.ts';
 import { ConsoleState } from './state.ts';
 import type { TryIt } from './try-it.ts';
@@ -46,8 +46,7 @@ export interface ConsoleOptions {
   about: Pick<MetaRow, 'title' | 'version' | 'cluster' | 'mode' | 'program' | 'commandFlags'>;
   /** What flags say of the cluster: the mode, its pool, the Service networks. */
   stated?: StatedSettings | undefined;
-  /** Routers that can be asked what they hold. */
-  routers?: { views(): RouterView[]; onChange(listener: () => void): void } | undefined;
+  routers?: ConsoleRouters | undefined;
   tryIt?: TryIt | undefined;
   /** More reasons not to be ready. */
   notReady?: (() => string | undefined) | undefined;
@@ -93,7 +92,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     evidence: () =>
       evidenceOf(feed.clusterState(), {
         nowMs: clock.wallMs(),
-        routers: tablesOf(routerViews()),
+        routers: routers?.tables?.() ?? tablesOf(routerViews()),
       }),
     notReady,
     state,
@@ -102,7 +101,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   });
   let shown: RouterView[] | undefined;
   const look = () => {
-    state.put('meta', '', { ...about, tryIt: tryIt?.switches() ?? null, sources: feed.sources() });
+    const sources = [...feed.sources(), ...(routers?.sources?.() ?? [])];
+    state.put('meta', '', { ...about, tryIt: tryIt?.switches() ?? null, sources });
     // The same answer again would be compared as text, row by row, to find that nothing changed.
     if (routers === undefined || shown === routerViews()) return;
     shown = routerViews();

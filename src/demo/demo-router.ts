@@ -86,7 +86,7 @@ export class DemoRouter {
     const collector = this.#collector;
     return {
       name: this.name,
-      address: router.address,
+      addresses: [router.address],
       asn: router.asn,
       isUp: collector !== undefined,
       sessions: (collector?.peers() ?? []).map((peer) => this.#session(peer)),

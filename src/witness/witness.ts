@@ -68,10 +68,15 @@ export class Witness implements HeardRouters {
       onChange: () => this.#changed(),
       onEnd: (router: ConnectedRouter) => this.#onEnd(router),
     };
-    for (const plan of plans) {
-      const listener = await openListener(plan, events, flag);
-      this.#listeners.push(listener);
-      this.#log.info({ where: listener.what }, 'listening for routers');
+    try {
+      for (const plan of plans) {
+        const listener = await openListener(plan, events, flag);
+        this.#listeners.push(listener);
+        this.#log.info({ where: listener.what }, 'listening for routers');
+      }
+    } catch (error) {
+      await this.close();
+      throw error;
     }
     this.#looking = setInterval(() => this.#look(), lookEveryMs);
     this.#looking.unref();

@@ -34,6 +34,7 @@ import {
   type OperatorSettings,
   operatorSettings,
 } from '../../src/operator/operator-settings.ts';
+import type { Witness } from '../../src/witness/witness.ts';
 import { type FaultProxy, type FaultProxyOptions, startFaultProxy } from '../parts/fault-proxy.ts';
 import { type NewNode, nodeBody } from '../world/cluster.ts';
 import { eventually as ask } from '../world/eventually.ts';
@@ -77,7 +78,7 @@ export class BenchOperator {
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
 
-  constructor(access: KubeAccess, settings: OperatorSettings) {
+  constructor(access: KubeAccess, settings: OperatorSettings, witness?: Witness) {
     const { identity } = settings.lease;
     this.identity = identity;
     this.metrics = new Metrics();
@@ -89,6 +90,7 @@ export class BenchOperator {
       settings,
       log,
       metrics: this.metrics,
+      witness,
     });
     this.#ended = this.operator.run(this.#stopping.signal);
   }
@@ -193,13 +195,13 @@ export class OperatorBench {
   /** A replica under way; `through` a proxy it lives with whatever that does. */
   operator(chosen: Choices = {}, through?: FaultProxy): BenchOperator {
     const identity = `operator-${this.#operators.length + 1}`;
-    const { mode = 'ip-pool', ...others } = chosen;
+    const { mode = 'ip-pool', witness, ...others } = chosen;
     const settings = operatorSettings(modeOfFlag(mode), identity, {
       concurrency: 16,
       ...others,
       intervals: { ...hurried, ...others.intervals },
     });
-    const operator = new BenchOperator(this.#access(through), settings);
+    const operator = new BenchOperator(this.#access(through), settings, witness);
     this.#operators.push(operator);
     return operator;
   }
@@ -359,7 +361,7 @@ export class OperatorBench {
   }
 }
 
-export type Choices = OperatorChoices & { mode?: string };
+export type Choices = OperatorChoices & { mode?: string; witness?: Witness };
 
 /** Nothing is waited for that a test waits for; the comparison only where it is asked for. */
 const hurried = {
