@@ -1,17 +1,6 @@
 import { families } from '../net/family.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import type { RouterTable } from '../plan/doctor/evidence.ts';
-import type { MetaRow } from './rows.ts';
-
-/** Routers that can be asked what they hold. */
-export interface ConsoleRouters {
-  views(): RouterView[];
-  /** For the comparison; without it, what the views show. */
-  tables?(): RouterTable[];
-  /** Which of them are heard, and which not. */
-  sources?(): MetaRow['sources'];
-  onChange(listener: () => void): void;
-}
 
 /** What a router says of itself, wherever it was asked. */
 export interface RouterView {

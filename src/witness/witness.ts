@@ -33,6 +33,8 @@ export interface WitnessOptions {
 }
 
 const lookEveryMs = 1_000;
+/** A router that has not sent everything by then is worth a line in the log. */
+const patienceMs = 60_000;
 /** Looks this far apart mean that this process did not run in between. */
 const frozenMs = 5_000;
 
@@ -40,7 +42,8 @@ export class Witness implements HeardRouters {
   readonly #o: WitnessOptions;
   readonly #log: Log;
   readonly #listeners: Listener[] = [];
-  readonly #connected = new Set<ConnectedRouter>();
+  /** Since when each is connected; 0 once it was complete, or said not to be. */
+  readonly #connected = new Map<ConnectedRouter, number>();
   readonly #complete = new Map<ConnectedRouter, ReadonlySet<Family>>();
   readonly #ended = new EndedRouters();
   readonly #heeding = new Set<() => void>();
@@ -130,7 +133,7 @@ export class Witness implements HeardRouters {
   }
 
   #onConnect(router: ConnectedRouter): void {
-    this.#connected.add(router);
+    this.#connected.set(router, this.#o.now());
     this.#changed();
   }
 
@@ -147,12 +150,21 @@ export class Witness implements HeardRouters {
     const nowMs = this.#o.now();
     const wasFrozen = nowMs - this.#lookedMs > frozenMs;
     this.#lookedMs = nowMs;
-    for (const router of this.#connected) {
+    for (const [router, sinceMs] of this.#connected) {
       if (wasFrozen) router.startOver();
       else router.look(nowMs);
       this.#ended.forget(router);
       this.#noteComplete(router);
+      if (sinceMs > 0 && nowMs - sinceMs > patienceMs) this.#noteUnfinished(router);
     }
+  }
+
+  #noteUnfinished(router: ConnectedRouter): void {
+    this.#connected.set(router, 0);
+    if (this.#complete.has(router)) return;
+    const { name, by } = router;
+    const { note } = router.seen().source;
+    this.#log.warn({ router: name, by, note }, 'connected, but not all of its table is received');
   }
 
   #noteComplete(router: ConnectedRouter): void {
@@ -178,7 +190,7 @@ export class Witness implements HeardRouters {
   /** Two connections of one name get a number each. */
   #named(): Array<[string, ConnectedRouter]> {
     const times = new Map<string, number>();
-    return [...this.#connected].map((router) => {
+    return [...this.#connected.keys()].map((router) => {
       const count = (times.get(router.name) ?? 0) + 1;
       times.set(router.name, count);
       return [count === 1 ? router.name : `${router.name}#${count}`, router];

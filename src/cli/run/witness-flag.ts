@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
-import type { ConsoleRouters } from '../../console/router-view.ts';
+import type { ConsoleRouters } from '../../console/console-routers.ts';
 import type { ListenPlan } from '../../witness/listener.ts';
 import type { Witness } from '../../witness/witness.ts';
 import { routersListenFlag } from './routers-listen-flag.ts';
@@ -29,6 +29,6 @@ export async function startWitness(
 }
 
 export async function consoleRouters(witness: Witness): Promise<ConsoleRouters> {
-  const { witnessRouters } = await import('../../console/witness-routers.ts');
+  const { witnessRouters } = await import('../../console/console-routers.ts');
   return witnessRouters(witness);
 }

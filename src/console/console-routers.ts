@@ -1,5 +1,17 @@
+import type { RouterTable } from '../plan/doctor/evidence.ts';
 import type { Witness } from '../witness/witness.ts';
-import type { ConsoleRouters, RouterView } from './router-view.ts';
+import type { RouterView } from './router-view.ts';
+import type { MetaRow } from './rows.ts';
+
+/** Routers that can be asked what they hold. */
+export interface ConsoleRouters {
+  views(): RouterView[];
+  /** For the comparison; without it, what the views show. */
+  tables?(): RouterTable[];
+  /** Which of them are heard, and which not. */
+  sources?(): MetaRow['sources'];
+  onChange(listener: () => void): void;
+}
 
 /** A page is no place for a table of the internet; the comparison still has all of it. */
 const mostRoutes = 20_000;
