@@ -90,6 +90,11 @@ export class Collector {
     return this.#received.ribOf(peer)?.holds(prefix) ?? false;
   }
 
+  /** Has any peer? */
+  holdsAny(prefix: Prefix): boolean {
+    return this.#received.peerNames().some((peer) => this.holds(peer, prefix));
+  }
+
   /** How many routes of a family it has advertised. */
   countOf(peer: string, family: Family): number {
     return this.#received.ribOf(peer)?.sizeOf(unicastOf(family)) ?? 0;

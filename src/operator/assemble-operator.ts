@@ -6,7 +6,7 @@ import { Surroundings } from '../cluster/surroundings.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { EventRecorder } from '../kube/events.ts';
 import { Register } from '../plan/blocks/register.ts';
-import type { Witness } from '../witness/witness.ts';
+import type { RouterWitness } from '../witness/witness.ts';
 import { makeBlockCaches } from './block-caches.ts';
 import { BlockHistoryWriter } from './block-history-writer.ts';
 import { BlockWorker } from './block-worker.ts';
@@ -37,7 +37,7 @@ interface OperatorOptions {
   metrics: Metrics;
   clock?: Clock;
   /** Routers that say what they hold, if any are listened to. */
-  witness?: Pick<Witness, 'seen' | 'onChange'> | undefined;
+  witness?: RouterWitness | undefined;
 }
 
 /**

@@ -25,7 +25,13 @@ import { type EndedRouter, EndedRouters } from './ended-routers.ts';
 import { type Listener, type ListenPlan, openListener } from './listener.ts';
 import { registerWitnessMetrics } from './witness-metrics.ts';
 
-export interface WitnessOptions {
+/** What the operator asks of those who hear routers. */
+export interface RouterWitness extends HeardRouters {
+  seen(): SeenRouter[];
+  onChange(heed: () => void): void;
+}
+
+interface WitnessOptions {
   /** Of the monotonic clock. */
   now(): number;
   log?: Log;
@@ -38,7 +44,7 @@ const patienceMs = 60_000;
 /** Looks this far apart mean that this process did not run in between. */
 const frozenMs = 5_000;
 
-export class Witness implements HeardRouters {
+export class Witness implements RouterWitness {
   readonly #o: WitnessOptions;
   readonly #log: Log;
   readonly #listeners: Listener[] = [];
