@@ -9,16 +9,21 @@
 
 import type { PeerSettings } from '../model/peer-settings.ts';
 import type { Family } from '../net/family.ts';
+import type { Prefix } from '../net/prefix.ts';
 import type { ReceivedRoute, RibChange } from './rib/adj-rib-in.ts';
 import { ReceivedRoutes } from './rib/received-routes.ts';
 import type { SessionWorld } from './session/session.ts';
 import type { SessionEnd } from './session/session-events.ts';
 import { type RefusedPeer, Speaker, type SpeakerOptions } from './speaker/speaker.ts';
 import type { PeerView } from './speaker/speaker-peer.ts';
+import { unicastOf } from './wire/afi-safi.ts';
+import type { Nlri } from './wire/message.ts';
 
 export interface CollectorOptions extends Pick<SpeakerOptions, 'listen' | 'dynamicNeighbor'> {
   /** Called after every UPDATE, and when routes leave without one. */
   onChange?: ((peer: string, change: RibChange) => void) | undefined;
+  /** Called for every route that leaves. */
+  onGone?: ((peer: string, prefix: Nlri) => void) | undefined;
   onUp?: ((peer: string) => void) | undefined;
   onDown?: ((peer: string, end: SessionEnd) => void) | undefined;
   world?: Partial<SessionWorld> | undefined;
@@ -35,7 +40,7 @@ export class Collector {
   readonly #received: ReceivedRoutes;
 
   constructor({ listen, dynamicNeighbor, world, ...options }: CollectorOptions = {}) {
-    this.#received = new ReceivedRoutes({ onChange: options.onChange });
+    this.#received = new ReceivedRoutes(options);
     const { events } = this.#received;
     this.#speaker = new Speaker({
       listen,
@@ -78,6 +83,21 @@ export class Collector {
       routes: this.#received.ribOf(view.name)?.size ?? 0,
       isRestarting: this.#received.isRestarting(view.name),
     }));
+  }
+
+  /** Has this peer advertised a route to the prefix, or to a piece of it? */
+  holds(peer: string, prefix: Prefix): boolean {
+    return this.#received.ribOf(peer)?.holds(prefix) ?? false;
+  }
+
+  /** Has any peer? */
+  holdsAny(prefix: Prefix): boolean {
+    return this.#received.peerNames().some((peer) => this.holds(peer, prefix));
+  }
+
+  /** How many routes of a family it has advertised. */
+  countOf(peer: string, family: Family): number {
+    return this.#received.ribOf(peer)?.sizeOf(unicastOf(family)) ?? 0;
   }
 
   /** What one peer has advertised. */

@@ -62,7 +62,7 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
     .on('GET', '/api/ribs/:name', ({ params }) => {
       const router = state.all('router').find(({ name }) => name === params.name);
       if (router === undefined) throw new HttpRefusal(404, `no router ${params.name} is seen here`);
-      if (!router.isUp) throw new HttpRefusal(404, `${router.name} is down`);
+      if (!router.isUp) throw new HttpRefusal(404, `${router.name}: ${router.why ?? 'it is down'}`);
       return { body: ribOf(router), headers: { 'cache-control': 'no-store' } };
     })
     .on('GET', '/api/whatif', ({ query }) => ({

@@ -29,6 +29,7 @@ import type { StatedSettings } from '../model/cluster-state.ts';
 import { evidenceOf } from '../plan/doctor/evidence.ts';
 import { Assets } from './assets.ts';
 import { ClusterFeed } from './cluster-feed.ts';
+import type { ConsoleRouters } from './console-routers.ts';
 import { addConsoleRoutes, pageHeaders } from './console-routes.ts';
 import { EventStream } from './event-stream.ts';
 import { Examiner } from './examiner.ts';
@@ -46,8 +47,7 @@ export interface ConsoleOptions {
   about: Pick<MetaRow, 'title' | 'version' | 'cluster' | 'mode' | 'program' | 'commandFlags'>;
   /** What flags say of the cluster: the mode, its pool, the Service networks. */
   stated?: StatedSettings | undefined;
-  /** Routers that can be asked what they hold. */
-  routers?: { views(): RouterView[]; onChange(listener: () => void): void } | undefined;
+  routers?: ConsoleRouters | undefined;
   tryIt?: TryIt | undefined;
   /** More reasons not to be ready. */
   notReady?: (() => string | undefined) | undefined;
@@ -97,7 +97,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     evidence: () =>
       evidenceOf(feed.clusterState(), {
         nowMs: clock.wallMs(),
-        routers: tablesOf(routerViews()),
+        routers: routers?.tables?.() ?? tablesOf(routerViews()),
       }),
     notReady,
     state,
@@ -106,7 +106,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   });
   let shown: RouterView[] | undefined;
   const look = () => {
-    state.put('meta', '', { ...about, tryIt: tryIt?.switches() ?? null, sources: feed.sources() });
+    const sources = [...feed.sources(), ...(routers?.sources?.() ?? [])];
+    state.put('meta', '', { ...about, tryIt: tryIt?.switches() ?? null, sources });
     // The same answer again would be compared as text, row by row, to find that nothing changed.
     if (routers === undefined || shown === routerViews()) return;
     shown = routerViews();

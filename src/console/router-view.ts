@@ -6,9 +6,12 @@ import type { RouterTable } from '../plan/doctor/evidence.ts';
 export interface RouterView {
   name: string;
   /** As the nodes' peers name it. */
-  address: string;
+  addresses: string[];
   asn: number;
+  /** What it holds is known. */
   isUp: boolean;
+  /** Why not; without words it is down. */
+  why?: string;
   sessions: RouterSession[];
   held: HeldRouteRow[];
 }
@@ -26,18 +29,19 @@ export interface RouterSession {
 export interface HeldRouteRow {
   prefix: string;
   nextHop: string;
-  /** The node whose session brought it. */
+  /** The node whose session brought it, or the neighbor's address. */
   from: string;
+  /** 0: not known. */
   sinceMs: number;
   isStale: boolean;
 }
 
 /** The same for the comparison; a router that is down has said nothing, which is not to hold nothing. */
 export function tablesOf(views: readonly RouterView[]): RouterTable[] {
-  return views.map(({ name, address, isUp, held }) => ({
+  return views.map(({ name, addresses, isUp, held }) => ({
     router: name,
     families: new Set(isUp ? families : []),
-    addresses: [address],
+    addresses,
     routes: (isUp ? held : []).flatMap(({ prefix, nextHop, from }) => {
       const parsed = parsePrefix(prefix);
       return parsed === undefined ? [] : [{ prefix: parsed, nextHop, isUsed: true, from }];

@@ -19,6 +19,7 @@ export class Cabling {
   /** Loopback address → node. */
   readonly #nodes = new Map<string, string>();
   readonly #loopbacks = new Map<string, string>();
+  readonly #addresses = new Map<string, readonly string[]>();
   #next = 0;
 
   plugRouter(address: string, socket: Socket): void {
@@ -40,11 +41,17 @@ export class Cabling {
   unplugNode(name: string): void {
     const loopback = this.#loopbacks.get(name);
     this.#loopbacks.delete(name);
+    this.#addresses.delete(name);
     if (loopback !== undefined) this.#nodes.delete(loopback);
   }
 
   nodeAt(loopback: string): string | undefined {
     return this.#nodes.get(loopback);
+  }
+
+  /** The addresses that a node with sessions has at the site. */
+  addressesOf(name: string): readonly string[] {
+    return this.#addresses.get(name) ?? [];
   }
 
   /** A peer as the node's agent wants it, as it can be dialled here. */
@@ -54,6 +61,7 @@ export class Cabling {
   ): PeerSettings {
     const socket = this.#routers.get(settings.address);
     if (socket === undefined) return settings;
+    this.#addresses.set(node.name, node.addresses);
     return {
       ...settings,
       name: settings.name ?? settings.address,

@@ -3,10 +3,16 @@
  * It can be killed (its sockets close without a NOTIFICATION, its routes are gone)
  * and started again; the nodes' speakers reconnect by themselves.
  */
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type CollectedPeer, Collector } from '../bgp/collector.ts';
 import type { HeldRouteRow, RouterView } from '../console/router-view.ts';
+import { families } from '../net/family.ts';
+import type { HeardRouter } from '../plan/blocks/heard-routers.ts';
+import type { RouterRoute } from '../plan/doctor/evidence.ts';
+import { prefixOf, type SeenRouter, seenRouter } from '../witness/connected-router.ts';
 import type { Cabling, Socket } from './cabling.ts';
+import { HeardDemoRouter } from './heard-demo-router.ts';
 import { calmHoldSeconds, type SitedRouter } from './site-plan.ts';
 
 interface DemoRouterOptions {
@@ -14,6 +20,7 @@ interface DemoRouterOptions {
   /** A loopback address that is this router's alone. */
   host: string;
   cabling: Cabling;
+  clock: Clock;
   log: Log;
   onChange: () => void;
 }
@@ -22,6 +29,7 @@ export class DemoRouter {
   readonly name: string;
   readonly #o: DemoRouterOptions;
   #collector: Collector | undefined;
+  #heard: HeardDemoRouter | undefined;
   #port = 0;
   /** When each route was first heard: the age that people ask for. */
   readonly #heardMs = new Map<string, number>();
@@ -42,7 +50,8 @@ export class DemoRouter {
 
   async start(): Promise<void> {
     if (this.#collector !== undefined) return;
-    const { router, host, cabling, log, onChange } = this.#o;
+    const { router, host, cabling, clock, log, onChange } = this.#o;
+    const heard = new HeardDemoRouter(() => clock.monotonicMs());
     const collector = new Collector({
       // The same port again, so that the nodes find what they look for.
       listen: { address: host, port: this.#port },
@@ -62,14 +71,22 @@ export class DemoRouter {
         };
       },
       onChange,
-      onUp: onChange,
-      onDown: onChange,
+      onGone: (_peer, prefix) => heard.routeGone(prefix.toString()),
+      onUp: (peer) => {
+        heard.sessionUp(peer, cabling.addressesOf(nodeName(peer)));
+        onChange();
+      },
+      onDown: (peer) => {
+        heard.sessionDown(peer);
+        onChange();
+      },
       world: { log },
     });
     await collector.listen();
     this.#port = collector.port ?? 0;
     cabling.plugRouter(router.address, this.socket);
     this.#collector = collector;
+    this.#heard = heard;
     onChange();
   }
 
@@ -81,12 +98,35 @@ export class DemoRouter {
     this.#o.onChange();
   }
 
+  /** What the operator hears of it; nothing while it is stopped. */
+  heard(): HeardRouter | undefined {
+    const collector = this.#collector;
+    return (
+      collector &&
+      this.#heard?.as(this.name, this.#o.router.address, (prefix) => collector.holdsAny(prefix))
+    );
+  }
+
+  /** The same for the operator's comparison. */
+  seen(): SeenRouter {
+    const collector = this.#collector;
+    const routes: RouterRoute[] = [];
+    collector?.forEachRoute((_peer, { prefix, nextHops }) => {
+      routes.push({ prefix: prefixOf(prefix), nextHop: nextHops[0] ?? '', isUsed: true });
+    });
+    return seenRouter({
+      ...{ kind: 'bmp', name: this.name, addresses: [this.#o.router.address], routes },
+      complete: new Set(collector === undefined ? [] : families),
+      notes: [collector === undefined ? 'it is stopped' : undefined],
+    });
+  }
+
   view(): RouterView {
     const { router } = this.#o;
     const collector = this.#collector;
     return {
       name: this.name,
-      address: router.address,
+      addresses: [router.address],
       asn: router.asn,
       isUp: collector !== undefined,
       sessions: (collector?.peers() ?? []).map((peer) => this.#session(peer)),

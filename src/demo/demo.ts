@@ -34,6 +34,7 @@ import { ipPools, nodes } from '../model/resources.ts';
 import { assembleOperator } from '../operator/assemble-operator.ts';
 import type { Operator } from '../operator/operator.ts';
 import { operatorSettings } from '../operator/operator-settings.ts';
+import type { RouterWitness } from '../witness/witness.ts';
 import { Cabling } from './cabling.ts';
 import { type DemoMemory, freshMemory, readDemoMemory, writeDemoMemory } from './demo-file.ts';
 import { DemoNode } from './demo-node.ts';
@@ -110,11 +111,13 @@ export class Demo {
           router,
           host: `127.78.0.${index + 1}`,
           cabling: this.#cabling,
+          clock,
           log,
           onChange,
         }),
     );
-    this.#operator = assembleOperator({ client, settings, log, metrics: this.#metrics });
+    const { metrics, witness } = { metrics: this.#metrics, witness: this.#witness() };
+    this.#operator = assembleOperator({ client, settings, log, metrics, witness });
     const signal = this.#stopping.signal;
     this.#shared = new SharedCaches({ client, clock, log, signal });
     this.#nodeCache = clusterCache('nodes', options, {
@@ -145,6 +148,20 @@ export class Demo {
 
   routers(): RouterView[] {
     return this.#routers.map((router) => router.view());
+  }
+
+  /** Operator and console of the site see the same routers. */
+  #witness(): RouterWitness {
+    const heard = () => this.#routers.flatMap((router) => router.heard() ?? []);
+    return {
+      get routers() {
+        return heard();
+      },
+      seen: () => this.#routers.map((router) => router.seen()),
+      onChange: (heed) => {
+        this.onChange(heed);
+      },
+    };
   }
 
   onChange(listener: () => void): () => void {

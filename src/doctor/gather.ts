@@ -4,7 +4,7 @@
  *
  *   list-evidence   objects of a live cluster
  *   rib/            routers' own dumps: FRR, GoBGP, BIRD, OpenBGPD
- *   listen          routers that connect to us: BMP, or a BGP session
+ *   listen          routers that connect to us, for a while (src/witness)
  *   local-kernel    the routes of this machine
  *   sources         each source by name, with its age or why it was not read
  *   gather          all of it as Evidence
@@ -16,19 +16,10 @@
  */
 import type { ReadCluster } from '../cluster/read-cluster.ts';
 import { clusterState, type StatedSettings } from '../model/cluster-state.ts';
-import {
-  type Evidence,
-  evidenceOf,
-  type KernelTable,
-  type RouterTable,
-} from '../plan/doctor/evidence.ts';
+import { type Evidence, evidenceOf, type KernelTable } from '../plan/doctor/evidence.ts';
 import type { Source } from '../plan/doctor/finding.ts';
+import type { SeenRouter } from '../witness/connected-router.ts';
 import { noRouter, objectSources } from './sources.ts';
-
-export interface SeenRouter {
-  table: RouterTable;
-  source: Source;
-}
 
 export interface Seen {
   nowMs: number;

@@ -26,7 +26,7 @@ export async function watchRouters(listen: {
 
 function holds(router: MonitoredRouter, cidr: string, nextHops: ReadonlySet<string>): boolean {
   // What a router heard and filtered away (pre-policy) is not what it holds.
-  const view = router.nearestView;
+  const view = router.nearestView(cidr.includes(':') ? 'ipv6' : 'ipv4');
   if (view === undefined) return false;
   return router.peers.some((peer) => {
     let isHeld = false;

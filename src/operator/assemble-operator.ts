@@ -6,8 +6,9 @@ import { Surroundings } from '../cluster/surroundings.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { EventRecorder } from '../kube/events.ts';
 import { clusterState } from '../model/cluster-state.ts';
-import { type HeardRouters, noHeardRouters } from '../plan/blocks/heard-routers.ts';
+import { noHeardRouters } from '../plan/blocks/heard-routers.ts';
 import { Register } from '../plan/blocks/register.ts';
+import type { RouterWitness } from '../witness/witness.ts';
 import { makeBlockCaches, relistAll } from './block-caches.ts';
 import { BlockHistoryWriter } from './block-history-writer.ts';
 import { BlockWorker } from './block-worker.ts';
@@ -43,8 +44,8 @@ interface OperatorOptions {
   log: Log;
   metrics: Metrics;
   clock?: Clock;
-  /** What the routers that this replica hears hold; nobody is heard by default. */
-  heard?: () => HeardRouters;
+  /** Routers that say what they hold, if any are listened to. */
+  witness?: RouterWitness | undefined;
 }
 
 /**
@@ -54,7 +55,7 @@ interface OperatorOptions {
  * anything is started.
  */
 export function assembleOperator(options: OperatorOptions): Operator {
-  const { client, settings, log, metrics, clock = systemClock } = options;
+  const { client, settings, log, metrics, clock = systemClock, witness } = options;
   const common = { client, clock, log, metrics };
   const terms = new Terms({ ...common, ...settings.lease });
   const register = new Register(settings.sources);
@@ -89,13 +90,18 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const rest = new RestCounter({ clock, term: () => terms.current });
   const reports = new ReportCleaner({ ...base, reportStore: caches.reports });
   const releases = new ReleaseReporter({ ...base, writer, events });
-  const { heard = () => noHeardRouters } = options;
   const peers = () => {
     const { peers: objects, configMaps } = surroundings.items;
     return clusterState({ peers: objects, configMaps }, statedByOperator(settings)).peers;
   };
   const reportStore = caches.reports;
-  const search = new WitnessSearch({ ...base, ...stores, reportStore, heard, peers });
+  const search = new WitnessSearch({
+    ...base,
+    ...stores,
+    reportStore,
+    heard: witness ?? noHeardRouters,
+    peers,
+  });
   const { byDemand } = settings.mode;
   const blockWorker = new BlockWorker({
     ...base,
@@ -159,7 +165,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const drift = new DriftWatch({
     ...common,
     everyMs: intervals.driftMs,
-    evidence: () => driftEvidence(settings, items(), clock.wallMs()),
+    evidence: () => driftEvidence(settings, items(), clock.wallMs(), witness?.seen()),
     nodeCache: caches.nodes,
     terms,
     nodeQueue: queues.nodes,
@@ -177,6 +183,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
   cacheEvents.add(router.handlers);
   cacheEvents.add(backlog.handlers);
   cacheEvents.add(onEveryChange(() => drift.changed()));
+  witness?.onChange(() => drift.changed());
   return new Operator({
     settings,
     clock,

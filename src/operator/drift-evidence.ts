@@ -2,16 +2,25 @@ import type { CacheHandler, Kept } from '../kube/object-cache.ts';
 import { clusterState, type ItemLists } from '../model/cluster-state.ts';
 import { type Evidence, evidenceOf } from '../plan/doctor/evidence.ts';
 import { isNodeNews, isReportNews } from '../plan/doctor/news.ts';
+import type { SeenRouter } from '../witness/connected-router.ts';
 import type { BlockCacheHandlers } from './block-caches.ts';
 import { type OperatorSettings, statedByOperator } from './operator-settings.ts';
 
-/** What the operator has in memory, as the comparison takes it. Nothing is copied but lists. */
+/**
+ * What the operator has in memory, and what routers hold that it listens to, as the
+ * comparison takes it. Nothing is copied but lists.
+ */
 export function driftEvidence(
   settings: OperatorSettings,
   items: ItemLists,
   nowMs: number,
+  routers: readonly SeenRouter[] = [],
 ): Evidence {
-  return evidenceOf(clusterState(items, statedByOperator(settings)), { nowMs });
+  return evidenceOf(clusterState(items, statedByOperator(settings)), {
+    nowMs,
+    routers: routers.map(({ table }) => table),
+    sources: routers.map(({ source }) => source),
+  });
 }
 
 /** A call after every change that the comparison would see. */

@@ -23,7 +23,7 @@ interface WitnessSearchOptions extends OperatorBase {
   register: Register;
   nodeStore: { put(raw: unknown): void };
   reportStore: { get(name: string): WitnessReport | undefined; put(raw: unknown): void };
-  heard(): HeardRouters;
+  heard: HeardRouters;
   peers(): readonly BgpPeer[];
 }
 
@@ -86,7 +86,7 @@ export class WitnessSearch {
         held.overlaps(block.prefix),
       ),
       routers: routersClear({
-        heard: heard(),
+        heard,
         routers: routersOfNode(peers(), ownReport?.status?.sessions, labels),
         prefix: block.prefix,
         nodeAddresses: block.nodeAddresses ?? [],

@@ -37,7 +37,7 @@ export interface Tlv {
   readonly value: Uint8Array;
 }
 
-interface PeerUp {
+export interface PeerUp {
   readonly type: 'peer-up';
   readonly peer: PeerHeader;
   readonly localAddress: Uint8Array;

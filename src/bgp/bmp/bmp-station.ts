@@ -7,16 +7,30 @@ interface BmpStationOptions {
   readonly log?: Log;
   /** Connections beyond are turned away: each may hold tables of any size. */
   readonly maxRouters?: number;
+  readonly onConnect?: (router: MonitoredRouter) => void;
+  /** After every message. */
+  readonly onMessage?: (router: MonitoredRouter) => void;
+  readonly onClose?: (router: MonitoredRouter) => void;
 }
+
+/**
+ * BMP has no keepalive of its own (RFC 7854 §3.2: nothing is sent to the router). The kernel
+ * asks after so long a silence, and then every second, ten times: a router that is gone
+ * without a word is noticed after 20 s.
+ */
+const keepAliveMs = 10_000;
 
 /** Listens for routers that report over BMP, and holds what those connected now have reported. */
 export class BmpStation {
   readonly #log: Log;
   readonly #maxRouters: number;
+  readonly #o: BmpStationOptions;
   readonly #server: Server;
   readonly #routers = new Map<Socket, MonitoredRouter>();
 
-  constructor({ log = silentLog, maxRouters = 256 }: BmpStationOptions = {}) {
+  constructor(options: BmpStationOptions = {}) {
+    const { log = silentLog, maxRouters = 256 } = options;
+    this.#o = options;
     this.#log = log;
     this.#maxRouters = maxRouters;
     this.#server = createServer((socket) => this.#accept(socket));
@@ -56,7 +70,9 @@ export class BmpStation {
   }
 
   #accept(socket: Socket): void {
-    const address = socket.remoteAddress ?? '';
+    // A socket that serves both families names IPv4 as ::ffff:192.0.2.1 (RFC 4291 §2.5.5.2).
+    const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '');
+    socket.setKeepAlive(true, keepAliveMs);
     if (this.#routers.size >= this.#maxRouters) {
       this.#log.warn(
         { router: address, limit: this.#maxRouters },
@@ -68,6 +84,7 @@ export class BmpStation {
     const router = new MonitoredRouter(address, socket.remotePort ?? 0);
     const framer = new BmpFramer();
     this.#routers.set(socket, router);
+    this.#o.onConnect?.(router);
     this.#log.info({ router: address }, 'BMP session up');
     socket.on('data', (chunk) => this.#read(socket, router, framer, chunk));
     socket.on('error', (error) => {
@@ -76,6 +93,7 @@ export class BmpStation {
     socket.on('close', () => {
       // What it reported may not be true any more, and nothing would correct it.
       this.#routers.delete(socket);
+      this.#o.onClose?.(router);
       this.#log.info({ router: address, messages: router.messages }, 'BMP session closed');
     });
   }
@@ -94,6 +112,7 @@ export class BmpStation {
         return;
       }
       router.take(message);
+      this.#o.onMessage?.(router);
       // RFC 7854 §4.5: after Termination the router closes; so may we.
       if (router.isTerminated) {
         socket.destroy();

@@ -1,13 +1,20 @@
+import type { Prefix } from '../../net/prefix.ts';
 import { AdjRibIn } from '../rib/adj-rib-in.ts';
+import { formatWireAddress } from '../wire/address-text.ts';
+import { afiIpv4, afiIpv6 } from '../wire/afi-safi.ts';
 import {
   type AfiSafi,
   type Capability,
   decodeMessage,
+  ipv4Unicast,
+  type Nlri,
   type OpenMessage,
   openAsn,
   preOpenContext,
   type SessionContext,
+  sameFamily,
 } from '../wire/message.ts';
+import type { PeerUp } from './bmp-message.ts';
 import type { PeerHeader, RibView } from './peer-header.ts';
 
 /** One peer of a monitored router, as that router describes it. */
@@ -20,9 +27,19 @@ export class MonitoredPeer {
   /** The router's own AS towards this peer; undefined if its OPEN could not be read. */
   readonly localAsn: number | undefined;
   readonly upSinceMs: number;
+  /**
+   * Its session began after the router had reported it as down: what it advertised since
+   * then is all there is, and the router need not send End-of-RIB (FRR 8.4 does not).
+   */
+  isNewSession = false;
+  /** Messages with routes, or End-of-RIB, so far. */
+  updates = 0;
   /** Counters of the last Statistics Report, by type (RFC 7854 §4.8). */
   statistics: ReadonlyMap<number, bigint> = new Map();
+  /** The router's own address towards this peer; undefined where it has said none. */
+  readonly localAddress: string | undefined;
   readonly #ribs = new Map<RibView, AdjRibIn>();
+  readonly #onGone: ((prefix: Nlri) => void) | undefined;
   readonly #complete = new Map<RibView, AfiSafi[]>();
   readonly #sent: OpenMessage | undefined;
   readonly #received: OpenMessage | undefined;
@@ -30,7 +47,8 @@ export class MonitoredPeer {
   /** Without OPENs nothing is known to be agreed, and plain NLRI are assumed. */
   constructor(
     peer: PeerHeader,
-    opens?: { readonly sentOpen: Uint8Array; readonly receivedOpen: Uint8Array },
+    opens?: Pick<PeerUp, 'localAddress' | 'sentOpen' | 'receivedOpen'>,
+    onGone?: (prefix: Nlri) => void,
   ) {
     this.address = peer.address;
     this.routerId = peer.routerId;
@@ -41,6 +59,32 @@ export class MonitoredPeer {
     this.#sent = opens && readOpen(opens.sentOpen);
     this.#received = opens && readOpen(opens.receivedOpen);
     this.localAsn = this.#sent && openAsn(this.#sent);
+    this.localAddress = opens && localAddressOf(peer, opens.localAddress);
+    this.#onGone = onGone;
+  }
+
+  /**
+   * Did both sides agree to speak of this family? Without a multiprotocol capability it
+   * is IPv4 (RFC 4760 §8); of an OPEN that could not be read nothing is excluded.
+   */
+  mayCarry(family: AfiSafi): boolean {
+    return [this.#sent, this.#received].every((open) => {
+      const named = (open?.capabilities ?? []).filter((one) => one.name === 'multiprotocol');
+      if (open === undefined) return true;
+      return named.length === 0
+        ? sameFamily(family, ipv4Unicast)
+        : named.some((one) => sameFamily(family, one));
+    });
+  }
+
+  /** Is there a route to this prefix, or to a piece of it, in any view? */
+  holds(prefix: Prefix): boolean {
+    return [...this.#ribs.values()].some((rib) => rib.holds(prefix));
+  }
+
+  /** Its session is gone, and everything with it. */
+  clear(): void {
+    for (const rib of this.#ribs.values()) rib.clear();
   }
 
   /** The views the router has sent anything of. */
@@ -57,8 +101,9 @@ export class MonitoredPeer {
     return this.#complete.get(view) ?? [];
   }
 
-  /** Takes one UPDATE into the view it is of; a string says why it could not. */
+  /** Takes one UPDATE into the view it is of; a string says why it could not, or not all of it. */
   apply(header: PeerHeader, bytes: Uint8Array): string | undefined {
+    this.updates++;
     const result = decodeMessage(bytes, this.#context(header));
     if (result.kind === 'error') return result.error.detail;
     if (result.message.type !== 'update') return `a ${result.message.type} instead of an UPDATE`;
@@ -72,7 +117,7 @@ export class MonitoredPeer {
   #ribOf(view: RibView): AdjRibIn {
     const known = this.#ribs.get(view);
     if (known !== undefined) return known;
-    const rib = new AdjRibIn();
+    const rib = new AdjRibIn(undefined, this.#onGone);
     this.#ribs.set(view, rib);
     return rib;
   }
@@ -92,6 +137,14 @@ export class MonitoredPeer {
       isReport: true,
     };
   }
+}
+
+/** RFC 7854 §4.10: an IPv4 address stands in the last four octets; all zero: not known. */
+function localAddressOf({ address }: PeerHeader, bytes: Uint8Array): string | undefined {
+  if (bytes.every((octet) => octet === 0)) return undefined;
+  return address.includes(':')
+    ? formatWireAddress(bytes, 0, afiIpv6)
+    : formatWireAddress(bytes, 12, afiIpv4);
 }
 
 function readOpen(bytes: Uint8Array): OpenMessage | undefined {

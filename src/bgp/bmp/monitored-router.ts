@@ -1,4 +1,7 @@
-import { type BmpMessage, decodeBmp, type Tlv } from './bmp-message.ts';
+import { type Family, families } from '../../net/family.ts';
+import { unicastOf } from '../wire/afi-safi.ts';
+import type { Nlri } from '../wire/message.ts';
+import { type BmpMessage, decodeBmp, type PeerUp, type Tlv } from './bmp-message.ts';
 import { MonitoredPeer } from './monitored-peer.ts';
 import { type PeerHeader, peerKey, type RibView } from './peer-header.ts';
 
@@ -13,6 +16,17 @@ const viewOrder: readonly RibView[] = [
   'adj-rib-in-pre-policy',
 ];
 
+/** What its owner wants to be told at the moment it happens. */
+export interface MonitoredRouterEvents {
+  /** A route has left, in whatever view. */
+  onGone?(prefix: Nlri): void;
+  onPeerUp?(peer: MonitoredPeer): void;
+  onPeerDown?(peer: MonitoredPeer): void;
+}
+
+/** Peers remembered as down, so that no stream of them can fill the memory. */
+const mostDownPeers = 10_000;
+
 /** What one router has reported to the station over one connection. */
 export class MonitoredRouter {
   /** Where it connected from. */
@@ -23,8 +37,14 @@ export class MonitoredRouter {
   /** Messages inside a sound envelope that could not be used, and the last such fault. */
   faults = 0;
   lastFault: string | undefined;
+  /** Those of them that may have been about routes. */
+  unreadRoutes = 0;
   messages = 0;
+  statistics = 0;
   isTerminated = false;
+  events: MonitoredRouterEvents = {};
+  readonly #downPeers = new Set<string>();
+  readonly #carried = new Set<string>();
   readonly #peers = new Map<string, MonitoredPeer>();
 
   constructor(remoteAddress: string, remotePort: number) {
@@ -37,10 +57,12 @@ export class MonitoredRouter {
     return [...this.#peers.values()];
   }
 
-  /** Which of its views says most about where it sends; undefined before it has shown one. */
-  get nearestView(): RibView | undefined {
-    const views = new Set(this.peers.flatMap((peer) => peer.views));
-    return viewOrder.find((view) => views.has(view));
+  /**
+   * Which of its views says most about where it sends packets of a family. Only one that
+   * has carried a route counts: FRR sends End-of-RIB of views that it does not monitor.
+   */
+  nearestView(family: Family): RibView | undefined {
+    return viewOrder.find((view) => this.#carried.has(`${view} ${family}`));
   }
 
   /** Takes one BMP message. Nothing it holds can do more than raise the count of faults. */
@@ -51,6 +73,8 @@ export class MonitoredRouter {
     if (fault === undefined) return;
     this.faults++;
     this.lastFault = fault;
+    const isAboutRoutes = typeof message === 'string' || message.type === 'route-monitoring';
+    if (isAboutRoutes) this.unreadRoutes++;
   }
 
   #apply(message: BmpMessage): string | undefined {
@@ -63,26 +87,61 @@ export class MonitoredRouter {
         this.isTerminated = true;
         return undefined;
       case 'peer-up':
-        // RFC 7854 §4.10: a second Peer Up is a new session; nothing of the old one holds.
-        this.#peers.set(peerKey(message.peer), new MonitoredPeer(message.peer, message));
+        this.#peerUp(message);
         return undefined;
       case 'peer-down':
-        // RFC 7854 §4.9: stands for the withdrawal of everything.
-        this.#peers.delete(peerKey(message.peer));
+        this.#peerDown(message.peer);
         return undefined;
       case 'statistics': {
         const peer = this.#peers.get(peerKey(message.peer));
         if (peer === undefined) return `statistics of ${message.peer.address}, which is not up`;
         peer.statistics = message.values;
+        this.statistics++;
         return undefined;
       }
       case 'route-monitoring': {
         const peer = this.#peerOf(message.peer);
         if (peer === undefined) return `routes of ${message.peer.address}, which is not up`;
-        return peer.apply(message.peer, message.update);
+        const fault = peer.apply(message.peer, message.update);
+        this.#noteCarried(message.peer.view, peer);
+        return fault;
       }
       case 'ignored':
         return undefined;
+    }
+  }
+
+  #peerUp(message: PeerUp): void {
+    const key = peerKey(message.peer);
+    const before = this.#peers.get(key);
+    // RFC 7854 §4.10: a second Peer Up is a new session; nothing of the old one holds.
+    before?.clear();
+    const peer = this.#newPeer(message.peer, message);
+    peer.isNewSession = this.#downPeers.delete(key) || before !== undefined;
+    this.#peers.set(key, peer);
+    this.events.onPeerUp?.(peer);
+  }
+
+  /** RFC 7854 §4.9: stands for the withdrawal of everything. FRR names peers that never were up too. */
+  #peerDown(header: PeerHeader): void {
+    const key = peerKey(header);
+    const peer = this.#peers.get(key);
+    if (this.#downPeers.size < mostDownPeers) this.#downPeers.add(key);
+    if (peer === undefined) return;
+    this.#peers.delete(key);
+    peer.clear();
+    this.events.onPeerDown?.(peer);
+  }
+
+  #newPeer(header: PeerHeader, up?: PeerUp): MonitoredPeer {
+    return new MonitoredPeer(header, up, (prefix) => this.events.onGone?.(prefix));
+  }
+
+  #noteCarried(view: RibView, peer: MonitoredPeer): void {
+    for (const family of families) {
+      const key = `${view} ${family}`;
+      if (this.#carried.has(key)) continue;
+      if ((peer.rib(view)?.sizeOf(unicastOf(family)) ?? 0) > 0) this.#carried.add(key);
     }
   }
 
@@ -90,7 +149,7 @@ export class MonitoredRouter {
   #peerOf(header: PeerHeader): MonitoredPeer | undefined {
     const known = this.#peers.get(peerKey(header));
     if (known !== undefined || header.view !== 'loc-rib') return known;
-    const own = new MonitoredPeer(header);
+    const own = this.#newPeer(header);
     this.#peers.set(peerKey(header), own);
     return own;
   }

@@ -68,7 +68,10 @@ function viewOf(isLocRib: boolean, flags: number): RibView {
   return isPost ? 'adj-rib-in-post-policy' : 'adj-rib-in-pre-policy';
 }
 
-/** Peers with equal keys are one peer, whatever the view (RFC 7854 §4.2: address, distinguisher, type). */
+/**
+ * Peers with equal keys are one peer, whatever the view (RFC 7854 §4.2: address, distinguisher,
+ * type). Not its router id: FRR names a peer that never was up by 0.0.0.0.
+ */
 export function peerKey(peer: PeerHeader): string {
-  return `${peer.peerType} ${peer.distinguisher} ${peer.address} ${peer.routerId}`;
+  return `${peer.peerType} ${peer.distinguisher} ${peer.address}`;
 }

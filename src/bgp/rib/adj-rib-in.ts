@@ -15,9 +15,14 @@
  * §4) the owner calls `markStale` when the peer goes down or begins a refresh;
  * each announcement freshens its route, and End-of-RIB, or `sweepStale` when
  * the owner's timer runs out, removes what was not repeated.
+ *
+ * Who has to know when a prefix was last here passes `onGone`: it is called for
+ * every route that leaves, whatever takes it away.
  */
+import type { Prefix } from '../../net/prefix.ts';
+import { maskWord } from '../../net/words.ts';
 
-import { isUnicast } from '../wire/afi-safi.ts';
+import { isUnicast, unicastOf } from '../wire/afi-safi.ts';
 import {
   type AfiSafi,
   ipv4Unicast,
@@ -47,9 +52,14 @@ export interface RibChange {
 export class AdjRibIn {
   readonly #tables: readonly RouteTable[];
   readonly #store = new AttributeStore();
+  readonly #onGone: ((prefix: Nlri) => void) | undefined;
 
   /** Routes of families not listed are ignored: the peer was never asked for them. */
-  constructor(families: readonly AfiSafi[] = [ipv4Unicast, ipv6Unicast]) {
+  constructor(
+    families: readonly AfiSafi[] = [ipv4Unicast, ipv6Unicast],
+    onGone?: (prefix: Nlri) => void,
+  ) {
+    this.#onGone = onGone;
     this.#tables = families
       .filter((family) => isUnicast(family.afi, family.safi))
       .map((family) => new RouteTable(family.afi as 1 | 2));
@@ -99,6 +109,21 @@ export class AdjRibIn {
     return { prefix, attributes, nextHops, stale };
   }
 
+  /** Is there a route to this prefix, or to a piece of it? Looks at the whole table if not. */
+  holds(prefix: Prefix): boolean {
+    const { family, length, w0, w1, w2, w3 } = prefix;
+    const table = this.#table(unicastOf(family));
+    if (table === undefined || table.size === 0) return false;
+    if (table.get(w0, w1, w2, w3, length, 0) !== 0) return true;
+    const [m0, m1, m2, m3] = [0, 1, 2, 3].map((word) => maskWord(length, word as 0 | 1 | 2 | 3));
+    let isHeld = false;
+    table.visit((v0, v1, v2, v3, itsLength) => {
+      if (isHeld || itsLength < length || ((v0 ^ w0) & m0!) !== 0) return;
+      isHeld = (((v1 ^ w1) & m1!) | ((v2 ^ w2) & m2!) | ((v3 ^ w3) & m3!)) === 0;
+    });
+    return isHeld;
+  }
+
   /** Calls for each route, in no order; the rib must not change meanwhile. */
   forEach(visit: (route: ReceivedRoute) => void): void {
     for (const table of this.#tables) {
@@ -125,7 +150,9 @@ export class AdjRibIn {
   /** Removes what is still stale and returns how many routes that were. */
   sweepStale(family: AfiSafi): number {
     let removed = 0;
-    this.#table(family)?.sweepStale((handle) => {
+    const table = this.#table(family);
+    if (table !== undefined) this.#leaving(table, (stale) => stale);
+    table?.sweepStale((handle) => {
       this.#store.addRoutes(handle, -1);
       removed++;
     });
@@ -135,11 +162,20 @@ export class AdjRibIn {
   /** The session is gone for good: forget all routes. */
   clear(): void {
     for (const table of this.#tables) {
+      this.#leaving(table, () => true);
       table.visit((_0, _1, _2, _3, _length, _pathId, handle) => {
         this.#store.addRoutes(handle, -1);
       });
       table.clear();
     }
+  }
+
+  #leaving(table: RouteTable, leaves: (stale: boolean) => boolean): void {
+    const onGone = this.#onGone;
+    if (onGone === undefined) return;
+    table.visit((w0, w1, w2, w3, length, _pathId, _handle, stale) => {
+      if (leaves(stale)) onGone(new Nlri(table.afi, length, w0, w1, w2, w3));
+    });
   }
 
   #table(family: AfiSafi): RouteTable | undefined {
@@ -175,6 +211,7 @@ export class AdjRibIn {
       if (handle === 0) return;
       removed++;
       this.#store.addRoutes(handle, -1);
+      this.#onGone?.(new Nlri(table.afi, length, w0, w1, w2, w3));
     });
     return removed;
   }

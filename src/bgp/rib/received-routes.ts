@@ -18,7 +18,7 @@ import type { SessionEnd } from '../session/session-events.ts';
 import { type Negotiated, wireFamily } from '../session/session-negotiation.ts';
 import type { CompletePeer } from '../speaker/complete-peer.ts';
 import type { PeerEvents } from '../speaker/speaker-peer.ts';
-import type { UpdateMessage } from '../wire/message.ts';
+import type { Nlri, UpdateMessage } from '../wire/message.ts';
 import { AdjRibIn, type RibChange } from './adj-rib-in.ts';
 
 /** Calls back after so many milliseconds unless cancelled. */
@@ -28,6 +28,8 @@ interface ReceivedRoutesOptions {
   readonly schedule?: Schedule;
   /** Called after every UPDATE, and when routes leave without one. */
   readonly onChange?: ((peerName: string, change: RibChange) => void) | undefined;
+  /** Called for every route that leaves. */
+  readonly onGone?: ((peerName: string, prefix: Nlri) => void) | undefined;
 }
 
 interface PeerRoutes {
@@ -55,9 +57,11 @@ export class ReceivedRoutes {
   readonly #peers = new Map<string, PeerRoutes>();
   readonly #schedule: Schedule;
   readonly #onChange: NonNullable<ReceivedRoutesOptions['onChange']>;
+  readonly #onGone: ReceivedRoutesOptions['onGone'];
 
-  constructor({ schedule = realSchedule, onChange = nothing }: ReceivedRoutesOptions = {}) {
+  constructor({ schedule = realSchedule, onChange = nothing, onGone }: ReceivedRoutesOptions = {}) {
     this.#schedule = schedule;
+    this.#onGone = onGone;
     this.#onChange = onChange;
   }
 
@@ -94,7 +98,7 @@ export class ReceivedRoutes {
     const before = this.#peers.get(name);
     before?.cancelTimer();
     const isSame = before !== undefined && before.families.join() === families.join();
-    const rib = isSame ? before.rib : new AdjRibIn(families.map(wireFamily));
+    const rib = isSame ? before.rib : this.#newRib(name, families);
     const routes: PeerRoutes = {
       rib,
       families,
@@ -108,6 +112,12 @@ export class ReceivedRoutes {
     const lost = families.filter((one) => gracefulRestart?.families.get(one)?.forwarding !== true);
     this.#sweep(name, rib, lost);
     routes.cancelTimer = this.#schedule(endOfRibMs, () => this.#sweep(name, rib, families));
+  }
+
+  #newRib(name: string, families: readonly Family[]): AdjRibIn {
+    const onGone = this.#onGone;
+    const gone = onGone && ((prefix: Nlri) => onGone(name, prefix));
+    return new AdjRibIn(families.map(wireFamily), gone);
   }
 
   #onDown(name: string, end: SessionEnd): void {

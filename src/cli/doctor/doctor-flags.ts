@@ -1,16 +1,17 @@
 import { type Command, Option } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
 import type { ReadCluster } from '../../cluster/read-cluster.ts';
-import { gather, type SeenRouter } from '../../doctor/gather.ts';
-import type { ListenPlan } from '../../doctor/listen.ts';
+import { gather } from '../../doctor/gather.ts';
 import { type RibDumpFile, readDumps } from '../../doctor/rib/read-dumps.ts';
 import { parseCiliumVersion } from '../../model/cilium-config.ts';
 import type { StatedSettings } from '../../model/cluster-state.ts';
 import { findMode, modeNames, modes } from '../../model/modes.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Evidence } from '../../plan/doctor/evidence.ts';
+import type { SeenRouter } from '../../witness/connected-router.ts';
+import type { ListenPlan } from '../../witness/listener.ts';
 import { readWhole } from '../numbers.ts';
-import { readListenFlag } from '../run/routers-listen-flag.ts';
+import { routersListenFlag } from '../run/routers-listen-flag.ts';
 import type { Terminal } from '../terminal.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-flags.ts';
 import { addViewFlags, readFilesOf, type ViewFlagValues, withClient } from '../view/view-flags.ts';
@@ -58,7 +59,7 @@ export function addDoctorFlags(command: Command): Command {
       flag(
         '--listen <where>',
         'let routers come to us: bmp=ADDRESS:PORT, or bgp=ADDRESS:PORT,as=OURS,peer-as=THEIRS; repeatable',
-      ).argParser(readListenFlag),
+      ).argParser(routersListenFlag('--listen')),
     )
     .addOption(flag('--listen-seconds <n>', 'how long to listen at most').default('30'))
     .addOption(

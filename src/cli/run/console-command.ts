@@ -5,18 +5,21 @@ import { shellWord } from '../../base/shell-word.ts';
 import { startConsole } from '../../console/console.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
+import type { ListenPlan } from '../../witness/listener.ts';
 import { programName } from '../program-name.ts';
 import { aborted, stopOnSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 import { readVersion } from '../version.ts';
 import { readConsoleToken } from './console-flags.ts';
 import { readListen } from './listen-flag.ts';
+import { consoleRouters, startWitness, witnessOption } from './witness-flag.ts';
 
 interface ConsoleFlags {
   kubeconfig?: string;
   context?: string;
   listen: string;
   tokenFile?: string;
+  witness?: ListenPlan[];
   logLevel: LogLevel;
 }
 
@@ -29,6 +32,7 @@ export function registerConsole(program: Command, terminal: Terminal): void {
     .option('--context <name>', 'the context of the kubeconfig')
     .option('--listen <address>', 'where the console is served', '127.0.0.1:7077')
     .option('--token-file <file>', 'a secret that readers must know; a must beyond loopback')
+    .addOption(witnessOption())
     .addOption(new Option('--log-level <level>').choices([...logLevels]).default('warn'))
     .addHelpText(
       'after',
@@ -36,7 +40,8 @@ export function registerConsole(program: Command, terminal: Terminal): void {
 Examples:
   $ cadastre console
   $ cadastre console --kubeconfig prod.kubeconfig --listen 127.0.0.1:8080
-  $ cadastre console --listen 0.0.0.0:7077 --token-file secret`,
+  $ cadastre console --listen 0.0.0.0:7077 --token-file secret
+  $ cadastre console --witness bmp=0.0.0.0:11019`,
     )
     .action((flags: ConsoleFlags) => runConsole(flags, terminal));
 }
@@ -48,6 +53,7 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
   const access = await loadKubeConfig(flags);
   const log = jsonLog({ level: flags.logLevel, fields: { component: 'console' } });
   const client = new KubeClient(access, { connections: 8, log });
+  const witness = await startWitness(flags.witness, log);
   const stopping = stopOnSignals();
   const flag = (name: string, value?: string) =>
     value === undefined ? [] : [`--${name} ${shellWord(value)}`];
@@ -63,6 +69,7 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
       program: programName(),
       commandFlags: [...flag('kubeconfig', kubeconfig), ...flag('context', context)].join(' '),
     },
+    routers: witness && (await consoleRouters(witness)),
     clock: systemClock,
     log,
   });
@@ -74,6 +81,7 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
     await aborted(stopping.signal);
   } finally {
     await running.stop();
+    await witness?.close();
     await client.close();
     stopping.done();
   }

@@ -23,6 +23,8 @@ import {
   statedByOperator,
 } from '../../operator/operator-settings.ts';
 import { Shadow } from '../../operator/shadow.ts';
+import type { ListenPlan } from '../../witness/listener.ts';
+import type { Witness } from '../../witness/witness.ts';
 import { readSeconds, readWhole } from '../numbers.ts';
 import { stopOnSignals } from '../stop-signals.ts';
 import { readVersion } from '../version.ts';
@@ -30,6 +32,7 @@ import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-f
 import { readConfigMapName } from './config-map-flag.ts';
 import { readConsoleToken } from './console-flags.ts';
 import { readListen } from './listen-flag.ts';
+import { consoleRouters, startWitness, witnessOption } from './witness-flag.ts';
 
 /**
  * `cadastre operator`: wires the world to the operator once, and takes it apart
@@ -79,6 +82,7 @@ export function registerOperator(program: Command): void {
       'how long agents are waited for after a restore of etcd, before new blocks are cut',
       `${settleAfterRestoreMs / 1000}`,
     )
+    .addOption(witnessOption())
     .option('--identity <name>', 'name of this replica (default: host name and process id)')
     .option('--concurrency <n>', 'writes under way at once', `${concurrency}`)
     .option('--listen <address>', 'where /metrics, /livez and /readyz are served', '127.0.0.1:9470')
@@ -92,6 +96,7 @@ Examples:
   $ cadastre operator
   $ cadastre operator --ipam cluster-pool --cluster-pool-ipv4-cidr 10.5.112.0/21
   $ cadastre operator --project annotations,node-spec --listen 0.0.0.0:9470
+  $ cadastre operator --witness bmp=0.0.0.0:11019
   $ cadastre operator --shadow        # in another terminal: curl -s 127.0.0.1:9470/shadow`,
     )
     .action((flags: OperatorFlags) => runOperator(flags));
@@ -112,6 +117,7 @@ interface OperatorFlags extends IpamFlagValues {
   retryPeriod: string;
   driftEvery: string;
   settleAfterRestore: string;
+  witness?: ListenPlan[];
   identity?: string;
   concurrency: string;
   listen: string;
@@ -135,8 +141,10 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   const stopProcessMetrics = registerProcessMetrics(metrics);
   const { concurrency } = settings;
   const client = new KubeClient(access, { connections: concurrency, metrics, log });
+  const witness = await startWitness(flags.witness, log, metrics);
   const base = { client, settings, log, metrics };
-  const operator = flags.shadow === true ? new Shadow(base) : assembleOperator(base);
+  const operator =
+    flags.shadow === true ? new Shadow(base) : assembleOperator({ ...base, witness });
   const server = new HttpServer({ log });
   addHealthRoutes(server, { metrics, ready: operator.readiness });
   if (operator instanceof Shadow) {
@@ -144,7 +152,7 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   }
   await server.listen(listenAt);
   const running =
-    consoleAt && (await serveConsole(consoleAt, token, { client, access, settings, log }));
+    consoleAt && (await serveConsole(consoleAt, token, { client, access, settings, log, witness }));
   const stopping = stopOnSignals();
   const { mode, cluster } = { mode: settings.mode.name, cluster: access.origin };
   log.info({ mode, cluster, port: server.port, identity: settings.lease.identity }, 'starting');
@@ -157,6 +165,7 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   } finally {
     stopProcessMetrics();
     await running?.stop();
+    await witness?.close();
     await server.close();
     await client.close();
     stopping.done();
@@ -167,10 +176,16 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
 async function serveConsole(
   listen: { host: string; port: number },
   token: string | undefined,
-  parts: { client: KubeClient; access: KubeAccess; settings: OperatorSettings; log: Log },
+  parts: {
+    client: KubeClient;
+    access: KubeAccess;
+    settings: OperatorSettings;
+    log: Log;
+    witness: Witness | undefined;
+  },
 ): Promise<RunningConsole> {
   const { startConsole } = await import('../../console/console.ts');
-  const { client, access, settings, log } = parts;
+  const { client, access, settings, log, witness } = parts;
   const about = {
     title: 'Cadastre',
     version: readVersion(),
@@ -180,7 +195,10 @@ async function serveConsole(
   };
   const stated = statedByOperator(settings);
   const clock = systemClock;
-  const running = await startConsole({ client, listen, token, about, stated, clock, log });
+  const routers = witness && (await consoleRouters(witness));
+  const running = await startConsole({
+    ...{ client, listen, token, about, stated, routers, clock, log },
+  });
   log.info({ url: running.url }, 'console listening');
   return running;
 }

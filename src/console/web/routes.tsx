@@ -119,7 +119,9 @@ interface PeerColumn {
 function peersOf(store: RowStore): PeerColumn[] {
   const found = new Map<string, PeerColumn>();
   const add = (name: string, address: string, asn: number) => {
-    const router = store.all('router').find((one) => one.name === name || one.address === address);
+    const router = store
+      .all('router')
+      .find((one) => one.name === name || one.addresses.includes(address));
     if (!found.has(name)) found.set(name, { name, address, asn, router });
   };
   for (const { name, address, asn } of store.all('peer')) add(name, address, asn);
@@ -139,7 +141,7 @@ function PeerHead({ name, address, asn, router }: PeerColumn) {
       ) : router.isUp ? (
         <Mark tone="good">{`${router.held.length} routes`}</Mark>
       ) : (
-        <Mark tone="bad">down</Mark>
+        <Mark tone={router.why === undefined ? 'bad' : 'off'}>{router.why ?? 'down'}</Mark>
       )}
     </span>
   );
@@ -231,13 +233,14 @@ function Comparison(props: {
                   )}
                 </td>
                 <td class="mono">
-                  {peer.router === undefined ? (
+                  {peer.router === undefined || peer.router.why !== undefined ? (
                     <Mark tone="off">not seen</Mark>
                   ) : route === undefined ? (
                     <Mark tone="warn">no</Mark>
                   ) : (
                     <>
-                      {route.nextHop} <Age sinceMs={route.sinceMs} now={now} />
+                      {route.nextHop}{' '}
+                      {route.sinceMs > 0 && <Age sinceMs={route.sinceMs} now={now} />}
                       {route.isStale && <Mark tone="warn">stale</Mark>}
                     </>
                   )}

@@ -5,7 +5,7 @@ import { plural } from '../../base/count-text.ts';
 import { CadastreError, describeError } from '../../base/errors.ts';
 import type { Family } from '../../net/family.ts';
 import { families } from '../../net/family.ts';
-import type { SeenRouter } from '../gather.ts';
+import type { SeenRouter } from '../../witness/connected-router.ts';
 import { anyFamily, readRib } from './read-rib.ts';
 import { PrefixInterner, type RibDump } from './rib-dump.ts';
 

@@ -1,4 +1,5 @@
 import { isPeerOf } from '../../model/bgp-peer.ts';
+import type { RouterTable } from './evidence.ts';
 import { canonicalAddress } from './next-hops.ts';
 import type { RouteView } from './route-view.ts';
 import type { Survey, SurveyedBlock } from './survey.ts';
@@ -53,18 +54,34 @@ export class Expectations {
     );
   }
 
+  /**
+   * May a router hold the block that was not seen? One that its node has a session with, by
+   * the agent's report or by configuration, and that is none of those shown. A table of
+   * which neither name nor addresses tell whose it is may be that router's.
+   */
+  isPerhapsElsewhere({ node, prefix }: SurveyedBlock): boolean {
+    const surveyed = this.#survey.nodes.get(node);
+    const { peers, routers } = this.#survey.evidence;
+    const speaksWith = [
+      ...(surveyed?.report?.status?.sessions ?? []).map((one) => ({ ...one, name: one.peer })),
+      ...peers.filter((peer) => isPeerOf(peer, surveyed?.node.labels ?? {})),
+    ];
+    const shown = routers.filter(({ families }) => families.has(prefix.family));
+    const unseen = speaksWith.filter((peer) => !shown.some((table) => isRouterOf(table, peer)));
+    if (unseen.length === 0) return false;
+    return shown.every(
+      (table) => table.addresses.length > 0 || speaksWith.some((peer) => isRouterOf(table, peer)),
+    );
+  }
+
   #matchPeers(): void {
     const { peers, routers } = this.#survey.evidence;
-    for (const { name, address } of peers) {
-      for (const { router, addresses } of routers) {
-        const isIt =
-          router === name ||
-          router === address ||
-          addresses.some((own) => canonicalAddress(own) === canonicalAddress(address));
-        if (!isIt) continue;
-        const known = this.#peerNames.get(router);
-        if (known === undefined) this.#peerNames.set(router, new Set([name]));
-        else known.add(name);
+    for (const peer of peers) {
+      for (const table of routers) {
+        if (!isRouterOf(table, peer)) continue;
+        const known = this.#peerNames.get(table.router);
+        if (known === undefined) this.#peerNames.set(table.router, new Set([peer.name]));
+        else known.add(peer.name);
       }
     }
   }
@@ -75,6 +92,15 @@ export class Expectations {
       (peer) => names.has(peer.name) && isPeerOf(peer, labels),
     );
   }
+}
+
+/** By the name that both have, or by an address. */
+function isRouterOf(
+  { router, addresses }: RouterTable,
+  { name, address }: { name: string; address: string },
+): boolean {
+  if (router === name || router === address) return true;
+  return addresses.some((own) => canonicalAddress(own) === canonicalAddress(address));
 }
 
 function learnsFromRouters(view: RouteView): boolean {

@@ -115,8 +115,12 @@ function judgeBlock(
   );
   if (missing.length === 0 || isLeaving) return found;
   const expected = missing.filter(({ view }) => expectations.expects(view, block));
-  if (missing.length === standings.length) {
-    if (missing.some(({ view }) => view.isRouter)) {
+  const isOfRouters = missing.some(({ view }) => view.isRouter);
+  // A router that is not heard, or not yet, may have it: then it is only missing where it should be.
+  const isNowhere =
+    missing.length === standings.length && !(isOfRouters && expectations.isPerhapsElsewhere(block));
+  if (isNowhere) {
+    if (isOfRouters) {
       report('Blackhole', node, 'critical', hurtsNow(node));
     } else report('NotAnnounced', node, 'critical', hurtsNow(node));
     if (expectations.isAnnounced(block)) report('NotHeld', node, 'critical', hurtsNow(node));

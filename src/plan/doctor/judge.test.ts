@@ -20,7 +20,7 @@ import {
 import { runs } from '../../../test/parts/random.ts';
 import type { ReportedUnannounced } from '../../model/node-report-status.ts';
 import { reasons } from '../../model/reasons.ts';
-import type { Evidence } from './evidence.ts';
+import type { Evidence, RouterRoute, RouterTable } from './evidence.ts';
 import { type DoctorFinding, type DoctorReason, doctorReasons } from './finding.ts';
 import { judge } from './judge.ts';
 
@@ -507,6 +507,33 @@ describe('what routers hold', () => {
     expect(judge(both).map(({ reason, prefix: at }) => [reason, at])).toEqual([
       ['NotHeld', '10.1.1.0/24'],
     ]);
+  });
+
+  test('a router that its node speaks with and that is not heard may hold the block', () => {
+    const heard = (name: string, address: string, routes: RouterRoute[], more = {}) =>
+      router(name, routes, { addresses: [address], ...more });
+    const speaksWith = (peer: string, address: string, nextHop: string, cidr: string) => ({
+      sessions: [{ ...session(peer, nextHop, cidr), address }],
+    });
+    const racks = {
+      ...ofCadastre(),
+      reports: [
+        report('a', speaksWith('rack1', '10.0.0.251', '10.0.0.1', '10.1.0.0/24')),
+        report('b', speaksWith('rack2', '10.0.0.252', '10.0.0.2', '10.1.1.0/24')),
+      ],
+    };
+    const first = heard('tor1', '10.0.0.251', [toA]);
+    const other = (routes: RouterRoute[], more = {}) => heard('tor2', '10.0.0.252', routes, more);
+    const reasons = (...routers: RouterTable[]) =>
+      judge({ ...racks, routers }).map(({ reason, prefix: at }) => [reason, at]);
+    expect(reasons(first)).toEqual([]);
+    expect(reasons(first, other([], { families: new Set() }))).toEqual([]);
+    expect(reasons(first, other([toB]))).toEqual([]);
+    const ofB = (...routers: RouterTable[]) =>
+      reasons(...routers).flatMap(([reason, at]) => (at === '10.1.1.0/24' ? [reason] : []));
+    expect(ofB(first, other([]))).toEqual(['Blackhole', 'NotHeld']);
+    // Shown without any hint whose it is: it may be the one.
+    expect(ofB(first, router('dump', []))).toEqual(['Blackhole', 'NotHeld']);
   });
 
   test('announced by the owner, held by nobody: the blackhole and its cause are both told', () => {

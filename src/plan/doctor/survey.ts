@@ -154,9 +154,13 @@ function hasAnswered({ families: answered, routes }: RouterTable): boolean {
   return answered.size > 0 || routes.length > 0;
 }
 
-/** A kubelet that is silent may well have pods that serve; a router that still has a way there knows. */
+/**
+ * A kubelet that is silent may well have pods that serve; a router that still has a way there
+ * knows. One whose table is still on its way does not.
+ */
 function isDown(node: ClusterNode, routers: readonly RouteView[]): boolean {
-  if (node.isNotReady !== true || routers.length === 0) return false;
+  const isKnown = routers.some(({ families: complete }) => complete.size > 0);
+  if (node.isNotReady !== true || !isKnown) return false;
   return !routers.some(({ via }) => via.has(node.name));
 }
 

@@ -1,0 +1,34 @@
+import { Option } from 'commander';
+import { systemClock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Metrics } from '../../base/metrics.ts';
+import type { ConsoleRouters } from '../../console/console-routers.ts';
+import type { ListenPlan } from '../../witness/listener.ts';
+import type { Witness } from '../../witness/witness.ts';
+import { routersListenFlag } from './routers-listen-flag.ts';
+
+/** `--witness`: where routers connect to and say what they hold, for as long as this runs. */
+export function witnessOption(): Option {
+  return new Option(
+    '--witness <where>',
+    'listen to what routers hold: bmp=ADDRESS:PORT, or bgp=ADDRESS:PORT,as=OURS,peer-as=THEIRS; repeatable',
+  ).argParser(routersListenFlag('--witness'));
+}
+
+/** Loaded only where it is asked for. */
+export async function startWitness(
+  plans: readonly ListenPlan[] | undefined,
+  log: Log,
+  metrics?: Metrics,
+): Promise<Witness | undefined> {
+  if (plans === undefined) return undefined;
+  const { Witness } = await import('../../witness/witness.ts');
+  const witness = new Witness({ now: () => systemClock.monotonicMs(), log, metrics });
+  await witness.listen(plans);
+  return witness;
+}
+
+export async function consoleRouters(witness: Witness): Promise<ConsoleRouters> {
+  const { witnessRouters } = await import('../../console/console-routers.ts');
+  return witnessRouters(witness);
+}
