@@ -336,9 +336,9 @@ export class ListWatch<T extends Kept> {
   }
 
   async #mustListAgain(signal: AbortSignal): Promise<boolean> {
-    const { completeTo } = this.#cache;
+    const { completeTo, listedAt } = this.#cache;
     const newest = this.#cache.newest(checkedObjects);
-    const known = { completeTo, newest };
+    const known = { completeTo, listedAt, newest };
     const check = await checkStore(this.#options.client, this.#options, known, signal);
     this.#isDoubtful = false;
     this.#mustStartOver ||= check === 'went back';
