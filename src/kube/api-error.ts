@@ -65,6 +65,11 @@ export class ApiError extends CadastreError {
     return this.status === 403;
   }
 
+  /** No complete answer in time; of a watch: nothing came for too long. */
+  get isTimeout(): boolean {
+    return this.code === 'API_TIMEOUT';
+  }
+
   get isThrottled(): boolean {
     return this.status === 429;
   }

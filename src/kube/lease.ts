@@ -284,8 +284,9 @@ export class Leadership {
       this.#pace.answered(tookMs());
       return answer;
     } catch (error) {
-      if (error instanceof ApiError && error.status !== 0) this.#pace.answered(tookMs());
-      else if (tookMs() >= timeoutMs) this.#pace.timedOut();
+      const isApi = error instanceof ApiError;
+      if (isApi && error.isTimeout) this.#pace.timedOut();
+      else if (isApi && error.status !== 0) this.#pace.answered(tookMs());
       throw error;
     }
   }

@@ -137,7 +137,7 @@ export class ListWatch<T extends Kept> {
   #mustStartOver = false;
   /** It is gone, and the watch has to say so: or it was lost, as by a restored backup. */
   #owedDeletion: NewestObject | undefined;
-  /** Watches in a row that sent nothing, not even a bookmark. */
+  /** Watches in a row that sent nothing, not even their end. */
   #silentWatches = 0;
 
   constructor(options: ListWatchOptions<T>) {
@@ -336,9 +336,9 @@ export class ListWatch<T extends Kept> {
   }
 
   async #mustListAgain(signal: AbortSignal): Promise<boolean> {
-    const { completeTo } = this.#cache;
+    const { completeTo, listedAt } = this.#cache;
     const newest = this.#cache.newest(checkedObjects);
-    const known = { completeTo, newest };
+    const known = { completeTo, listedAt, newest };
     const check = await checkStore(this.#options.client, this.#options, known, signal);
     this.#isDoubtful = false;
     this.#mustStartOver ||= check === 'went back';
@@ -362,7 +362,11 @@ export class ListWatch<T extends Kept> {
     const timeoutSeconds = spreadWatchSeconds(Math.min(seconds, watchSeconds), this.#random);
     const timeoutMs = timeoutSeconds * 1_000;
     const startedMs = this.#clock.monotonicMs();
-    let heardMs = startedMs;
+    const heard = () => {
+      this.#silentWatches = 0;
+      this.#receivedMs = this.#clock.monotonicMs();
+    };
+    let hasReceived = false;
     // Only a watch that works ends the back-off: a server whose lists work and
     // whose watches fail at once must not be listed in a hot loop.
     let isGood = false;
@@ -385,9 +389,8 @@ export class ListWatch<T extends Kept> {
           silenceMs: timeoutMs + (this.#options.silenceGraceMs ?? silenceGraceMs),
           signal: interrupt,
           onReceived: () => {
-            this.#silentWatches = 0;
-            heardMs = this.#clock.monotonicMs();
-            this.#receivedMs = heardMs;
+            hasReceived = true;
+            heard();
           },
         },
         (event) => {
@@ -395,12 +398,16 @@ export class ListWatch<T extends Kept> {
           this.#apply(event);
         },
       );
+    } catch (error) {
+      if (error instanceof ApiError && error.isTimeout) this.#silentWatches += 1;
+      throw error;
     } finally {
       clearTimeout(timer);
-      if (this.#clock.monotonicMs() - heardMs >= timeoutMs - earlyMs) this.#silentWatches += 1;
     }
+    // Its end at the time that was asked for came from the server too.
+    heard();
     const isEarly = this.#clock.monotonicMs() - startedMs < timeoutMs - earlyMs;
-    this.#isDoubtful = isEarly || this.#silentWatches > 0;
+    this.#isDoubtful = isEarly || !hasReceived;
     if (!isGood) throw new Error('the watch ended at once');
   }
 

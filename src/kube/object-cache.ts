@@ -65,6 +65,7 @@ export class ObjectCache<T extends Kept> {
   readonly #onBadObject: (key: string, error: unknown) => void;
   #completeTo = '0';
   #listing: Listing<T> | undefined;
+  #listedAt = '0';
   #lastDeleted: NewestObject | undefined;
 
   constructor(options: {
@@ -80,6 +81,11 @@ export class ObjectCache<T extends Kept> {
 
   get completeTo(): string {
     return this.#completeTo;
+  }
+
+  /** The version of the last list. */
+  get listedAt(): string {
+    return this.#listedAt;
   }
 
   get size(): number {
@@ -159,6 +165,7 @@ export class ObjectCache<T extends Kept> {
       if (listing.startsOver || !listing.seen.has(key)) this.#removed.delete(key);
     }
     this.#completeTo = listing.version;
+    this.#listedAt = listing.version;
     if (!listing.startsOver) return undefined;
     this.#lastDeleted = undefined;
     return listing.lost;
@@ -200,6 +207,9 @@ export class ObjectCache<T extends Kept> {
     const held = this.#objects.get(key);
     if (held === undefined || held.uid !== uid) return;
     this.#removed.set(key, uid);
+    const { name, namespace } = held;
+    // Its version comes with the watch; it is newer than all that is known.
+    this.#lastDeleted = { name, namespace, uid, version: this.#completeTo, isDeleted: true };
     this.#delete(key, held, 'observed');
   }
 

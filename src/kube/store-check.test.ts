@@ -5,7 +5,7 @@ const seen = { name: 'a', uid: 'u1', version: '90', isDeleted: false };
 const found = (uid: string, resourceVersion: string) => ({ name: 'a', uid, resourceVersion });
 
 describe('an object was the newest that was seen', () => {
-  const known = { completeTo: '100', newest: [seen] };
+  const known = { completeTo: '100', listedAt: '85', newest: [seen] };
   test.each([
     ['the same, later', '120', found('u1', '110'), 'as seen'],
     ['the same, unchanged', '100', found('u1', '90'), 'as seen'],
@@ -14,9 +14,9 @@ describe('an object was the newest that was seen', () => {
     ['gone, and the count went on', '120', 'absent', 'newest is gone'],
     ['gone, and the count has fallen', '80', 'absent', 'went back'],
     ['another that is younger', '120', found('u2', '110'), 'newest is gone'],
-    ['still there, and the count has fallen', '95', found('u1', '90'), 'older version'],
+    ['nothing changed since the count that has fallen', '95', found('u1', '90'), 'went back'],
     ['still there, and newer than the count', '80', found('u1', '90'), 'older version'],
-    ['not for us to read, and the count has fallen', '95', 'unknown', 'older version'],
+    ['not for us to read, and the count has fallen', '80', 'unknown', 'older version'],
     ['not for us to read', '120', 'unknown', 'as seen'],
   ] as const)('%s', (_what, version, object, verdict) => {
     expect(judgeStore(known, version, [object])).toBe(verdict);
@@ -24,13 +24,13 @@ describe('an object was the newest that was seen', () => {
 });
 
 describe('a deletion was the newest that was seen', () => {
-  const known = { completeTo: '100', newest: [{ ...seen, isDeleted: true }] };
+  const known = { completeTo: '100', listedAt: '85', newest: [{ ...seen, isDeleted: true }] };
   test.each([
     ['still gone', '120', 'absent', 'as seen'],
     ['the same is back', '120', found('u1', '70'), 'went back'],
     ['one that is older is back', '120', found('u0', '70'), 'went back'],
     ['a new one of that name', '120', found('u2', '110'), 'as seen'],
-    ['still gone, and the count has fallen', '95', 'absent', 'older version'],
+    ['still gone, and the count has fallen below it', '87', 'absent', 'older version'],
   ] as const)('%s', (_what, version, object, verdict) => {
     expect(judgeStore(known, version, [object])).toBe(verdict);
   });
@@ -39,12 +39,25 @@ describe('a deletion was the newest that was seen', () => {
 describe('the newest is gone and the count has fallen', () => {
   const newest = [seen, { name: 'b', uid: 'u5', version: '85', isDeleted: false }];
   const judge = (version: string, second: Found) =>
-    judgeStore({ completeTo: '100', newest }, version, ['absent', second]);
+    judgeStore({ completeTo: '100', listedAt: '85', newest }, version, ['absent', second]);
   const b = { name: 'b', uid: 'u5', resourceVersion: '85' };
 
   test('all that is newer than the count is gone: it was lost', () => {
     expect(judge('80', 'absent')).toBe('went back');
     expect(judge('88', b)).toBe('went back');
+  });
+
+  test('an older one that is there says nothing', () => {
+    const older = [seen, { name: 'b', uid: 'u5', version: '40', isDeleted: false }];
+    const known = { completeTo: '100', listedAt: '85', newest: older };
+    expect(judgeStore(known, '87', ['absent', { ...b, resourceVersion: '40' }])).toBe('went back');
+  });
+
+  test('a deletion that is still true says nothing', () => {
+    const deleted = { name: 'c', uid: 'u6', version: '95', isDeleted: true };
+    const known = { completeTo: '100', listedAt: '85', newest: [deleted, seen] };
+    expect(judgeStore(known, '80', ['absent', 'absent'])).toBe('went back');
+    expect(judgeStore(known, '80', ['absent', found('u1', '90')])).toBe('older version');
   });
 
   test('something newer than the count is there: the count is stale, and one was deleted', () => {
@@ -53,7 +66,8 @@ describe('the newest is gone and the count has fallen', () => {
 });
 
 test('nothing was seen yet: only the count can tell', () => {
-  const nothing = { completeTo: '100', newest: [] };
+  const nothing = { completeTo: '100', listedAt: '85', newest: [] };
   expect(judgeStore(nothing, '100', [])).toBe('as seen');
-  expect(judgeStore(nothing, '99', [])).toBe('older version');
+  expect(judgeStore(nothing, '99', [])).toBe('went back');
+  expect(judgeStore(nothing, '84', [])).toBe('older version');
 });

@@ -25,9 +25,12 @@ export type StoreCheck =
   /** What was seen is not there any more, and was not deleted: start over at once. */
   | 'went back';
 
-/** What is known: how far, and the newest of it first. */
 interface Known {
+  /** How far the server was. */
   completeTo: string;
+  /** Of the last list: what was deleted before it was never seen to be deleted. */
+  listedAt: string;
+  /** What changed last, first. */
   newest: readonly NewestObject[];
 }
 
@@ -49,8 +52,9 @@ export async function checkStore(
   const version = page.metadata?.resourceVersion ?? '';
   const found: Found[] = [];
   for (const object of known.newest) {
+    // Beyond the newest only those can tell anything that the server should not have yet.
+    if (found.length > 0 && !isOlder(version, object.version)) break;
     found.push(await find(client, resource, object, signal));
-    if (judgeStore(known, version, found) !== 'went back') break;
   }
   return judgeStore(known, version, found);
 }
@@ -74,24 +78,31 @@ async function find(
 
 /** `found`: what has become of the newest objects, of as many as were looked at. */
 export function judgeStore(known: Known, version: string, found: readonly Found[]): StoreCheck {
-  const { completeTo, newest } = known;
-  const hasFallen = isOlder(version, completeTo);
-  const differences = found.map((one, at) => compare(newest[at]!, one));
+  const { completeTo, listedAt, newest } = known;
+  const differences = found.map((one, at) => differs(newest[at]!, one));
   if (differences.includes('contradiction')) return 'went back';
-  if (!hasFallen) return differences[0] === 'gone' ? 'newest is gone' : 'as seen';
+  if (!isOlder(version, completeTo)) {
+    return differences[0] === 'gone' ? 'newest is gone' : 'as seen';
+  }
+  const isNewer = (seen: string) => isOlder(version, seen);
+  // Nothing was seen to change since that version: whatever the list is, it takes nothing away.
+  if (!isNewer(listedAt) && !newest.some((one) => isNewer(one.version))) return 'went back';
   // A deletion raises the count. So none was made if it has really fallen; and if the
   // list is only stale, one of the objects that are newer than it is still there.
-  const newer = differences.filter((_, at) => isOlder(version, newest[at]!.version));
-  const isLost = newer.length > 0 && newer.every((one) => one === 'gone');
-  return isLost ? 'went back' : 'older version';
+  const newer = differences.filter((_, at) => isNewer(newest[at]!.version));
+  return newer.includes('gone') && !newer.includes('there') ? 'went back' : 'older version';
 }
 
-function compare(newest: NewestObject, found: Found): 'none' | 'gone' | 'contradiction' {
-  if (found === 'unknown') return 'none';
-  if (found === 'absent') return newest.isDeleted ? 'none' : 'gone';
+function differs(
+  newest: NewestObject,
+  found: Found,
+): 'there' | 'gone' | 'contradiction' | 'unknown' {
+  if (found === 'unknown') return 'unknown';
+  if (found === 'absent') return newest.isDeleted ? 'unknown' : 'gone';
   const isSame = found.uid === newest.uid;
   if (isSame && newest.isDeleted) return 'contradiction';
   // One object's version only goes up, and a later namesake has a later version.
   if (isOlder(found.resourceVersion ?? '', newest.version)) return 'contradiction';
-  return isSame || newest.isDeleted ? 'none' : 'gone';
+  if (isSame) return 'there';
+  return newest.isDeleted ? 'unknown' : 'gone';
 }

@@ -85,8 +85,9 @@ export async function startEmbeddedApiServer(options: EmbeddedOptions = {}): Pro
       return { etcd: 0, apiServer: part?.pid ?? 0 };
     },
     call: (method, path, body) => callApi(reach, method, path, body),
-    async restart() {
+    async restart(whileDown) {
       await part?.stop();
+      whileDown?.(dataDir);
       await up();
     },
     async kill9() {
