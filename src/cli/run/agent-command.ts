@@ -79,6 +79,7 @@ export function registerAgent(program: Command): void {
       'between GRACEFUL_SHUTDOWN and the withdrawal of routes',
       '5',
     )
+    .option('--taint-when-full', 'taint the Node (NoSchedule) while it has no free pod address')
     .option('--listen <address>', 'where /metrics, /livez and /readyz are served', '127.0.0.1:9471')
     .addOption(
       new Option('--kernel <name>', 'netlink: that of this machine; fake: one in memory, for demos')
@@ -122,6 +123,7 @@ interface AgentFlags {
   stateDir: string;
   apiGrace: string;
   drainGrace: string;
+  taintWhenFull?: boolean;
   listen: string;
   kernel: (typeof kernelNames)[number];
   netns?: string;
@@ -230,6 +232,7 @@ function readSettings(flags: AgentFlags): AgentSettings {
     apiGraceMs: readNumber('--api-grace', flags.apiGrace, 3600) * 1000,
     reportEveryMs: 5_000,
     drainGraceMs: readNumber('--drain-grace', flags.drainGrace, 3600) * 1000,
+    taintWhenFull: flags.taintWhenFull ?? false,
   };
 }
 
