@@ -72,12 +72,12 @@ export class AddressService {
       });
       if (options.blocks !== undefined) book.setBlocks(options.blocks);
       const spool = new DelSpool(join(stateFolder, 'cni-spool'), log);
-      const mark = new ReadyMark(socketPath, clock);
+      const readyMark = new ReadyMark(socketPath, clock);
       const cni: CniServer = new CniServer({
         book,
         driver,
         log,
-        wasReadyLately: () => mark.isFresh,
+        readyMark,
         beforeAdd: (containerId, ifname) => spool.replayFor(cni, containerId, ifname),
         ...(options.mtu === undefined ? {} : { mtu: options.mtu }),
         ...(options.limitation === undefined ? {} : { limitation: options.limitation }),
@@ -100,7 +100,7 @@ export class AddressService {
       await chmod(stateFolder, 0o700);
       const socket = await listenOnSocket(server, socketPath);
       const markReady = () => {
-        if (cni.whyNoPods === undefined) mark.touch();
+        if (cni.whyNoPods === undefined) readyMark.touch();
       };
       const marking = setInterval(markReady, markEveryMs);
       marking.unref();

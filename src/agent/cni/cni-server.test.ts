@@ -35,7 +35,12 @@ beforeEach(async () => {
     driver,
     mtu: () => 1450,
     limitation: () => limitation,
-    wasReadyLately: () => wasReadyLately,
+    readyMark: {
+      touch: () => undefined,
+      get isFresh() {
+        return wasReadyLately;
+      },
+    },
     notReady: () => notReady,
   });
 });

@@ -43,6 +43,7 @@ import { addResult, ipamResult } from './cni-result.ts';
 import { OwnerTurns } from './owner-turns.ts';
 import { PodRemoval } from './pod-removal.ts';
 import { PodRepairer, type RepairDriver } from './pod-repairer.ts';
+import type { ReadyMark } from './ready-mark.ts';
 import { podAlias, type StrayDriver, Strays } from './strays.ts';
 import { type SweepDriver, Sweeper } from './sweeper.ts';
 
@@ -65,8 +66,8 @@ interface CniServerOptions {
   limitation?: () => string | undefined;
   /** What the node still waits for, if it does. */
   notReady?: () => string | undefined;
-  /** Whether it could serve pods a moment ago: it was restarted, or waits for a moment. */
-  wasReadyLately?: () => boolean;
+  /** When it could last serve pods: it was restarted, or waits for a moment. */
+  readyMark?: Pick<ReadyMark, 'touch' | 'isFresh'>;
   /** Done before an ADD: a DEL of the same container that is still remembered. */
   beforeAdd?: (containerId: string, ifname: string) => Promise<void>;
   log?: Log;
@@ -315,14 +316,15 @@ export class CniServer {
    * that only has no address left for one more pod is well: it says so by a condition.
    */
   #status(config: CniConfig): undefined {
-    const { book, limitation, wasReadyLately } = this.#options;
+    const { book, limitation, readyMark } = this.#options;
     const waiting = this.whyNoPods;
     if (waiting === undefined) {
+      readyMark?.touch();
       const missing = config.families?.find((family) => !book.families.includes(family));
       if (missing === undefined) return undefined;
       throw new CniError('NotAvailable', `this node has no ${missing} block`);
     }
-    if (wasReadyLately?.()) return undefined;
+    if (readyMark?.isFresh) return undefined;
     const limited = limitation?.();
     if (limited === undefined) throw new CniError('NotAvailable', waiting, 'see cadastre status');
     throw new CniError('LimitedConnectivity', waiting, limited);
