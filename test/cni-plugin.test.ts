@@ -19,6 +19,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ensureShim } from '../scripts/shim.mjs';
 import { readCniInput } from '../src/agent/cni/cni-route.ts';
 import { spoolName } from '../src/agent/cni/del-spool.ts';
+import { ReadyMark, readyGraceMs } from '../src/agent/cni/ready-mark.ts';
 
 const plugin = ensureShim();
 if (plugin === undefined) test.skip('there is no C compiler here', () => undefined);
@@ -172,6 +173,18 @@ describe.skipIf(plugin === undefined)('the plugin', () => {
 
   test('STATUS without an agent: not available', async () => {
     expect(await away(call('STATUS'))).toEqual({ ...code11, code: 50 });
+  });
+
+  test('STATUS while the agent is restarted: well, for a minute after it could last serve', async () => {
+    const mark = (ageMs: number) =>
+      new ReadyMark(join(folder, 'agent.sock'), { wallMs: () => Date.now() - ageMs }).touch();
+    mark(readyGraceMs / 2);
+    expect(await call('STATUS')).toMatchObject({ exit: 0, stdout: '' });
+    expect(await away(call('ADD'))).toEqual(code11);
+    for (const ageMs of [readyGraceMs + 1_000, -3_600_000]) {
+      mark(ageMs);
+      expect(await away(call('STATUS'))).toEqual({ ...code11, code: 50 });
+    }
   });
 
   test('a dead socket, an answer that breaks off, one that is no HTTP, an agent that fails', async () => {

@@ -1,9 +1,11 @@
 /*
  * The CNI plugin on the host: hands the CNI_ variables and standard input to
- * the agent's socket and prints what comes back. It decides three things only:
+ * the agent's socket and prints what comes back. It decides four things only:
  * VERSION needs no agent; an agent that is away is code 11 (for STATUS 50);
- * a DEL then is left in the spool folder, as the very request that could not be
- * sent, and succeeds. Static, so that it runs on any host; no library but libc.
+ * a STATUS succeeds if the agent could serve within the last minute: it is being
+ * restarted, and pods that run do not need it; a DEL is left in the spool folder,
+ * as the very request that could not be sent, and succeeds.
+ * Static, so that it runs on any host; no library but libc.
  *
  * Protocol: POST /cni, variables as percent-encoded headers, standard input as
  * body. 200 is exit 0, 422 is exit 1; anything else is a failure of the agent's.
@@ -19,10 +21,13 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define VERSIONS "{\"cniVersion\":\"1.1.0\",\"supportedVersions\":[\"0.3.1\",\"0.4.0\",\"1.0.0\",\"1.1.0\"]}\n"
 #define ANSWER_SECONDS 120
+/* As in src/agent/cni/ready-mark.ts. */
+#define READY_SECONDS 60
 
 struct text { char *at; size_t length, room; };
 
@@ -145,6 +150,15 @@ static int remember(const char *folder, const struct text *request) {
   return fd < 0 || sync_and_close(fd, 0) ? -1 : 0;
 }
 
+/* Whether the agent could serve a moment ago: it keeps the time of a file beside its socket. */
+static int was_ready(const char *path) {
+  char mark[4096];
+  struct stat found;
+  if (snprintf(mark, sizeof mark, "%s.ready", path) >= (int)sizeof mark || stat(mark, &found) < 0) return 0;
+  long age = (long)(time(NULL) - found.st_mtime);
+  return age >= -1 && age < READY_SECONDS;
+}
+
 /* The configuration's own version, without a JSON parser: digits and dots, or the newest. */
 static void version_of(const char *config, char version[16]) {
   const char *at = config ? strstr(config, "\"cniVersion\"") : NULL;
@@ -187,6 +201,10 @@ int main(int argc, char **argv) {
   }
   if (!strcmp(command, "DEL") && remember(spool, &request) == 0) {
     fprintf(stderr, "the agent at %s does not answer (%s); this DEL is kept on disk until it does\n", path, why);
+    return 0;
+  }
+  if (!strcmp(command, "STATUS") && was_ready(path)) {
+    fprintf(stderr, "the agent at %s does not answer (%s); it did within the last minute\n", path, why);
     return 0;
   }
   version_of(stdin_text.at, version);

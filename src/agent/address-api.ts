@@ -21,7 +21,8 @@ import {
 import { openApiDocument } from '../model/openapi.ts';
 import { type Address, parseAddress } from '../net/address.ts';
 import type { Family } from '../net/family.ts';
-import { shortage, useLines } from '../plan/pod-address/pod-address-demand.ts';
+import { addressRoom } from '../plan/pod-address/address-room.ts';
+import { useLines } from '../plan/pod-address/pod-address-demand.ts';
 import type { AddressBook } from './address-book.ts';
 import type { Allocation } from './allocation.ts';
 
@@ -161,10 +162,11 @@ export function addAddressRoutes(server: HttpServer, options: AddressApiOptions)
 
 function statusJson(book: AddressBook): AddressStatusJson {
   const use = book.use();
-  const short = shortage(use);
+  const { isFull, detail } = addressRoom(use);
+  const shortage = use.length === 0 ? 'this node has no block yet' : detail;
   return {
     lines: useLines(use),
-    ...(short === undefined ? {} : { shortage: short }),
+    ...(use.length === 0 || isFull ? { shortage } : {}),
     blocks: use.map(({ prefix, isDraining, total, allocated, free, pods, resting }) => ({
       cidr: prefix.toString(),
       draining: isDraining,

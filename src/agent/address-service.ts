@@ -17,6 +17,7 @@ import { AddressBook } from './address-book.ts';
 import { cniRoute } from './cni/cni-route.ts';
 import { CniServer, type PodDriver } from './cni/cni-server.ts';
 import { DelSpool } from './cni/del-spool.ts';
+import { markEveryMs, ReadyMark } from './cni/ready-mark.ts';
 import { listenOnSocket } from './private-socket.ts';
 
 interface AddressServiceOptions {
@@ -71,10 +72,12 @@ export class AddressService {
       });
       if (options.blocks !== undefined) book.setBlocks(options.blocks);
       const spool = new DelSpool(join(stateFolder, 'cni-spool'), log);
+      const readyMark = new ReadyMark(socketPath, clock);
       const cni: CniServer = new CniServer({
         book,
         driver,
         log,
+        readyMark,
         beforeAdd: (containerId, ifname) => spool.replayFor(cni, containerId, ifname),
         ...(options.mtu === undefined ? {} : { mtu: options.mtu }),
         ...(options.limitation === undefined ? {} : { limitation: options.limitation }),
@@ -96,6 +99,11 @@ export class AddressService {
       await mkdir(dirname(socketPath), { recursive: true });
       await chmod(stateFolder, 0o700);
       const socket = await listenOnSocket(server, socketPath);
+      const markReady = () => {
+        if (cni.whyNoPods === undefined) readyMark.touch();
+      };
+      const marking = setInterval(markReady, markEveryMs);
+      marking.unref();
       let sweeping = Promise.resolve();
       const timer = setInterval(() => {
         sweeping = sweeping.then(tidy);
@@ -103,6 +111,8 @@ export class AddressService {
       timer.unref();
       return new AddressService(book, cni, async () => {
         clearInterval(timer);
+        clearInterval(marking);
+        markReady();
         await socket.close();
         await sweeping;
         await book.close();

@@ -40,6 +40,8 @@ export interface AgentSettings {
   reportEveryMs: number;
   /** Between asking the routers to look elsewhere (RFC 8326) and taking the routes back. */
   drainGraceMs: number;
+  /** A taint of ours while no pod address is free. */
+  taintWhenFull?: boolean;
   /** How long a machine that served the Node before has to answer; undefined: usualAnswerWithinMs. */
   answerWithinMs?: number;
   /** What a cordoned node withdraws while it still has pods; undefined: the addresses of Services. */

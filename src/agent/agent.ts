@@ -32,6 +32,7 @@ import type { HealthChecks } from '../base/health-routes.ts';
 import type { KernelEvent } from '../kernel/kernel.ts';
 import { isOurLink } from '../kernel/link.ts';
 import { nodeRouteProtocol, routeText } from '../kernel/route.ts';
+import { agentConditionType } from '../model/keys.ts';
 import type { BlockRelease } from '../model/node-report.ts';
 import type { Address } from '../net/address.ts';
 import type { Finding } from '../plan/blocks/finding.ts';
@@ -41,6 +42,7 @@ import { nodePeers } from '../plan/node/node-peers.ts';
 import { type Unannounced, unannouncedBlocks } from '../plan/node/unannounced.ts';
 import { podDemand } from '../plan/pod-address/pod-address-demand.ts';
 import { podsOutside } from '../plan/pod-address/pods-outside.ts';
+import { AddressRoomReporter } from './address-room-reporter.ts';
 import type { AddressService } from './address-service.ts';
 import { AgentCaches } from './agent-caches.ts';
 import {
@@ -56,6 +58,7 @@ import { Announcer } from './announcer.ts';
 import { waitForResources } from './await-resources.ts';
 import { DesiredNodeState } from './desired-node-state.ts';
 import { FormerBlocks } from './former-blocks.ts';
+import { FullTaint } from './full-taint.ts';
 import type { Knowledge } from './knowledge.ts';
 import { KnowledgeSource } from './knowledge-source.ts';
 import { MasqueradeReconciler } from './masquerade-reconciler.ts';
@@ -86,6 +89,7 @@ export class Agent {
   readonly #announcer: Announcer;
   readonly #reports: ReportWriter;
   readonly #condition: NodeConditionWriter;
+  readonly #room: AddressRoomReporter;
   readonly #identity: NodeIdentity;
   readonly #drain: NodeDrain;
   readonly #former = new FormerBlocks();
@@ -119,6 +123,8 @@ export class Agent {
     this.#reports = new ReportWriter({ client, log, random, everyMs: settings.reportEveryMs });
     this.#condition = new NodeConditionWriter({ client, nodeName: settings.nodeName, clock, log });
     const { nodeName, answerWithinMs = usualAnswerWithinMs } = settings;
+    const taint = settings.taintWhenFull ? new FullTaint({ client, log, nodeName }) : undefined;
+    this.#room = new AddressRoomReporter(this.#condition, taint);
     this.#identity = new NodeIdentity({ ...world, nodeName, answerWithinMs, onChange });
     this.#countPods();
   }
@@ -173,7 +179,7 @@ export class Agent {
 
   #wait(state: AgentState): void {
     this.#parts.status.set(state);
-    this.#condition.declare(state);
+    this.#condition.declare(agentConditionType, state);
   }
 
   #kernelChanged(event: KernelEvent): void {
@@ -219,7 +225,7 @@ export class Agent {
   ): void {
     this.#parts.status.set(state);
     this.#reports.withhold();
-    if (isOurs) this.#condition.declare(state);
+    if (isOurs) this.#condition.declare(agentConditionType, state);
     // One that has not served yet has nothing to take back.
     if (knowledge === undefined || this.#blocksText === '') return;
     const blocks = knowledge.truth.blocks.map((block) => ({ ...block, isDraining: true }));
@@ -271,7 +277,8 @@ export class Agent {
     ];
     this.#logFindings(findings);
     status.set(state);
-    this.#condition.declare(state);
+    this.#condition.declare(agentConditionType, state);
+    if (state.isReady) this.#room.declare(use);
     await this.#report(knowledge, kept, findings, spec);
     const againInMs = this.#announcer.isInSync ? this.#drain.againInMs : 100;
     if (againInMs !== undefined) this.#loop.touchAfter(againInMs);

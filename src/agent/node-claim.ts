@@ -53,6 +53,7 @@ export class NodeClaim {
   #answeredAtMs: number | undefined;
   #question: { machine: string; atMs: number } | undefined;
   #isWritten = false;
+  #hasLooked = false;
   /** Something changed while we wrote. */
   #isDirty = false;
   #wake: (() => void) | undefined;
@@ -69,6 +70,11 @@ export class NodeClaim {
 
   get standing(): Standing {
     return this.#standing;
+  }
+
+  /** Whether the report was read: before that nothing may be written that is perhaps another's. */
+  get hasLooked(): boolean {
+    return this.#hasLooked;
   }
 
   /** The machine that asked lately whether we are alive: it has the same node name. */
@@ -89,6 +95,9 @@ export class NodeClaim {
   async run(signal: AbortSignal): Promise<void> {
     this.#cache.start(signal);
     await this.#cache.synced.catch(() => undefined);
+    // What the report says is taken in before anything is written: a restart waits for no write.
+    this.#hasLooked = true;
+    this.#o.onChange();
     while (!signal.aborted) {
       this.#isDirty = false;
       let againMs: number | undefined;

@@ -76,8 +76,9 @@ export class NodeIdentity {
   }
 
   async #judge(node: ClusterNode): Promise<Permission> {
-    const standing = this.#claim?.standing ?? { kind: 'held' };
     const lacks = await this.#lacks(node);
+    if (this.#claim?.hasLooked === false) return { kind: 'undecided' };
+    const standing = this.#claim?.standing ?? { kind: 'held' };
     if (lacks !== undefined) {
       const isOurs = standing.kind !== 'out';
       const state: AgentState = { isReady: false, reason: 'NotThisMachine', detail: lacks };

@@ -23,6 +23,12 @@ export const nodeConditionType = 'CadastreBlocksAssigned';
 /** The condition on Node.status that says whether the node's agent serves pods, or why not yet. */
 export const agentConditionType = 'CadastreAgentReady';
 
+/** The condition on Node.status that says whether the node has an address for another pod. */
+export const podAddressesConditionType = 'CadastrePodAddressesFree';
+
+/** On a Node without an address for another pod, with the agent's --taint-when-full. */
+export const fullTaint = { key: 'cadastre.dev/no-pod-addresses', effect: 'NoSchedule' } as const;
+
 /** The condition on Node.status that says whether what is allocated, used and announced differs. */
 export const driftConditionType = 'CadastreDrift';
 

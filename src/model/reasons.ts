@@ -37,6 +37,8 @@ export const reasons = {
   WorkingFromMemory: 'The API server is away; the agent goes on with what it last knew.',
   NotThisMachine: "The agent's machine has no address of the Node; it serves nothing.",
   DuplicateAgent: 'Two machines have one node name; the one that came later serves nothing.',
+  BlockFull: 'The node has no address for another pod; pods that run are not affected.',
+  AddressesFree: 'The node has addresses for more pods.',
   AgentReady: 'The agent serves pod addresses, routes and announcements.',
 
   // Why a Service has its address, or none.

@@ -69,8 +69,9 @@ test('the agent does all its work with the rights of deploy/agent.yaml', async (
 
   await eventually(async () => {
     const report = '/apis/cadastre.dev/v1alpha1/nodereports/n1';
-    const { status: seen } = await cluster.must<{ status: object }>('GET', report);
+    const { status: seen, spec } = await cluster.must<Record<string, object>>('GET', report);
     expect(seen).toMatchObject({ sessions: [{ address: '127.0.0.84' }] });
+    expect(spec).toMatchObject({ agent: { machine: expect.stringMatching(/^[0-9a-f]{32}$/) } });
   });
   // By demand: more blocks before the first is full, and the empty one back.
   const blocks = async () => (await cluster.blocks()).map(({ spec }) => spec.cidr).sort();

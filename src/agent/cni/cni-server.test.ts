@@ -16,11 +16,13 @@ let book: AddressBook;
 let driver: RecordingDriver;
 let server: CniServer;
 let limitation: string | undefined;
+let wasReadyLately = false;
 let notReady: string | undefined;
 
 beforeEach(async () => {
   nowMs = 0;
   limitation = undefined;
+  wasReadyLately = false;
   notReady = undefined;
   files = new CrashingFiles();
   const clock = { wallMs: () => 0, monotonicMs: () => nowMs };
@@ -33,6 +35,12 @@ beforeEach(async () => {
     driver,
     mtu: () => 1450,
     limitation: () => limitation,
+    readyMark: {
+      touch: () => undefined,
+      get isFresh() {
+        return wasReadyLately;
+      },
+    },
     notReady: () => notReady,
   });
 });
@@ -321,30 +329,42 @@ describe('CHECK', () => {
 });
 
 describe('STATUS', () => {
-  test('fails before the node runs out, and says so', async () => {
+  test('a full block is no error: what runs is well, and ADD says why it fails', async () => {
     expect(await call('STATUS', { containerId: '', ifname: '', netns: '' })).toBeUndefined();
-    setBlocks('10.0.0.0/27');
-    for (let i = 0; i < 27; i++) await book.allocate({ owner: `${i}`, families: ['ipv4'] });
-    expect(await call('STATUS')).toBeUndefined();
-    await book.allocate({ owner: 'one more', families: ['ipv4'] });
-    expect(await call('STATUS')).toMatchObject({
-      code: 50,
-      msg: expect.stringContaining('only 1'),
+    setBlocks('10.0.0.0/29');
+    for (let i = 0; i < 5; i++) await book.allocate({ owner: `${i}`, families: ['ipv4'] });
+    expect(await call('ADD')).toMatchObject({
+      code: 101,
+      msg: expect.stringContaining('no free IPv4 address in 10.0.0.0/29'),
+      details: 'give the node another block, or drain it',
     });
-    expect(await code(call('ADD', { config: { families: ['ipv4'] } }))).toBeUndefined();
+    expect(await call('STATUS')).toBeUndefined();
   });
 
-  test('no block, a missing family, and pods that are cut off', async () => {
+  test('no block, and a missing family', async () => {
     setBlocks('10.0.0.0/24');
     expect(await code(call('STATUS', { config: { families: ['ipv6'] } }))).toBe(50);
     notReady = 'WaitingForBlocks: the pool is full';
     expect(await call('STATUS')).toMatchObject({ code: 50, msg: notReady });
-    limitation = '10.9.9.9 of shop/web: of no block that n1 holds';
-    expect(await call('STATUS')).toMatchObject({ code: 51, msg: limitation });
-    limitation = notReady = undefined;
+    notReady = undefined;
     setBlocks();
     expect(await code(call('STATUS'))).toBe(50);
     expect(await code(call('STATUS', { config: { cniVersion: '1.0.0' } }))).toBe(1);
+  });
+
+  test('pods that are cut off are told only where new ones cannot come either', async () => {
+    limitation = '10.9.9.9 of shop/web: of no block that n1 holds';
+    expect(await call('STATUS')).toBeUndefined();
+    notReady = 'WaitingForBlocks: no NodeBlock yet';
+    expect(await call('STATUS')).toMatchObject({ code: 51, msg: notReady, details: limitation });
+  });
+
+  test('an agent that could serve a moment ago is well', async () => {
+    notReady = 'WaitingForCluster: it has not answered yet';
+    wasReadyLately = true;
+    expect(await call('STATUS')).toBeUndefined();
+    wasReadyLately = false;
+    expect(await code(call('STATUS'))).toBe(50);
   });
 });
 

@@ -24,7 +24,6 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { hostLinkName } from '../../kernel/link.ts';
 import type { WiredPod } from '../../kernel/pod.ts';
 import type { Address } from '../../net/address.ts';
-import { shortage } from '../../plan/pod-address/pod-address-demand.ts';
 import type { AddressBook } from '../address-book.ts';
 import type { AllocateAnswer } from '../address-request.ts';
 import type { Allocation } from '../allocation.ts';
@@ -44,6 +43,7 @@ import { addResult, ipamResult } from './cni-result.ts';
 import { OwnerTurns } from './owner-turns.ts';
 import { PodRemoval } from './pod-removal.ts';
 import { PodRepairer, type RepairDriver } from './pod-repairer.ts';
+import type { ReadyMark } from './ready-mark.ts';
 import { podAlias, type StrayDriver, Strays } from './strays.ts';
 import { type SweepDriver, Sweeper } from './sweeper.ts';
 
@@ -62,10 +62,12 @@ interface CniServerOptions {
   driver: PodDriver;
   /** The MTU of pods whose configuration names none. */
   mtu?: () => number | undefined;
-  /** Why pods that run now may have limited connectivity, if so; for STATUS. */
+  /** Why pods that run now may have limited connectivity, if so; for a STATUS that fails. */
   limitation?: () => string | undefined;
   /** What the node still waits for, if it does. */
   notReady?: () => string | undefined;
+  /** When it could last serve pods: it was restarted, or waits for a moment. */
+  readyMark?: Pick<ReadyMark, 'touch' | 'isFresh'>;
   /** Done before an ADD: a DEL of the same container that is still remembered. */
   beforeAdd?: (containerId: string, ifname: string) => Promise<void>;
   log?: Log;
@@ -308,21 +310,31 @@ export class CniServer {
     throw new CniError('CheckFailed', problems.join('; '), 'delete the pod; it is made anew');
   }
 
+  /**
+   * What a runtime makes of an error, 50 or 51 alike: the network is not ready, so the node is
+   * NotReady, its pods leave their Services, and minutes later they are evicted. A node
+   * that only has no address left for one more pod is well: it says so by a condition.
+   */
   #status(config: CniConfig): undefined {
-    const { book, limitation, notReady } = this.#options;
-    const limited = limitation?.();
-    if (limited !== undefined) throw new CniError('LimitedConnectivity', limited);
-    const waiting = notReady?.();
-    if (waiting !== undefined) throw new CniError('NotAvailable', waiting, 'see cadastre status');
-    const short = shortage(book.use());
-    if (short !== undefined) {
-      throw new CniError('NotAvailable', short, 'give the node another block, or drain it');
-    }
-    const missing = config.families?.find((family) => !book.families.includes(family));
-    if (missing !== undefined) {
+    const { book, limitation, readyMark } = this.#options;
+    const waiting = this.whyNoPods;
+    if (waiting === undefined) {
+      readyMark?.touch();
+      const missing = config.families?.find((family) => !book.families.includes(family));
+      if (missing === undefined) return undefined;
       throw new CniError('NotAvailable', `this node has no ${missing} block`);
     }
-    return undefined;
+    if (readyMark?.isFresh) return undefined;
+    const limited = limitation?.();
+    if (limited === undefined) throw new CniError('NotAvailable', waiting, 'see cadastre status');
+    throw new CniError('LimitedConnectivity', waiting, limited);
+  }
+
+  /** Why no pod at all can get an address, full blocks left aside. */
+  get whyNoPods(): string | undefined {
+    const { book, notReady } = this.#options;
+    const noBlock = 'this node has no block of pod addresses yet';
+    return notReady?.() ?? (book.families.length === 0 ? noBlock : undefined);
   }
 
   /** Called now and then: frees what nobody will ask us to. */

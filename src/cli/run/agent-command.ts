@@ -88,6 +88,7 @@ export function registerAgent(program: Command): void {
         .choices([...cordonChoices])
         .default('services'),
     )
+    .option('--taint-when-full', 'taint the Node (NoSchedule) while it has no free pod address')
     .option('--listen <address>', 'where /metrics, /livez and /readyz are served', '127.0.0.1:9471')
     .addOption(
       new Option('--kernel <name>', 'netlink: that of this machine; fake: one in memory, for demos')
@@ -132,6 +133,7 @@ interface AgentFlags {
   apiGrace: string;
   drainGrace: string;
   onCordon: OnCordon;
+  taintWhenFull?: boolean;
   listen: string;
   kernel: (typeof kernelNames)[number];
   netns?: string;
@@ -238,6 +240,7 @@ function readSettings(flags: AgentFlags): AgentSettings {
     reportEveryMs: 5_000,
     drainGraceMs: readNumber('--drain-grace', flags.drainGrace, 3600) * 1000,
     onCordon: flags.onCordon,
+    taintWhenFull: flags.taintWhenFull ?? false,
   };
 }
 

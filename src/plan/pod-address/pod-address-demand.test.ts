@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parsePrefix } from '../../net/prefix.ts';
 import { PodAddressSpace } from './pod-address.ts';
-import { blocksToGiveBack, podDemand, shortage, useLines } from './pod-address-demand.ts';
+import { blocksToGiveBack, podDemand, useLines } from './pod-address-demand.ts';
 
 /** `10.0.0.0/24: 15` is a block with that many pods; `!` before it means draining. */
 function node(blocks: Record<string, number>): PodAddressSpace {
@@ -52,23 +52,5 @@ describe('demand', () => {
     const back = (nowMs: number) => blocksToGiveBack(space.use(nowMs), { ipv4: 4 }).map(String);
     expect(back(0)).toEqual([]);
     expect(back(1000)).toEqual(['10.0.1.0/28']);
-  });
-});
-
-describe('shortage', () => {
-  test.each<[Record<string, number>, string | undefined]>([
-    [{}, 'this node has no block yet'],
-    [{ '10.0.0.0/24': 248 }, undefined],
-    [{ '10.0.0.0/24': 249 }, 'only 4 IPv4 addresses are left in 10.0.0.0/24'],
-    [{ '10.0.0.0/30': 0 }, undefined],
-    [{ '10.0.0.0/30': 1 }, 'only 0 IPv4 addresses are left in 10.0.0.0/30'],
-    [{ '10.0.0.0/24': 253, '10.0.1.0/24': 0 }, undefined],
-    [
-      { '10.0.0.0/24': 253, '!10.0.1.0/24': 0 },
-      'only 0 IPv4 addresses are left in 10.0.0.0/24, 10.0.1.0/24',
-    ],
-    [{ '10.0.0.0/24': 0, 'fd00::/124': 13 }, 'only 0 IPv6 addresses are left in fd00::/124'],
-  ])('%j: %s', (blocks, want) => {
-    expect(shortage(node(blocks).use(0))).toBe(want);
   });
 });

@@ -51,31 +51,3 @@ export function useLines(use: readonly PodBlockUse[]): string[] {
       `${familyLabel(prefix.family)}: ${allocated}/${total} allocated from ${prefix}${isDraining ? ' (draining)' : ''}`,
   );
 }
-
-/** Enough for the ADDs that are on their way while the runtime learns of it. */
-const keptInReserve = 4n;
-
-/**
- * Why new pods should go elsewhere, or undefined. Said before the last address
- * is gone: a sixteenth of the node's addresses, at most four.
- */
-export function shortage(use: readonly PodBlockUse[]): string | undefined {
-  if (use.length === 0) return 'this node has no block yet';
-  for (const family of families) {
-    const own = use.filter((block) => block.prefix.family === family);
-    if (own.length === 0) continue;
-    let free = 0n;
-    let total = 0n;
-    for (const block of own) {
-      free += block.free;
-      if (!block.isDraining) total += block.total;
-    }
-    const sixteenth = total / 16n;
-    const reserve = sixteenth < keptInReserve ? sixteenth : keptInReserve;
-    if (free <= reserve) {
-      const names = own.map((block) => block.prefix.toString()).join(', ');
-      return `only ${free} ${familyLabel(family)} addresses are left in ${names}`;
-    }
-  }
-  return undefined;
-}
