@@ -59,6 +59,10 @@ export class BgpRouter implements ConnectedRouter {
     this.#goneRoutes.note(nlri.toString(), prefixOf(nlri), this.#now());
   }
 
+  get routeCount(): number {
+    return families.reduce((sum, one) => sum + this.#collector.countOf(this.name, one), 0);
+  }
+
   get completeSinceMs(): Readonly<Partial<Record<Family, number>>> {
     return this.#complete.sinceMs;
   }
