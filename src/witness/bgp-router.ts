@@ -56,7 +56,7 @@ export class BgpRouter implements ConnectedRouter {
   }
 
   gone(nlri: Nlri): void {
-    this.#goneRoutes.note(nlri.toString(), prefixOf(nlri), this.#now());
+    this.#goneRoutes.note(prefixOf(nlri), this.#now());
   }
 
   get routeCount(): number {

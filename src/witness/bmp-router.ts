@@ -64,13 +64,13 @@ export class BmpRouter implements ConnectedRouter {
     this.#lastMessageMs = this.#connectedMs;
     this.#addresses = new Set([router.remoteAddress]);
     router.events = {
-      onGone: (nlri) => this.#goneRoutes.note(nlri.toString(), prefixOf(nlri), now()),
+      onGone: (nlri) => this.#goneRoutes.note(prefixOf(nlri), now()),
       onPeerUp: (peer) => {
         if (peer.localAddress !== undefined) this.#addresses.add(peer.localAddress);
         const upMs = now();
         this.#heard.set(peer, { upMs, updates: 0, lastUpdateMs: upMs });
       },
-      onPeerDown: ({ address }) => this.#goneSessions.note(address, address, now()),
+      onPeerDown: ({ address }) => this.#goneSessions.note(address, now()),
     };
   }
 

@@ -2,9 +2,9 @@
 const rememberedMs = 86_400_000;
 const mostRemembered = 50_000;
 
-interface Generation<Item> {
-  readonly times: Map<string, { item: Item; atMs: number }>;
-  readonly sinceMs: number;
+interface Gone<Item> {
+  readonly item: Item;
+  readonly atMs: number;
 }
 
 /**
@@ -12,39 +12,33 @@ interface Generation<Item> {
  * is forgotten, and the older half when there are too many. Something forgotten may have been
  * anything, so from then on nothing is said to have been gone for longer than that.
  *
- * In two generations, of which the older one is dropped whole: a router that loses a million
- * routes at once must not cost more than to note them.
+ * Two lists, of which the older one is dropped whole: a router that loses a million routes at
+ * once must not cost more than to note them.
  */
 export class GoneTimes<Item> {
   readonly #mostInOne: number;
-  #recent: Generation<Item> = { times: new Map(), sinceMs: 0 };
-  #older: Generation<Item> | undefined;
+  #recent: Gone<Item>[] = [];
+  #older: Gone<Item>[] = [];
   #forgottenMs: number | undefined;
 
   constructor(most = mostRemembered) {
     this.#mostInOne = Math.ceil(most / 2);
   }
 
-  note(key: string, item: Item, nowMs: number): void {
-    const { times, sinceMs } = this.#recent;
-    if (times.size === 0) this.#recent = { times, sinceMs: nowMs };
-    else if (times.size >= this.#mostInOne || nowMs - sinceMs > rememberedMs) {
-      // The last that is dropped went before the first of the generation after it.
-      if (this.#older !== undefined) this.#forgottenMs = sinceMs;
+  note(item: Item, nowMs: number): void {
+    const sinceMs = this.#recent[0]?.atMs ?? nowMs;
+    if (this.#recent.length >= this.#mostInOne || nowMs - sinceMs > rememberedMs) {
+      this.#forgottenMs = this.#older.at(-1)?.atMs ?? this.#forgottenMs;
       this.#older = this.#recent;
-      this.#recent = { times: new Map(), sinceMs: nowMs };
+      this.#recent = [];
     }
-    this.#recent.times.set(key, { item, atMs: nowMs });
+    this.#recent.push({ item, atMs: nowMs });
   }
 
   /** When the last of those was there; undefined: none of them was. */
   last(isMeant: (item: Item) => boolean): number | undefined {
-    let last = this.#forgottenMs;
-    for (const generation of [this.#older, this.#recent]) {
-      for (const { item, atMs } of generation?.times.values() ?? []) {
-        if (isMeant(item)) last = Math.max(last ?? atMs, atMs);
-      }
-    }
-    return last;
+    const isIt = ({ item }: Gone<Item>) => isMeant(item);
+    const found = this.#recent.findLast(isIt) ?? this.#older.findLast(isIt);
+    return found?.atMs ?? this.#forgottenMs;
   }
 }

@@ -205,10 +205,12 @@ export class Witness implements RouterWitness {
     this.#changed();
   }
 
-  /** Two connections of one name get a number each. */
+  /** In the order of the listeners. Two connections of one name get a number each. */
   #named(): Array<[string, ConnectedRouter]> {
     const times = new Map<string, number>();
-    return [...this.#connected.keys()].map((router) => {
+    const place = ({ by }: ConnectedRouter) => this.#listeners.findIndex(({ kind }) => kind === by);
+    const routers = [...this.#connected.keys()].sort((a, b) => place(a) - place(b));
+    return routers.map((router) => {
       const count = (times.get(router.name) ?? 0) + 1;
       times.set(router.name, count);
       return [count === 1 ? router.name : `${router.name}#${count}`, router];
