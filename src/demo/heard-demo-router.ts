@@ -26,14 +26,13 @@ export class HeardDemoRouter {
   }
 
   sessionDown(peer: string): void {
-    for (const one of this.#sessions.get(peer) ?? [])
-      this.#goneSessions.note(one, one, this.#now());
+    for (const one of this.#sessions.get(peer) ?? []) this.#goneSessions.note(one, this.#now());
     this.#sessions.delete(peer);
   }
 
   routeGone(text: string): void {
     const prefix = parsePrefix(text);
-    if (prefix !== undefined) this.#goneRoutes.note(text, prefix, this.#now());
+    if (prefix !== undefined) this.#goneRoutes.note(prefix, this.#now());
   }
 
   as(name: string, address: string, holds: (prefix: Prefix) => boolean): HeardRouter {

@@ -56,7 +56,11 @@ export class BgpRouter implements ConnectedRouter {
   }
 
   gone(nlri: Nlri): void {
-    this.#goneRoutes.note(nlri.toString(), prefixOf(nlri), this.#now());
+    this.#goneRoutes.note(prefixOf(nlri), this.#now());
+  }
+
+  get routeCount(): number {
+    return families.reduce((sum, one) => sum + this.#collector.countOf(this.name, one), 0);
   }
 
   get completeSinceMs(): Readonly<Partial<Record<Family, number>>> {

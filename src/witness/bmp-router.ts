@@ -64,13 +64,13 @@ export class BmpRouter implements ConnectedRouter {
     this.#lastMessageMs = this.#connectedMs;
     this.#addresses = new Set([router.remoteAddress]);
     router.events = {
-      onGone: (nlri) => this.#goneRoutes.note(nlri.toString(), prefixOf(nlri), now()),
+      onGone: (nlri) => this.#goneRoutes.note(prefixOf(nlri), now()),
       onPeerUp: (peer) => {
         if (peer.localAddress !== undefined) this.#addresses.add(peer.localAddress);
         const upMs = now();
         this.#heard.set(peer, { upMs, updates: 0, lastUpdateMs: upMs });
       },
-      onPeerDown: ({ address }) => this.#goneSessions.note(address, address, now()),
+      onPeerDown: ({ address }) => this.#goneSessions.note(address, now()),
     };
   }
 
@@ -90,8 +90,12 @@ export class BmpRouter implements ConnectedRouter {
     return this.#neighbors(false).map((peer) => ({
       address: peer.address,
       upSinceMs: peer.upSinceMs,
-      routes: families.reduce((sum, family) => sum + this.#countOf(peer, family), 0),
+      routes: this.#countOf(peer),
     }));
+  }
+
+  get routeCount(): number {
+    return this.#router.peers.reduce((sum, peer) => sum + this.#countOf(peer), 0);
   }
 
   get completeSinceMs(): Readonly<Partial<Record<Family, number>>> {
@@ -211,9 +215,11 @@ export class BmpRouter implements ConnectedRouter {
     return this.#router.peers.filter(({ peerType }) => (peerType === locRibPeerType) === ofLocRib);
   }
 
-  #countOf(peer: MonitoredPeer, family: Family): number {
-    const view = this.#router.nearestView(family);
-    return view === undefined ? 0 : (peer.rib(view)?.sizeOf(unicastOf(family)) ?? 0);
+  #countOf(peer: MonitoredPeer): number {
+    return families.reduce((sum, family) => {
+      const view = this.#router.nearestView(family);
+      return sum + (view === undefined ? 0 : (peer.rib(view)?.sizeOf(unicastOf(family)) ?? 0));
+    }, 0);
   }
 
   /** Its routes, each family by the view that says most. */

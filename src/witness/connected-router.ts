@@ -24,6 +24,7 @@ export interface RouterNeighbor {
 export interface ConnectedRouter extends HeardRouter {
   readonly asn: number;
   readonly neighbors: readonly RouterNeighbor[];
+  readonly routeCount: number;
   /** Brings up to date what is complete; called every second, and before anybody is answered. */
   look(nowMs: number): void;
   /** This process was frozen: what came meanwhile may not be read yet. */

@@ -170,6 +170,20 @@ describe('over BMP', () => {
     expect(metric('cadastre_witness_routers{state="partly"}')[0]).toMatch(/ 1$/);
   });
 
+  test('a table that is too large is not compared, and still answers for a block', async () => {
+    await witness.close();
+    witness = new Witness({ now: () => nowMs, mostRoutes: 0 });
+    await listenForBmp();
+    await reportsAs('tor1');
+    await soon(() => witness.seen()[0]?.source.note).toBe(
+      'more than the 0 routes that are compared: let it report fewer',
+    );
+    expect(states()).toEqual([['tor1', 'partly', '']]);
+    const [heard] = witness.routers;
+    expect(heard?.completeSinceMs).toEqual({ ipv4: 1_000 });
+    expect(heard?.lastRouteMs(parsePrefix('10.5.112.0/24')!)).toBe(Number.POSITIVE_INFINITY);
+  });
+
   test('two of one name are told apart', async () => {
     await Promise.all([reportsAs('tor'), reportsAs('tor')]);
     await soon(() => states().map(([name]) => name)).toEqual(['tor', 'tor#2']);

@@ -20,6 +20,7 @@ import { type Log, silentLog } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { type Family, families } from '../net/family.ts';
 import type { HeardRouter, HeardRouters } from '../plan/blocks/heard-routers.ts';
+import type { Source } from '../plan/doctor/finding.ts';
 import type { ConnectedRouter, SeenRouter } from './connected-router.ts';
 import { type EndedRouter, EndedRouters } from './ended-routers.ts';
 import { type Listener, type ListenPlan, openListener } from './listener.ts';
@@ -36,6 +37,8 @@ interface WitnessOptions {
   now(): number;
   log?: Log;
   metrics?: Metrics | undefined;
+  /** A larger table is not compared: whoever does it again and again must do other work too. */
+  mostRoutes?: number;
 }
 
 const lookEveryMs = 1_000;
@@ -118,13 +121,22 @@ export class Witness implements RouterWitness {
   seen(): SeenRouter[] {
     this.#look();
     const nowMs = this.#o.now();
-    const now = this.#named().map(([name, router]) => named(router.seen(), name));
+    const now = this.#named().map(([name, router]) => named(this.#seenOf(router), name));
     const ended = this.#ended.list(nowMs).map((one) => endedRouter(one, nowMs));
     const seconds = Math.floor((nowMs - this.#startedMs) / 1000);
     const idle = this.#listeners
       .filter(({ kind }) => ![...now, ...ended].some(({ source }) => source.kind === kind))
       .map((listener) => nobody(listener, seconds));
     return [...now, ...ended, ...idle];
+  }
+
+  #seenOf(router: ConnectedRouter): SeenRouter {
+    const { name, by, routeCount } = router;
+    const { mostRoutes = Number.POSITIVE_INFINITY } = this.#o;
+    if (routeCount <= mostRoutes) return router.seen();
+    const holds = `${by.toUpperCase()}: ${routeCount} routes`;
+    const why = `more than the ${mostRoutes} routes that are compared: let it report fewer`;
+    return unknown({ name, kind: by, ageSeconds: 0, holds, note: why });
   }
 
   /** Called whenever a router holds something else, comes, goes, or is complete. */
@@ -193,10 +205,12 @@ export class Witness implements RouterWitness {
     this.#changed();
   }
 
-  /** Two connections of one name get a number each. */
+  /** In the order of the listeners. Two connections of one name get a number each. */
   #named(): Array<[string, ConnectedRouter]> {
     const times = new Map<string, number>();
-    return [...this.#connected.keys()].map((router) => {
+    const place = ({ by }: ConnectedRouter) => this.#listeners.findIndex(({ kind }) => kind === by);
+    const routers = [...this.#connected.keys()].sort((a, b) => place(a) - place(b));
+    return routers.map((router) => {
       const count = (times.get(router.name) ?? 0) + 1;
       times.set(router.name, count);
       return [count === 1 ? router.name : `${router.name}#${count}`, router];
@@ -215,26 +229,18 @@ function named(seen: SeenRouter, name: string): SeenRouter {
 
 function endedRouter({ name, by, endedMs }: EndedRouter, nowMs: number): SeenRouter {
   const ageSeconds = Math.floor((nowMs - endedMs) / 1000);
-  return silent(name, by, ageSeconds, 'its connection has ended: what it holds is not known');
+  const note = 'its connection has ended: what it holds is not known';
+  return unknown({ name, kind: by, ageSeconds, holds: 'nothing', note });
 }
 
 function nobody({ what, kind }: Listener, seconds: number): SeenRouter {
-  return silent(
-    `listener ${kind}`,
-    kind,
-    null,
-    `no router connected to ${what} within ${seconds} s`,
-  );
+  const note = `no router connected to ${what} within ${seconds} s`;
+  return unknown({ name: `listener ${kind}`, kind, ageSeconds: null, holds: 'nothing', note });
 }
 
-function silent(
-  name: string,
-  kind: 'bmp' | 'bgp',
-  ageSeconds: number | null,
-  note: string,
-): SeenRouter {
+function unknown(source: Omit<Source, 'state'>): SeenRouter {
   return {
-    table: { router: name, families: new Set(), routes: [], addresses: [] },
-    source: { name, kind, state: 'partly', ageSeconds, holds: 'nothing', note },
+    table: { router: source.name, families: new Set(), routes: [], addresses: [] },
+    source: { ...source, state: 'partly' },
   };
 }

@@ -258,6 +258,31 @@ describe.each([frr, bird])('$name, heard by the operator', (reporter) => {
   );
 });
 
+test.skipIf(!existsSync(frr.binary))(
+  `FRR that connects before any node does sends no End-of-RIB, and is known whole (needs ${frr.binary})`,
+  { timeout: 120_000 },
+  async () => {
+    const witness = new Witness({ now: () => systemClock.monotonicMs() });
+    cleanUp.push(() => witness.close());
+    await witness.listen([{ protocol: 'bmp', host: witnessAddress, port: witnessPort }]);
+    start(frr);
+    const names = () => witness.seen().map(({ source }) => `${source.name} ${source.state}`);
+    await eventually(() => expect(names()).toEqual(['tor-frr partly']));
+    const [first, second] = [speakerOf('node1', frr), speakerOf('node2', frr)];
+    first.set([{ prefix: '10.5.0.0/25', nextHop: nodes.node1.address }]);
+    await eventually(() => expect(names()).toEqual(['tor-frr seen']));
+    const sinceMs = witness.routers[0]?.completeSinceMs.ipv4;
+    second.set([{ prefix: '10.5.0.128/25', nextHop: nodes.node2.address }]);
+    await eventually(() => expect(witness.seen()[0]?.table.routes).toHaveLength(2));
+    // A session of another node breaks nothing.
+    expect(witness.routers[0]?.completeSinceMs).toEqual({ ipv4: sinceMs });
+    await second.close('drain');
+    const session = () => witness.routers[0]?.lastSessionMs(nodes.node2.source);
+    await eventually(() => expect(session()).toBeLessThan(Number.POSITIVE_INFINITY));
+    expect(witness.routers[0]?.completeSinceMs).toEqual({ ipv4: sinceMs });
+  },
+);
+
 const isMissing = (reason: unknown) => reason === 'Blackhole' || reason === 'NotHeld';
 
 /** What the node's agent says: its session with the router, and what it announces there. */

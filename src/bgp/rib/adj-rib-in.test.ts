@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parsePrefix } from '../../net/prefix.ts';
 import {
   decodeMessage,
   defaultContext,
@@ -159,6 +160,40 @@ describe('an Adj-RIB-In', () => {
       endOfRib: ipv4Unicast,
     });
     expect(held(rib)).toEqual(['10.0.1.0/24 via 10.4.94.32', 'fd00:1::/64 via fd00::1']);
+  });
+
+  test('says of every route that leaves, whatever takes it away', () => {
+    const gone: string[] = [];
+    const rib = new AdjRibIn(undefined, (one) => gone.push(`${one}`));
+    const taken = () => gone.splice(0).sort();
+    rib.apply(announce(['10.0.0.0/24', '10.0.1.0/24', '10.0.2.0/24']));
+    rib.apply(announce(['fd00:1::/64'], 'fd00::1'));
+    rib.apply(announce(['10.0.0.0/24'], '10.4.94.99'));
+    expect(taken()).toEqual([]);
+    rib.apply(withdraw('10.0.0.0/24', '10.9.0.0/24'));
+    expect(taken()).toEqual(['10.0.0.0/24']);
+    rib.markStale(ipv4Unicast);
+    rib.apply(announce(['10.0.1.0/24']));
+    rib.apply(update(encodeEndOfRib(ipv4Unicast)));
+    expect(taken()).toEqual(['10.0.2.0/24']);
+    rib.clear();
+    expect(taken()).toEqual(['10.0.1.0/24', 'fd00:1::/64']);
+  });
+
+  test('finds a route to a prefix or to a piece of it, as looking at each of them would', () => {
+    const texts = ['10.0.0.0/24', '10.0.1.128/25', '10.0.2.0/23', '10.1.0.7/32', '0.0.0.0/0'];
+    const rib = new AdjRibIn();
+    rib.apply(announce(texts));
+    rib.apply(announce(['fd00:1:2::/48', 'fd00:1:3::1/128'], 'fd00::1'));
+    const all = [...texts, 'fd00:1:2::/48', 'fd00:1:3::1/128'].map((one) => parsePrefix(one)!);
+    const asked = [
+      ...['10.0.0.0/24', '10.0.0.0/25', '10.0.1.0/24', '10.0.1.0/25', '10.0.3.0/24', '10.0.2.0/22'],
+      ...['10.1.0.0/24', '10.1.0.6/31', '10.1.0.8/29', '10.0.0.0/8', '0.0.0.0/0', '128.0.0.0/1'],
+      ...['fd00:1:2::/48', 'fd00:1:2::/64', 'fd00:1::/32', 'fd00:1:3::/64', 'fd00:1:3::2/127'],
+    ].map((one) => parsePrefix(one)!);
+    for (const one of asked) {
+      expect([`${one}`, rib.holds(one)]).toEqual([`${one}`, all.some((it) => one.contains(it))]);
+    }
   });
 
   test('ignores families that were not agreed on', () => {

@@ -107,7 +107,11 @@ export class ReceivedRoutes {
       cancelTimer: nothing,
     };
     this.#peers.set(name, routes);
-    if (!isSame) this.#withdrawn(name, before?.rib.size ?? 0);
+    if (!isSame && before !== undefined) {
+      const { size } = before.rib;
+      before.rib.clear();
+      this.#withdrawn(name, size);
+    }
     if (rib.size === 0) return;
     const lost = families.filter((one) => gracefulRestart?.families.get(one)?.forwarding !== true);
     this.#sweep(name, rib, lost);
