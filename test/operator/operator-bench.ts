@@ -35,6 +35,7 @@ import {
   type OperatorSettings,
   operatorSettings,
 } from '../../src/operator/operator-settings.ts';
+import type { HeardRouters } from '../../src/plan/blocks/heard-routers.ts';
 import { type FaultProxy, type FaultProxyOptions, startFaultProxy } from '../parts/fault-proxy.ts';
 import { type NewNode, nodeBody } from '../world/cluster.ts';
 import { eventually as ask } from '../world/eventually.ts';
@@ -195,17 +196,16 @@ export class OperatorBench {
   /** A replica under way; `through` a proxy it lives with whatever that does. */
   operator(chosen: Choices = {}, through?: FaultProxy): BenchOperator {
     const identity = `operator-${this.#operators.length + 1}`;
-    const { mode = 'ip-pool', clock, ...others } = chosen;
+    const { mode = 'ip-pool', clock, heard, ...others } = chosen;
     const settings = operatorSettings(modeOfFlag(mode), identity, {
       concurrency: 16,
       ...others,
       intervals: { ...hurried, ...others.intervals },
     });
-    const operator = new BenchOperator(
-      this.#access(through),
-      settings,
-      clock === undefined ? {} : { clock },
-    );
+    const operator = new BenchOperator(this.#access(through), settings, {
+      ...(clock ? { clock } : {}),
+      ...(heard ? { heard } : {}),
+    });
     this.#operators.push(operator);
     return operator;
   }
@@ -392,6 +392,7 @@ export type Choices = OperatorChoices & BenchWorld & { mode?: string };
 /** What is around a replica and not in its settings. */
 interface BenchWorld {
   clock?: Clock;
+  heard?: () => HeardRouters;
 }
 
 /** A machine whose clock is wrong by so much. */
