@@ -87,8 +87,8 @@ function makeProgram(terminal: Terminal): Command {
     .addHelpText(
       'after',
       `
-Everything but up, lab, the operator, the agent, cni, drain and migrate apply or undo
-only looks, at a cluster or, with --from, at files.
+Everything but up, lab, the operator, the agent, cni, drain, blocks release and migrate
+apply or undo only looks, at a cluster or, with --from, at files.
 Data goes to stdout and words to stderr. Exit codes: 0 fine, 1 failed, 2 wrong usage.`,
     )
     .exitOverride();

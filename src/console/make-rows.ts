@@ -6,6 +6,7 @@ import type { ClusterNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
 import type { NodeReportStatus } from '../model/node-report-status.ts';
 import { families } from '../net/family.ts';
+import { witnessWords } from '../plan/blocks/witness.ts';
 import type { DoctorFinding } from '../plan/doctor/finding.ts';
 import type { BlockRow, FindingRow, NodeRow, PoolCidr, PoolRow, SessionRow } from './rows.ts';
 
@@ -37,6 +38,7 @@ export function poolRow(read: ReadPool): PoolRow {
       capacity,
       assigned: usage?.assigned ?? 0,
       cooling: usage?.cooling ?? 0,
+      awaitingRelease: usage?.awaitingRelease ?? 0,
       free: usage?.free ?? capacity,
     };
   });
@@ -57,13 +59,17 @@ export function poolRow(read: ReadPool): PoolRow {
 export function blockRow(block: Block, cooldownSeconds: number): BlockRow {
   const { prefix, pool, nodeName: node, phase, createdMs, coolingSinceMs } = block;
   const isCooling = phase === 'Cooling';
+  const hasRested = (block.restedSeconds ?? 0) >= cooldownSeconds;
+  const release =
+    block.released === undefined ? block.releasable?.message : witnessWords(block.released);
   return {
     cidr: prefix.toString(),
     pool,
     node,
     phase,
     sinceMs: isCooling ? coolingSinceMs : createdMs,
-    ...(isCooling ? { freeAtMs: coolingSinceMs + cooldownSeconds * 1000 } : {}),
+    ...(isCooling && !hasRested ? { freeAtMs: coolingSinceMs + cooldownSeconds * 1000 } : {}),
+    ...(isCooling && release !== undefined ? { release } : {}),
   };
 }
 

@@ -26,6 +26,8 @@ export interface PoolCidr {
   capacity: number;
   assigned: number;
   cooling: number;
+  /** Rested, but nobody says that the old node does not use them. */
+  awaitingRelease: number;
   free: number;
 }
 
@@ -35,8 +37,10 @@ export interface BlockRow {
   node: string;
   phase: 'Active' | 'Draining' | 'Cooling' | 'Guard';
   sinceMs: number;
-  /** Cooling: when it is free again. */
+  /** Cooling: when it has rested, if an operator leads until then. */
   freeAtMs?: number;
+  /** Who says that its old node does not use it, or what is missing for that. */
+  release?: string;
 }
 
 export interface NodeRow {

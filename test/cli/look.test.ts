@@ -117,7 +117,7 @@ describe('what a program reads', () => {
     });
   });
 
-  test('a block that cools says since when and until when', async () => {
+  test('a block that cools says since when and for how long', async () => {
     const { blocks } = await json('blocks 10.5.83.64/26', inRegister);
     expect(blocks).toEqual([
       {
@@ -128,7 +128,7 @@ describe('what a program reads', () => {
         nodeExists: false,
         phase: 'Cooling',
         since: '2026-01-31T12:00:00Z',
-        next: 'is free at 2057-10-09T13:46:40Z',
+        next: 'is in cool-down for 31y more',
       },
     ]);
   });

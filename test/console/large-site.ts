@@ -58,6 +58,7 @@ function fill(state: ConsoleState): void {
         blockLength: 24,
         capacity,
         assigned: 60_000,
+        awaitingRelease: 0,
         cooling: 500,
         free: 1_440,
       },

@@ -35,7 +35,7 @@ import {
   type OperatorSettings,
   operatorSettings,
 } from '../../src/operator/operator-settings.ts';
-import type { Witness } from '../../src/witness/witness.ts';
+import type { RouterWitness } from '../../src/witness/witness.ts';
 import { type FaultProxy, type FaultProxyOptions, startFaultProxy } from '../parts/fault-proxy.ts';
 import { type NewNode, nodeBody } from '../world/cluster.ts';
 import { eventually as ask } from '../world/eventually.ts';
@@ -442,7 +442,7 @@ export type Choices = OperatorChoices & BenchWorld & { mode?: string };
 /** What is around a replica and not in its settings. */
 interface BenchWorld {
   clock?: Clock;
-  witness?: Witness;
+  witness?: RouterWitness;
 }
 
 /** A machine whose clock is wrong by so much. */

@@ -30,6 +30,10 @@ export type Answer =
 
 export class ApiModel {
   nowMs = 1_700_000_000_000;
+  /** Sees every write at its moment; `object` is undefined for a delete. */
+  onWrite:
+    | ((kind: Kind, before: KubeObject | undefined, object: KubeObject | undefined) => void)
+    | undefined;
   readonly #objects = perKind(() => new Map<string, KubeObject>());
   readonly #log = perKind(() => [] as WatchEvent[]);
   #version = 0;
@@ -80,6 +84,7 @@ export class ApiModel {
     if (found === undefined) return { kind: 'missing' };
     if (!keeps(fence, found)) return { kind: 'conflict', object: found };
     this.#objects[kind].delete(name);
+    this.onWrite?.(kind, found, undefined);
     const version = ++this.#version;
     this.#log[kind].push({ name, version, object: undefined });
     return { kind: 'done', object: found, version };
@@ -91,6 +96,7 @@ export class ApiModel {
     const stored: KubeObject = { ...object, metadata };
     const { kind } = object as { kind: Kind };
     const name = metadata.name ?? '';
+    this.onWrite?.(kind, this.#objects[kind].get(name), stored);
     this.#objects[kind].set(name, stored);
     this.#log[kind].push({ name, version, object: stored });
     return { kind: 'done', object: stored, version };

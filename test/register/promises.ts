@@ -29,6 +29,7 @@ interface BlockSpec {
   cidr: string;
   phase?: string;
   node?: { name: string; uid: string };
+  released?: { by: string };
 }
 export const specOf = (block: KubeObject) => block.spec as BlockSpec;
 export const nodeOf = (block: KubeObject) => specOf(block).node?.name ?? '';
@@ -45,15 +46,46 @@ export function checkApart(api: ApiModel): void {
 }
 
 /**
+ * No block is freed that nobody spoke for, or before it has rested: true time, whatever the
+ * clocks of the leaders say.
+ */
+export class Releases {
+  readonly #coolingSinceMs = new Map<string, number>();
+  freed = 0;
+
+  constructor(api: ApiModel, cooldownSeconds: (cidr: string) => number) {
+    api.onWrite = (kind, before, object) => {
+      if (kind !== 'NodeBlock') return;
+      const uid = (object ?? before)?.metadata?.uid ?? '';
+      const wasCooling = before !== undefined && specOf(before).phase === 'Cooling';
+      const cools = object !== undefined && specOf(object).phase === 'Cooling';
+      if (cools && !wasCooling) this.#coolingSinceMs.set(uid, api.nowMs);
+      if (!wasCooling || object !== undefined) return;
+      this.freed++;
+      const { cidr, released } = specOf(before);
+      const restedMs = api.nowMs - (this.#coolingSinceMs.get(uid) ?? api.nowMs);
+      hold(released !== undefined, 'no block is freed without a witness', () => before);
+      hold(restedMs >= cooldownSeconds(cidr) * 1000, 'no block rests shorter than asked', () => ({
+        before,
+        restedMs,
+      }));
+    };
+  }
+}
+
+/**
  * The machines: which blocks each of them uses, and must therefore not lose to
  * another node. A machine uses a registered block of its own when a record of its
  * Node says so (Cilium reads those), or when its agent has reported, which reads
- * the register; until its Node is deleted, its records say something else, or its
- * agent gives that very block back.
+ * the register; until its records say something else, or its agent gives that very
+ * block back. A machine with an agent goes on when its Node is deleted, cut off or not:
+ * until its agent says that it is fenced, a person says that it is off, or a Node of its
+ * name is there again.
  */
 export class Machines {
   /** By Node uid. */
   readonly #uses = new Map<string, { name: string; cidrs: Set<string> }>();
+  readonly #agents = new Set<string>();
   readonly #api: ApiModel;
 
   constructor(api: ApiModel) {
@@ -70,7 +102,12 @@ export class Machines {
       this.#uses.set(uid, machine);
       this.#look(node, machine.cidrs);
     }
-    for (const uid of this.#uses.keys()) if (!uids.has(uid)) this.#uses.delete(uid);
+    for (const [uid, { name, cidrs }] of this.#uses) {
+      if (uids.has(uid)) continue;
+      if (!this.#agents.has(uid) || this.#api.get('Node', name) !== undefined) {
+        this.#uses.delete(uid);
+      } else this.#heed(uid, name, cidrs);
+    }
     for (const block of this.#api.list('NodeBlock')) {
       const { cidr, phase } = specOf(block);
       if (phase === 'Guard') continue;
@@ -84,11 +121,24 @@ export class Machines {
     }
   }
 
+  /** What a machine without a Node was told or has said: it does not use what it has fenced. */
+  #heed(uid: string, name: string, cidrs: Set<string>): void {
+    const report = this.#api.get('NodeReport', name)?.spec as ReportSpec | undefined;
+    const fenced = report?.nodeUID === uid ? (report.fenced ?? []) : [];
+    for (const block of this.#api.list('NodeBlock')) {
+      const { cidr, released, node: owner } = specOf(block);
+      if (owner?.uid !== uid) continue;
+      const isFenced = fenced.some((one) => one.uid === block.metadata?.uid);
+      if (isFenced || released?.by === 'Administrator') cidrs.delete(cidr);
+    }
+  }
+
   #look(node: KubeObject, cidrs: Set<string>): void {
     const { uid = '', name = '' } = node.metadata ?? {};
     const records = new Set([...recordsOf(node), ...recordsOf(this.#api.get('CiliumNode', name))]);
     const report = this.#api.get('NodeReport', name)?.spec as ReportSpec | undefined;
     const hasAgent = report?.nodeUID === uid;
+    if (hasAgent) this.#agents.add(uid);
     const releases = new Set(hasAgent ? report.releases.map((release) => release.uid) : []);
     if (!hasAgent) for (const cidr of cidrs) if (!records.has(cidr)) cidrs.delete(cidr);
     for (const block of this.#api.list('NodeBlock')) {
@@ -105,6 +155,7 @@ export class Machines {
 interface ReportSpec {
   nodeUID: string;
   releases: Array<{ uid: string | undefined }>;
+  fenced?: Array<{ uid: string | undefined }>;
 }
 
 function recordsOf(object: KubeObject | undefined): string[] {

@@ -23,6 +23,7 @@ import {
   checkSettled,
   Machines,
   nodeOf,
+  Releases,
   specOf,
 } from './promises.ts';
 
@@ -79,6 +80,7 @@ export interface Tally {
   staleDecisions: number;
   cuts: number;
   refusals: number;
+  freed: number;
 }
 
 export const emptyTally = (): Tally => ({
@@ -90,6 +92,7 @@ export const emptyTally = (): Tally => ({
   staleDecisions: 0,
   cuts: 0,
   refusals: 0,
+  freed: 0,
 });
 
 /** Lives the life that the numbers spell; throws `Broken` where a promise is not kept. */
@@ -117,6 +120,8 @@ class Life {
   readonly #leaders = new Map<number, Leader>();
   readonly #tally: Tally;
   readonly #machines = new Machines(this.#api);
+  readonly #releases = new Releases(this.#api, cooldownAround);
+  #started = 0;
   #blockWrites = 0;
 
   constructor(setting: number, byDemand: boolean, tally: Tally) {
@@ -233,6 +238,7 @@ class Life {
     }
     checkNothingLeft(this.#api, leader.register);
     checkFree(this.#api, leader.register);
+    this.#tally.freed += this.#releases.freed;
   }
 
   #leader(index: number): Leader {
@@ -242,6 +248,8 @@ class Life {
   /** A process that starts, or starts again, lists everything afresh. */
   #start(index: number): Leader {
     const leader = new Leader(this.#api, this.#rules, this.#switches);
+    // Every machine that leads has a clock of its own: ten minutes ahead, or behind.
+    leader.clockOffsetMs = wrongClocksMs[this.#started++ % wrongClocksMs.length]!;
     leader.onDecision = (decision) => {
       this.#tally.decisions++;
       if (!leader.isCurrent) {
@@ -311,7 +319,10 @@ class Life {
 
   #report(name: string, more: number, which: number): void {
     const node = this.#api.get('Node', name);
-    if (node === undefined) return;
+    if (node === undefined) {
+      this.#lastWords(name, more);
+      return;
+    }
     // A release stays in the report until its block is gone.
     const { releases: before = [] } = (this.#api.get('NodeReport', name)?.spec ?? {}) as {
       releases?: Array<{ uid: string | undefined }>;
@@ -325,6 +336,20 @@ class Life {
     const made = this.#api.create({ kind: 'NodeReport', metadata: { name }, spec });
     if (made.kind === 'done') return;
     this.#api.change('NodeReport', name, {}, (object) => withSpec(object, spec));
+  }
+
+  /** The Node is gone: the agent has withdrawn everything and says so, or a person says that it is off. */
+  #lastWords(name: string, more: number): void {
+    const own = [...this.#api.list('NodeBlock')].filter((block) => nodeOf(block) === name);
+    if (bit(more, 0)) {
+      const released = { by: 'Administrator' };
+      for (const { metadata } of own) {
+        this.#api.change('NodeBlock', metadata?.name ?? '', {}, (o) => withSpec(o, { released }));
+      }
+      return;
+    }
+    const fenced = own.map((block) => ({ cidr: specOf(block).cidr, uid: block.metadata?.uid }));
+    this.#api.change('NodeReport', name, {}, (object) => withSpec(object, { fenced }));
   }
 
   #makePool(name: string): void {
@@ -369,6 +394,13 @@ class Life {
     this.#blockWrites = written;
     checkApart(this.#api);
   }
+}
+
+const wrongClocksMs = [0, 600_000, -600_000, 7];
+
+/** Of the pool around a block; what lies in no pool rests longer than any of them says. */
+function cooldownAround(cidr: string): number {
+  return cidr.startsWith('10.0.0.3') || /^fd00::[0-3]?\//.test(cidr) ? 0 : 100;
 }
 
 function pick<T>(list: readonly T[], number: number): T | undefined {

@@ -172,8 +172,10 @@ describe('blocks of another size', () => {
     only.reconcileNode('a');
     expect(blocks()).toEqual(cell);
     api.delete('Node', 'a');
+    const released = { by: 'Administrator' };
+    api.change('NodeBlock', '10-0-0-0-28', {}, (o) => withSpec(o, { released }));
     only.hearAll();
-    for (let n = 0; n < 3; n++) {
+    for (let n = 0; n < 4; n++) {
       reconcileBlocks(only);
       later(200);
     }

@@ -19,14 +19,18 @@ import {
   lookAt,
   pickNamed,
 } from '../view/look.ts';
+import { registerBlocksRelease } from './blocks-release.ts';
 
 const examples = `
 Examples:
   Every block of the register, by address:
     $ cadastre blocks
 
-  What is in cool-down after its node is gone, and until when:
+  What is in cool-down after its node is gone, and what is missing for its release:
     $ cadastre blocks --phase Cooling
+
+  The machine of a node that is gone is off, so its block can be used again:
+    $ cadastre blocks release 10.5.112.0/24 --machine-is-off "powered off, ticket 4711"
 
   The blocks of one node; the block around a pod's address:
     $ cadastre blocks --node node1
@@ -54,6 +58,7 @@ export function registerBlocks(program: Command, terminal: Terminal): void {
         'Guard',
       ]),
     );
+  registerBlocksRelease(command, terminal);
   addLookFlags(command)
     .addHelpText('after', examples)
     .action(async (names: string[], flags: LookFlagValues & BlockFilters) => {

@@ -1,12 +1,19 @@
 import { plural } from '../../base/count-text.ts';
 import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import { formatSelector, selects } from '../../model/label-selector.ts';
-import { nextBlock, poolObstacle } from '../../plan/blocks/assign.ts';
+import type { Family } from '../../net/family.ts';
+import { lastResort, nextBlock, poolObstacle } from '../../plan/blocks/assign.ts';
+import type { Register } from '../../plan/blocks/register.ts';
 import { countText } from '../numbers.ts';
 import type { Section } from '../sections.ts';
 import type { Look } from '../view/look.ts';
 import type { Explanation } from './explanation.ts';
 import { describePool } from './pools-command.ts';
+
+function nextCidr(register: Register, pool: Pool, family: Family): string | undefined {
+  const next = nextBlock(register, pool, family) ?? lastResort(register, pool, family)?.prefix;
+  return next?.toString();
+}
 
 /** Whom a pool serves, from which CIDRs, what is left of them, and why it does not serve. */
 export function explainPool(look: Look, pool: Pool): Explanation {
@@ -20,7 +27,7 @@ export function explainPool(look: Look, pool: Pool): Explanation {
   const obstacle = poolObstacle(register, pool);
   const next = poolFamilies(pool).map((family) => ({
     family,
-    cidr: obstacle === undefined ? nextBlock(register, pool, family)?.toString() : undefined,
+    cidr: obstacle === undefined ? nextCidr(register, pool, family) : undefined,
   }));
   const sections: Section[] = [
     { title: 'State', lines: [[described.reason, described.detail]] },
@@ -37,7 +44,7 @@ export function explainPool(look: Look, pool: Pool): Explanation {
       title: 'CIDRs',
       lines: described.cidrs.map((usage) => [
         usage.cidr,
-        `${countText(usage.assigned)} assigned, ${countText(usage.free)} free, ${countText(usage.cooling)} cooling of ${countText(usage.capacity)}`,
+        `${countText(usage.assigned)} assigned, ${countText(usage.free)} free, ${countText(usage.cooling)} cooling, ${countText(usage.awaitingRelease ?? 0)} awaiting release of ${countText(usage.capacity)}`,
       ]),
     },
     { title: 'Reserved', lines: described.reserved.map((cidr) => [cidr]) },

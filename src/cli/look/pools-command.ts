@@ -58,6 +58,8 @@ export interface PoolDescription {
   assigned: number;
   free: number;
   cooling: number;
+  /** Rested, but nobody says that the old node does not use them. */
+  awaitingRelease: number;
   /** How many nodes the selector matches. */
   selectedNodes: number;
   ready: boolean;
@@ -81,6 +83,7 @@ export function describePool({ register, state, nowMs }: Look, pool: Pool): Pool
     assigned: status.assigned ?? 0,
     free: status.free ?? 0,
     cooling: status.cooling ?? 0,
+    awaitingRelease: status.awaitingRelease ?? 0,
     selectedNodes: state.nodes.filter((node) => selects(pool.selector, node.labels)).length,
     ready: ready.status === 'True',
     reason: ready.reason,
@@ -90,12 +93,13 @@ export function describePool({ register, state, nowMs }: Look, pool: Pool): Pool
 
 function poolTable(pools: readonly PoolDescription[], columns: number, isWide: boolean): string {
   const headings = ['NAME', 'CIDRS', 'BLOCK', 'ASSIGNED', 'FREE', 'CAPACITY'];
-  const wide = isWide ? ['COOLING', 'PRIORITY', 'NODES', 'SELECTOR', 'RESERVED'] : [];
+  const wide = isWide ? ['COOLING', 'AWAITING', 'PRIORITY', 'NODES', 'SELECTOR', 'RESERVED'] : [];
   const rows = pools.flatMap((pool) => {
     const [first, ...more] = pool.cidrs.map(({ cidr }) => cidr);
     const sizes = families.flatMap((family) => pool.blockSize[family] ?? []);
     const extra = [
       countText(pool.cooling),
+      countText(pool.awaitingRelease),
       String(pool.priority),
       String(pool.selectedNodes),
       formatSelector(pool.nodeSelector) || 'every node',

@@ -1,7 +1,11 @@
 import { type Command, Option } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
 import type { StatedSettings } from '../../model/cluster-state.ts';
-import { defaultCooldownSeconds, type Pool } from '../../model/ip-pool.ts';
+import {
+  defaultCooldownSeconds,
+  type Pool,
+  releaseByTimeDefaultSeconds,
+} from '../../model/ip-pool.ts';
 import { defaultMode, type Mode, modeOfFlag, ourModes } from '../../model/modes.ts';
 import type { NamedNetwork } from '../../model/network.ts';
 import { type Family, families, familyBits } from '../../net/family.ts';
@@ -40,6 +44,7 @@ export interface IpamFlagValues {
   serviceCidr?: string[];
   adoptFrom?: string[];
   cooldownSeconds?: string;
+  releaseByTimeSeconds?: string;
 }
 
 /** Cilium's own defaults for the two mask sizes. */
@@ -70,6 +75,10 @@ export function addIpamFlags(command: Command): Command {
   flag(
     '--cooldown-seconds <n>',
     `cluster-pool: cool-down of a block whose node is gone (default: ${defaultCooldownSeconds})`,
+  );
+  flag(
+    '--release-by-time-seconds <n>',
+    `cluster-pool: release a block after so long although nobody says that its old node is off; 0: never (default: ${releaseByTimeDefaultSeconds}, and only for nodes without an agent)`,
   );
   list('--service-cidr <cidr>', 'a Service network, never to be cut into; repeatable');
   list(
@@ -111,6 +120,10 @@ export function readIpamFlags(values: IpamFlagValues): IpamSettings {
       values.cooldownSeconds === undefined
         ? defaultCooldownSeconds
         : readWhole('--cooldown-seconds', values.cooldownSeconds, 0, 1e9),
+    releaseByTimeSeconds:
+      values.releaseByTimeSeconds === undefined
+        ? undefined
+        : readWhole('--release-by-time-seconds', values.releaseByTimeSeconds, 0, 1e9),
   });
   if (read.kind === 'refused') throw badFlag(read.problems.join('; '));
   const on = new Set(families.filter((family) => isOn[family]));
@@ -173,6 +186,12 @@ function readSources(mode: Mode, given: readonly string[] | undefined): HoldingS
   return found.includes('report') ? found : ['report', ...found];
 }
 
+/** What an IPPool says by a field, by the flag of the cluster-pool modes. */
+const ofPools: Readonly<Record<string, string>> = {
+  '--cooldown-seconds': 'cooldownSeconds',
+  '--release-by-time-seconds': 'releaseByTimeSeconds',
+};
+
 /**
  * A flag that the mode never reads is a mistake in the mode or in the flag:
  * somebody who forgot `--ipam cluster-pool` must be told.
@@ -184,13 +203,14 @@ function refuseIdleFlags(mode: Mode, values: IpamFlagValues): void {
     '--cluster-pool-ipv6-cidr': values.clusterPoolIpv6Cidr?.join(','),
     '--cluster-pool-ipv6-mask-size': values.clusterPoolIpv6MaskSize,
     '--cooldown-seconds': values.cooldownSeconds,
+    '--release-by-time-seconds': values.releaseByTimeSeconds,
   };
   for (const [flag, value] of Object.entries(onlyForClusterPool)) {
     if (mode.pools === 'flags' || value === undefined) continue;
     throw badFlag(
       `${flag}=${value} means nothing with --ipam ${mode.name}`,
-      flag === '--cooldown-seconds' && mode.pools === 'objects'
-        ? 'Set spec.cooldownSeconds of the IPPool.'
+      ofPools[flag] !== undefined && mode.pools === 'objects'
+        ? `Set spec.${ofPools[flag]} of the IPPool.`
         : 'Add --ipam cluster-pool, or leave the flag out.',
     );
   }

@@ -180,7 +180,10 @@ function PoolList(props: { pools: PoolRow[]; chosen: string; place: PageLocation
   const colour = place.query.get('colour') ?? '';
   const link = (name: string, pool?: PoolRow) => {
     const total = (pool?.cidrs ?? []).reduce((sum, { capacity }) => sum + capacity, 0);
-    const taken = (pool?.cidrs ?? []).reduce((sum, c) => sum + c.assigned + c.cooling, 0);
+    const taken = (pool?.cidrs ?? []).reduce(
+      (sum, c) => sum + c.assigned + c.cooling + c.awaitingRelease,
+      0,
+    );
     return (
       <a
         href={address('pools', '', { pool: name, colour })}
@@ -222,6 +225,7 @@ function SheetHead({ model }: { model: SpaceModel }) {
       <p>
         {`${spacedCount(cidr.assigned)} assigned, ${spacedCount(cidr.free)} free of ${spacedCount(cidr.capacity)} blocks of /${cidr.blockLength}`}
         {cidr.cooling > 0 && `, ${cidr.cooling} cooling`}
+        {cidr.awaitingRelease > 0 && `, ${cidr.awaitingRelease} awaiting release`}
         {model.perCell > 1n && `; a cell is ${model.perCell} blocks`}
         <span class="muted">
           {pool.selector === '' ? ' · for every node' : ` · for ${pool.selector}`}
@@ -270,7 +274,9 @@ function Detail(props: {
           <dt>phase</dt>
           <dd>
             {block.phase} · <Age sinceMs={block.sinceMs} now={now} />
-            {block.freeAtMs !== undefined && ` · free in ${ageText(block.freeAtMs - now)}`}
+            {block.freeAtMs !== undefined &&
+              ` · in cool-down for ${ageText(block.freeAtMs - now)} more`}
+            {block.release !== undefined && ` · ${block.release}`}
           </dd>
           <dt>in use</dt>
           <dd>

@@ -15,6 +15,7 @@ export interface ClusterPoolFlags {
   /** Ranges inside the CIDRs that are not handed out: the Service networks. */
   reserved: readonly Prefix[];
   cooldownSeconds: number;
+  releaseByTimeSeconds?: number | undefined;
 }
 
 export type ReadClusterPool =
@@ -64,6 +65,9 @@ export function readClusterPool(flags: ClusterPoolFlags): ReadClusterPool {
       disabled: false,
       deleting: false,
       cooldownSeconds: flags.cooldownSeconds,
+      ...(flags.releaseByTimeSeconds === undefined
+        ? {}
+        : { releaseByTimeSeconds: flags.releaseByTimeSeconds }),
       finalizers: [],
       status: undefined,
     },
