@@ -115,6 +115,7 @@ function recordsOf(object: KubeObject | undefined): string[] {
 
 const adoptionReasons = new Set([
   'DuplicateBlock',
+  'RestoredFromBackup',
   'OverlappingBlocks',
   'OutsidePools',
   'AdoptionIncomplete',
