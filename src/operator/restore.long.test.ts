@@ -250,7 +250,7 @@ describe('under a leader that runs on', () => {
     await bench.createNode('b');
     await whenNoticed(operator);
     await bench.reportUses('b', ['10.1.0.0/26']);
-    const why = await bench.whenReason('b', 'DuplicateBlock');
+    const why = await bench.whenReason('b', 'RestoredFromBackup');
     expect(why).toContain('10.1.0.0/26 is held by a and by b');
     await bench.whenBlocks(['10.1.0.0/26 a Active']);
   });

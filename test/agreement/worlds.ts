@@ -110,15 +110,22 @@ interface ReportSpec {
   announced?: string[];
   state?: string;
   findings?: Array<{ reason: string; cidr: string; detail: string }>;
+  uses?: string[];
 }
-function report(name: Name, { cidrs, announced, state, findings = [] }: ReportSpec): KubeObject {
+function report(
+  name: Name,
+  { cidrs, announced, state, findings = [], uses = [] }: ReportSpec,
+): KubeObject {
   const own = cidrs ?? one[name as 'a' | 'b'];
   const told = announced ?? own;
   return {
     apiVersion,
     kind: 'NodeReport',
     metadata: { name },
-    spec: { nodeUID: `uid-${name}` },
+    spec: {
+      nodeUID: `uid-${name}`,
+      uses: uses.map((cidr) => ({ cidr, uid: `uid-${cidr}` })),
+    },
     status: {
       agentVersion: '0.1.0',
       startedAt: second(0),
@@ -564,6 +571,53 @@ export const worlds: Record<string, World> = {
     ],
     flags: mode('ip-pool'),
     findings: ['PodsOutsideBlocks a -'],
+    blocks: one,
+  },
+  'agents that say which blocks they use': {
+    objects: [
+      ...ipPool(),
+      report('a', { uses: ['10.1.0.0/24'] }),
+      report('b', { uses: ['10.1.1.0/24'] }),
+    ],
+    flags: mode('ip-pool'),
+    findings: [],
+    blocks: one,
+  },
+  'a register that lost a block which an agent uses': {
+    objects: [
+      pool(),
+      ...bare(),
+      block('10.1.1.0/24', 'b'),
+      report('a', { uses: ['10.1.0.0/24'] }),
+      report('b', { uses: ['10.1.1.0/24'] }),
+    ],
+    flags: mode('ip-pool'),
+    findings: ['RestoredFromBackup a 10.1.0.0/24'],
+    blocks: one,
+  },
+  'a register that lost the second block of a node': {
+    objects: [
+      ...bare(),
+      block('10.1.0.0/24', 'a'),
+      block('10.1.1.0/24', 'b'),
+      report('a', {
+        uses: ['10.1.0.0/24', '10.1.4.0/24'],
+        cidrs: ['10.1.0.0/24', '10.1.4.0/24'],
+      }),
+      report('b', { uses: ['10.1.1.0/24'] }),
+    ],
+    flags: mode('cluster-pool-v2', ...ranged),
+    findings: ['RestoredFromBackup a 10.1.4.0/24', 'SourcesDisagree a 10.1.0.0/24, 10.1.4.0/24'],
+    blocks: { a: ['10.1.0.0/24', '10.1.4.0/24'], b: ['10.1.1.0/24'] },
+  },
+  'a register that gives to another what an agent uses': {
+    objects: [
+      ...ipPool(),
+      report('a', { uses: ['10.1.0.0/24', '10.1.1.0/24'] }),
+      report('b', { uses: ['10.1.1.0/24'] }),
+    ],
+    flags: mode('ip-pool'),
+    findings: ['RestoredFromBackup a 10.1.1.0/24'],
     blocks: one,
   },
   'a node without a block': {

@@ -166,6 +166,7 @@ function recordsOf(object: KubeObject | undefined): string[] {
 
 const adoptionReasons = new Set([
   'DuplicateBlock',
+  'RestoredFromBackup',
   'OverlappingBlocks',
   'OutsidePools',
   'AdoptionIncomplete',

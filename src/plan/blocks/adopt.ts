@@ -87,6 +87,7 @@ function clashes(
   const names = new Set<string>();
   const details: string[] = [];
   let isDuplicate = false;
+  let isLost = false;
   for (const { name, theirs } of nodeClaims(register, prefix)) {
     const isSame = theirs.equals(prefix);
     if (name === node.name) {
@@ -97,6 +98,8 @@ function clashes(
     if (!hasPrecedence(register, name, theirs, node)) continue;
     names.add(name);
     isDuplicate ||= isSame;
+    // In use before the register gave it to another: the register is the older one.
+    isLost ||= isUsed(register, node.name, prefix) && isRegistered(register, name, theirs);
     details.push(
       isSame
         ? `${prefix} is held by ${name} and by ${node.name}`
@@ -104,7 +107,8 @@ function clashes(
     );
   }
   if (details.length === 0) return undefined;
-  const reason = isDuplicate ? 'DuplicateBlock' : 'OverlappingBlocks';
+  const clash = isDuplicate ? 'DuplicateBlock' : 'OverlappingBlocks';
+  const reason = isLost ? 'RestoredFromBackup' : clash;
   return { reason, nodes: [...names, node.name], detail: details.join('; ') };
 }
 

@@ -116,8 +116,8 @@ describe('what agents say that they use', () => {
     // What is not in dispute is taken back all the same.
     expect(texts(decision.adopt)).toEqual(['10.0.5.0/24']);
     expect(decision.assign).toEqual([]);
-    expect(refusals(decision)).toEqual(['DuplicateBlock']);
-    expect(findings(decision)).toEqual(['DuplicateBlock b+a 10.0.1.0/24']);
+    expect(refusals(decision)).toEqual(['RestoredFromBackup']);
+    expect(findings(decision)).toEqual(['RestoredFromBackup b+a 10.0.1.0/24']);
   });
 
   test('decides which of several blocks stays, where the mode gives one', () => {

@@ -6,7 +6,13 @@ import type { Block } from '../../model/node-block.ts';
 import type { NodeReport } from '../../model/node-report.ts';
 import { families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
-import { type HoldingSource, holdingSources, readHoldings, trustedHoldings } from './holdings.ts';
+import {
+  type HoldingSource,
+  holdingSources,
+  readHoldings,
+  trustedHoldings,
+  usedHoldings,
+} from './holdings.ts';
 import { hostScopeSources } from './host-scope.ts';
 
 /** Which record is the truth of a node's blocks. Everything else is compared with it. */
@@ -63,20 +69,29 @@ function truth(mode: Mode, record: TruthRecord, why: string): Truth {
   return { mode, record, sources: record === 'node' ? hostScopeSources : ['ciliumnode'], why };
 }
 
-/** A node's blocks by the record that is the truth; by what the node holds where that is silent. */
+/**
+ * A node's blocks by the record that is the truth; by what the node holds where that
+ * is silent. What its agent uses and the register lost (`isFree`: no other node has it)
+ * is the node's too: the operator takes it back.
+ */
 export function trueBlocks(
   { mode, record, sources }: Truth,
   node: ClusterNode,
   cilium: CiliumNode | undefined,
   registered: readonly Block[],
   report?: NodeReport | undefined,
+  isFree: (prefix: Prefix) => boolean = () => true,
 ): Prefix[] {
   if (mode.isPooledByCilium) return readPrefixes(cilium?.poolCidrs ?? cilium?.podCidrs ?? []);
   const own = record === 'register' ? registered.filter((block) => isHolder(node, block)) : [];
   const holdings = readHoldings(node, cilium, sources, report);
+  const isLost = (used: Prefix) => !registered.some(({ prefix }) => prefix.contains(used));
   return families.flatMap((family) => {
-    const blocks = own.filter(({ prefix }) => prefix.family === family);
-    if (blocks.length > 0) return blocks.map(({ prefix }) => prefix);
+    const blocks = own.map(({ prefix }) => prefix).filter((prefix) => prefix.family === family);
+    if (blocks.length > 0) {
+      const used = usedHoldings(holdings).filter((prefix) => prefix.family === family);
+      return [...blocks, ...used.filter((prefix) => isLost(prefix) && isFree(prefix))];
+    }
     return trustedHoldings(holdings, family);
   });
 }

@@ -84,6 +84,8 @@ export function survey(evidence: Evidence): Survey {
   }
   const nextHops = new NextHops(evidence);
   const routers = routerViews(evidence, nextHops);
+  const isFree = (prefix: Prefix) =>
+    !evidence.blocks.some((block) => block.nodeName !== '' && block.prefix.overlaps(prefix));
   const down = new Set<string>();
   const nodes = new Map<string, SurveyedNode>();
   const blocks: SurveyedBlock[] = [];
@@ -97,7 +99,7 @@ export function survey(evidence: Evidence): Survey {
     }
     const cilium = ciliumNodes.get(name);
     const report = witness(reports.get(name), node);
-    const own = trueBlocks(truth, node, cilium, registered.get(name) ?? [], report)
+    const own = trueBlocks(truth, node, cilium, registered.get(name) ?? [], report, isFree)
       .sort((a, b) => a.compare(b))
       .map((prefix): SurveyedBlock => ({ prefix, key: prefix.toString(), node: name }));
     for (const block of own) {

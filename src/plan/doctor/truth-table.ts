@@ -96,6 +96,7 @@ const conflicts: ReadonlySet<DoctorReason> = new Set([
   'DuplicateBlock',
   'OverlappingBlocks',
   'OverlapsNetwork',
+  'RestoredFromBackup',
 ]);
 const lacking: ReadonlySet<DoctorReason> = new Set([
   'Blackhole',

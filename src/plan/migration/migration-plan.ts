@@ -260,18 +260,17 @@ function whyStrange(
   return { reason: 'PoolNoLongerSelects', detail };
 }
 
-const holdingReasons: readonly Reason[] = [
+const clashReasons: readonly Reason[] = [
   'DuplicateBlock',
   'OverlappingBlocks',
-  'OutsidePools',
-  'AdoptionIncomplete',
+  'RestoredFromBackup',
 ];
+const holdingReasons: readonly Reason[] = [...clashReasons, 'OutsidePools', 'AdoptionIncomplete'];
 const isAboutHoldings = (reason: Reason) => holdingReasons.includes(reason);
 
 /** Two owners of one block hurt now; the rest is a matter of order. Control planes come last. */
 function byUrgency(a: Mover, b: Mover): number {
-  const urgency = ({ reason }: Mover) =>
-    reason === 'DuplicateBlock' || reason === 'OverlappingBlocks' ? 0 : 1;
+  const urgency = ({ reason }: Mover) => (clashReasons.includes(reason) ? 0 : 1);
   const rank = ({ node }: Mover) =>
     'node-role.kubernetes.io/control-plane' in node.labels ||
     'node-role.kubernetes.io/master' in node.labels
