@@ -26,7 +26,7 @@ export const agentConditionType = 'CadastreAgentReady';
 /** The condition on Node.status that says whether what is allocated, used and announced differs. */
 export const driftConditionType = 'CadastreDrift';
 
-/** On a Node: its routes are withdrawn from the routers, because it is to be drained. */
+/** On a Node: `true`: its routes are withdrawn from the routers; `false`: not even by a cordon. */
 export const drainAnnotation = 'cadastre.dev/drain';
 
 /** On a Node that is cordoned, by the node controller. */
