@@ -119,7 +119,11 @@ export const suites = [
     what: 'whole sites of namespaces: every replay with real routers and real packets',
     include: ['test/lab/**/*.test.ts'],
     usesRealParts: true,
-    needs: { root: true, kube: true, debian: ['iproute2', 'iputils-ping', 'frr', 'bird2'] },
+    needs: {
+      root: true,
+      kube: true,
+      debian: ['iproute2', 'iputils-ping', 'nftables', 'frr', 'bird2'],
+    },
   },
 ];
 

@@ -79,8 +79,20 @@ describe('a cordoned node', () => {
     expect(bench.steps).toBe('Asked GracefulShutdown Acknowledged Moved Kept');
     expect(bench.drain.againInMs).toBeUndefined();
     bench.onlyHere = none;
-    expect(bench.until(601_000).kept.size).toBe(0);
+    // Another node can serve it now. Until the routers have heard of that, this one must.
+    expect(bench.until(604_900).kept.size).toBe(1);
+    expect(bench.until(606_000).kept.size).toBe(0);
     expect(bench.steps).toBe('Asked GracefulShutdown Acknowledged Moved Kept Withdrawn');
+  });
+
+  test('keeps what another node could take over only a moment ago', () => {
+    const bench = new Bench();
+    bench.signs = { isCordoned: yes };
+    bench.onlyHere = only;
+    bench.until(4_000);
+    bench.onlyHere = none;
+    expect(bench.until(8_900)).toMatchObject({ services: 'withdraw', kept: new Set(only.keys()) });
+    expect(bench.until(10_000).kept.size).toBe(0);
   });
 
   test.each<[OnCordon, string]>([

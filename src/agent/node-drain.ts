@@ -9,6 +9,7 @@ import type { ReportedDrain } from '../model/node-report-status.ts';
 import type { DesiredAnnouncement } from '../plan/node/desired-announcements.ts';
 import { type Leaving, type LeavingSign, leavingOf, type OnCordon } from '../plan/node/leaving.ts';
 import { type Delivery, Drain, type DrainPhase, type DrainProgress } from './drain.ts';
+import { LastAnnouncer } from './last-announcer.ts';
 
 export interface DrainMemory extends DrainProgress {
   /** Absent from the file of an older agent, whose drains were of everything. */
@@ -40,15 +41,21 @@ export interface DrainDecision {
 const soonMs = 100;
 
 export class NodeDrain {
+  readonly #clock: Clock;
   readonly #onCordon: OnCordon;
+  readonly #last: LastAnnouncer;
   readonly #services: Drain;
   readonly #blocks: Drain;
   #leaving: Leaving | undefined;
   #before: LeavingSign | undefined;
   #kept: ReadonlySet<string> = new Set();
+  /** Until what is kept has to be looked at again. */
+  #keptForMs = Number.POSITIVE_INFINITY;
 
   constructor({ clock, graceMs, onCordon }: NodeDrainOptions) {
+    this.#clock = clock;
     this.#onCordon = onCordon;
+    this.#last = new LastAnnouncer(graceMs);
     this.#services = new Drain(clock, graceMs);
     this.#blocks = new Drain(clock, graceMs);
   }
@@ -77,13 +84,17 @@ export class NodeDrain {
     this.#leaving = leavingOf(node, { onCordon: this.#onCordon, hasPods, before: this.#before });
     this.#before = this.#leaving?.sign;
     const asked = this.#leaving && askedWords(this.#leaving);
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#leaving === undefined) this.#last.forget();
+    const last = this.#last.next(this.#leaving === undefined ? new Map() : onlyHere, nowMs);
     const services = this.#services.next({
       asked,
       delivery: () => delivery('services'),
-      kept: this.#keepsForMs > 0 ? [...onlyHere.values()] : [],
+      kept: this.#mayKeepMs > 0 ? [...last.values()] : [],
     });
-    const isKeeping = services === 'withdraw' && this.#keepsForMs > 0;
-    this.#kept = new Set(isKeeping ? onlyHere.keys() : []);
+    const isKeeping = services === 'withdraw' && this.#mayKeepMs > 0;
+    this.#kept = new Set(isKeeping ? last.keys() : []);
+    this.#keptForMs = Math.min(this.#mayKeepMs, this.#last.endsInMs(nowMs));
     const blocks = this.#blocks.next({
       asked: this.#leaving?.withBlocks ? asked : undefined,
       delivery: () => delivery('everything'),
@@ -106,9 +117,8 @@ export class NodeDrain {
   /** When it has to be looked at again, even if nothing happens. */
   get againInMs(): number | undefined {
     if (this.#services.isUnderWay || this.#blocks.isUnderWay) return soonMs;
-    const keepsForMs = this.#keepsForMs;
-    if (this.#kept.size === 0 || !Number.isFinite(keepsForMs)) return undefined;
-    return Math.max(keepsForMs, soonMs);
+    if (this.#kept.size === 0 || !Number.isFinite(this.#keptForMs)) return undefined;
+    return Math.max(this.#keptForMs, soonMs);
   }
 
   get steps(): ReportedDrain['steps'] {
@@ -120,7 +130,7 @@ export class NodeDrain {
   }
 
   /** For how long yet the last announcer of a Service stays. */
-  get #keepsForMs(): number {
+  get #mayKeepMs(): number {
     const { keepMs = 0 } = this.#leaving ?? {};
     return Number.isFinite(keepMs) ? keepMs - this.#services.leavingForMs : keepMs;
   }

@@ -254,7 +254,7 @@ export class Lab {
       `--ipam=${mode.name}`,
       `--routing=${routing}`,
       ...(routing === 'native' ? ['--auto-direct-node-routes'] : []),
-      '--drain-grace=1',
+      '--drain-grace=3',
     ]);
   }
 

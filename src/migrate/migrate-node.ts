@@ -5,7 +5,6 @@ import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { getIfThere } from '../kube/get-if-there.ts';
 import { readCiliumNode } from '../model/cilium-node.ts';
-import { drainAnnotation } from '../model/keys.ts';
 import {
   type MigrationMethod,
   type NodeMigration,
@@ -69,7 +68,7 @@ export async function beginMove(client: KubeClient, move: NewMove): Promise<Node
     method: move.method,
     phase: 'Moving',
     wasUnschedulable: node.isUnschedulable,
-    wasAnnounced: isAnnounced && raw.metadata?.annotations?.[drainAnnotation] === undefined,
+    wasAnnounced: isAnnounced && node.isLeaving !== true,
     hasReleased: false,
     undoUid: '',
     saved: {

@@ -38,13 +38,16 @@ export async function perform(
       await onNode({ spec: { unschedulable: true } });
       return undefined;
     case 'uncordon':
-      await onNode({ spec: { unschedulable: null } });
+      await onNode({
+        metadata: { annotations: { [drainAnnotation]: null } },
+        spec: { unschedulable: null },
+      });
       return undefined;
     case 'withdraw':
       await onNode({ metadata: { annotations: { [drainAnnotation]: 'true' } } });
       return undefined;
     case 'announce':
-      await onNode({ metadata: { annotations: { [drainAnnotation]: null } } });
+      await onNode({ metadata: { annotations: { [drainAnnotation]: 'false' } } });
       return undefined;
     case 'evict':
       return evict(client, action.pods);
@@ -79,6 +82,10 @@ export async function perform(
       await restoreCilium(client, name, node, action.podCidrs);
       return undefined;
     case 'finish':
+      // It was cordoned before the move, and is to be treated as that again.
+      if (node?.keepsRoutesWhenCordoned) {
+        await onNode({ metadata: { annotations: { [drainAnnotation]: null } } });
+      }
       await changeMigration(client, migration, { phase: action.phase });
       return undefined;
   }

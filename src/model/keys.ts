@@ -32,7 +32,7 @@ export const fullTaint = { key: 'cadastre.dev/no-pod-addresses', effect: 'NoSche
 /** The condition on Node.status that says whether what is allocated, used and announced differs. */
 export const driftConditionType = 'CadastreDrift';
 
-/** On a Node: its routes are withdrawn from the routers, because it is to be drained. */
+/** On a Node: `true`: its routes are withdrawn from the routers; `false`: not even by a cordon. */
 export const drainAnnotation = 'cadastre.dev/drain';
 
 /** The condition on NodeBlock.status that says whether a cooling block can be released. */

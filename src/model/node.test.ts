@@ -90,6 +90,16 @@ describe('reading a Node', () => {
     expect({ isCordoned, isShuttingDown, isOutOfService }).toEqual(signs);
   });
 
+  test.each([
+    [{}, {}],
+    [{ 'cadastre.dev/drain': 'true' }, { isLeaving: true }],
+    [{ 'cadastre.dev/drain': '' }, { isLeaving: true }],
+    [{ 'cadastre.dev/drain': 'false' }, { keepsRoutesWhenCordoned: true }],
+  ])('what our annotation asks for: %j', (annotations, expected) => {
+    const { isLeaving, keepsRoutesWhenCordoned } = readNode({ metadata: { annotations } });
+    expect({ isLeaving, keepsRoutesWhenCordoned }).toEqual(expected);
+  });
+
   test('nonsense from a file becomes something that is reported later, not an exception', () => {
     expect(readNode({ spec: { podCIDRs: '10.0.0.0/24' } }).podCidrs).toEqual(['10.0.0.0/24']);
     expect(readNode({ spec: { podCIDRs: [10, null] } }).podCidrs).toEqual(['10', 'null']);

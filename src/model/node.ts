@@ -29,6 +29,8 @@ export interface ClusterNode extends Identity {
   addresses: readonly string[];
   /** Somebody has asked for its routes to be taken back. */
   isLeaving?: true;
+  /** Somebody has said that a cordon is to withdraw nothing here. */
+  keepsRoutesWhenCordoned?: true;
   /** No new pod is to come: `kubectl cordon`, or the taint that goes with it. */
   isCordoned?: true;
   /** Its kubelet says that the machine is shutting down, and ends its pods. */
@@ -75,7 +77,7 @@ export function readNode(object: KubeObject): ClusterNode {
     addresses: (status.addresses ?? [])
       .filter((a) => a.type === 'InternalIP' && a.address)
       .map((a) => a.address as string),
-    ...((all?.[drainAnnotation] ?? 'false') === 'false' ? {} : { isLeaving: true as const }),
+    ...drainSigns(all?.[drainAnnotation]),
     ...(isCordoned ? { isCordoned } : {}),
     ...(isShuttingDown(status.conditions) ? { isShuttingDown: true as const } : {}),
     ...(hasTaint(outOfServiceTaint) ? { isOutOfService: true as const } : {}),
@@ -83,6 +85,11 @@ export function readNode(object: KubeObject): ClusterNode {
     condition: status.conditions?.find((c) => c.type === nodeConditionType),
     ...(drift === undefined ? {} : { drift }),
   };
+}
+
+function drainSigns(value: unknown): Pick<ClusterNode, 'isLeaving' | 'keepsRoutesWhenCordoned'> {
+  if (value === undefined || value === null) return {};
+  return value === 'false' ? { keepsRoutesWhenCordoned: true } : { isLeaving: true };
 }
 
 function isNotReady(conditions: readonly Condition[] | undefined): boolean {

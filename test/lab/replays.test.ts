@@ -1,5 +1,5 @@
 /**
- * Every story on a real kernel with FRR, two of them also with BIRD, one also
+ * Every story on a real kernel with FRR, four of them also with BIRD, one also
  * with our own stand-in. Two labs are up at any time, each tells its stories one
  * after the other; a test waits for its own story and prints what was measured.
  */
@@ -25,12 +25,19 @@ const jobs: Job[] = [
   {
     name: 'frr',
     up: ['incident', '--routers', 'frr'],
-    stories: ['incident-then', 'incident-now', 'rolling-upgrade', 'router-loss', 'split-brain'],
+    stories: [
+      'incident-then',
+      'incident-now',
+      'cordon',
+      'rolling-upgrade',
+      'router-loss',
+      'split-brain',
+    ],
   },
   {
     name: 'bird',
     up: ['incident', '--routers', 'bird', '--api-server', 'embedded'],
-    stories: ['incident-then', 'rolling-upgrade', 'incident-now'],
+    stories: ['incident-then', 'cordon', 'rolling-upgrade', 'incident-now'],
   },
   { name: 'racks', up: ['two-racks', '--routers', 'frr'], stories: ['traceroute'] },
   {
@@ -158,6 +165,17 @@ describe.each(['frr', 'bird'])('the incident on %s', (software) => {
       const report = await reportOf(`${software}/incident-now`);
       expect(lostBy(report, (node) => node !== 'node1')).toBe(0);
       expect(everySent(report)).toBeGreaterThan(50);
+    },
+    waitMs,
+  );
+
+  test(
+    'cordon: a node leaves in every way of Kubernetes, and nobody else loses a ping',
+    async () => {
+      const report = await reportOf(`${software}/cordon`);
+      expect(lostBy(report, (node) => node !== 'master2')).toBe(0);
+      expect(report.pings.filter(({ node }) => node === 'Services')).toHaveLength(3);
+      expect(report.notRestored).toBeUndefined();
     },
     waitMs,
   );

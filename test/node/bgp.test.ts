@@ -266,6 +266,18 @@ rack-83 (10.4.83.1): everything withdrawn
     })),
     sessions: [{ peer: 'rack-83', state: 'Established', announced: [] }],
   });
+  // A cordon goes on withdrawing the Services, and that is said; the pods are reached again.
+  const cordon = (unschedulable: true | null) =>
+    cluster.must('PATCH', '/api/v1/nodes/c', { spec: { unschedulable } });
+  await cordon(true);
+  const undone = await drain('--undo');
+  expect(undone).toContain("c is still cordoned, and withdraws what its agent's --on-cordon says");
+  expect(undone).toContain('Asked: the node is cordoned: its addresses of Services');
+  await eventually(async () => expect(await learned()).toEqual(register));
+  expect(await waysTo('10.6.0.0/32')).not.toContain(hosts.c.address);
+  await cordon(null);
+  await eventually(async () => expect(await waysTo('10.6.0.0/32')).toEqual(everyNode));
+  await drain();
   expect(await drain('--undo')).toContain('rack-83 (10.4.83.1): announced 10.5.');
   await eventually(async () => expect(await learned()).toEqual(register));
 });

@@ -9,6 +9,7 @@ import {
   podsAreSilent,
   routersHold,
   routersHoldTheRegister,
+  serviceIsReachedThrough,
   tracePasses,
 } from './expectations.ts';
 import type { Observation } from './observation.ts';
@@ -111,4 +112,16 @@ test('blocks and ways', () => {
   expect(tracePasses('x to y', ['10.4.0.1', 'y']).judge(good)).toBeUndefined();
   expect(tracePasses('x to y', ['y']).judge(good)).toBe('it was 10.4.0.1 → y');
   expect(tracePasses('y to x', []).judge(good)).toBe('there was no trace');
+});
+
+test('addresses of Services stand beside the register, and lead to a node', () => {
+  const route = { prefix: '10.6.0.1/32', nextHop: '10.4.0.2' };
+  const held = seen({ routers: { r1: [...good.routers.r1!, route] }, services: ['10.6.0.1/32'] });
+  expect(routersHoldTheRegister().judge(held)).toBeUndefined();
+  expect(routersHoldTheRegister().judge({ ...held, services: [] })).toContain('10.6.0.1/32');
+  expect(serviceIsReachedThrough('10.6.0.1/32', ['a', 'b']).judge(held)).toBeUndefined();
+  expect(serviceIsReachedThrough('10.6.0.1/32', ['a']).judge(held)).toBe('r1 reaches it through b');
+  expect(serviceIsReachedThrough('10.6.0.9/32', ['a']).judge(held)).toBe(
+    'r1 does not hold 10.6.0.9/32',
+  );
 });

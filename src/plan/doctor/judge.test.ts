@@ -417,6 +417,29 @@ describe('a clean cluster', () => {
   });
 });
 
+describe('a node that leaves', () => {
+  const silent = (signs: object, says: object = {}): Evidence => ({
+    ...ofCadastre(),
+    nodes: ofCadastre().nodes.map((one) => (one.name === 'b' ? { ...one, ...signs } : one)),
+    reports: [
+      ofCadastre().reports[0]!,
+      report('b', { sessions: [session('tor1', '10.0.0.2')], ...says }),
+    ],
+    routers: [router('tor1', [toA])],
+  });
+  const detail = 'b is being drained; its routes are withdrawn: the node is cordoned';
+  const stated = { unannounced: [{ cidr: '10.1.1.0/24', reason: 'NodeDraining', detail }] };
+
+  test.each<[string, Evidence, boolean]>([
+    ['shuts down', silent({ isShuttingDown: true }), true],
+    ['is out of service', silent({ isOutOfService: true }), true],
+    ['is cordoned, and says why', silent({ isCordoned: true }, stated), true],
+    ['is cordoned, and says nothing', silent({ isCordoned: true }), false],
+  ])('one that %s withdraws its block on purpose: %#', (_, evidence, isMeant) => {
+    expect(judge(evidence).filter(({ node }) => node === 'b').length === 0).toBe(isMeant);
+  });
+});
+
 describe('what routers hold', () => {
   test('an empty table means that every pod is cut off; a table of the other family means nothing', () => {
     const none = { ...ofCilium(), routers: [router('tor1', [])] };

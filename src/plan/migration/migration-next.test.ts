@@ -34,6 +34,12 @@ interface Start {
 }
 
 /** A node about to move, with everything around it that answers. */
+const withoutDrain = ({
+  isLeaving: _,
+  keepsRoutesWhenCordoned: __,
+  ...rest
+}: NonNullable<MigrationWorld['node']>) => rest;
+
 class Site {
   world: MigrationWorld;
   readonly start: Start;
@@ -96,14 +102,13 @@ class Site {
         this.#node({ isUnschedulable: true });
         return;
       case 'uncordon':
-        this.#node({ isUnschedulable: false });
+        this.#set({ node: { ...withoutDrain(there!), isUnschedulable: false } });
         return;
       case 'withdraw':
         this.#node({ isLeaving: true });
         return;
       case 'announce': {
-        const { isLeaving: _, ...rest } = there!;
-        this.#set({ node: rest });
+        this.#set({ node: { ...withoutDrain(there!), keepsRoutesWhenCordoned: true } });
         return;
       }
       case 'evict':
@@ -176,8 +181,11 @@ class Site {
     const { node: there, blocks } = this.world;
     if (!this.start.hasAgent || there === undefined) return;
     const own = blocks.filter(({ nodeUid, phase }) => nodeUid === there.uid && phase !== 'Cooling');
-    const told = there.isLeaving ? [] : own.filter(({ phase }) => phase === 'Active');
     const isEmpty = this.world.pods.length === 0;
+    const isCordonedAndEmpty =
+      there.isUnschedulable && there.keepsRoutesWhenCordoned !== true && isEmpty;
+    const isSilent = there.isLeaving === true || isCordonedAndEmpty;
+    const told = isSilent ? [] : own.filter(({ phase }) => phase === 'Active');
     this.#set({
       report: {
         name: 'n',
@@ -298,6 +306,7 @@ describe('in whatever order the others act', () => {
         expect(held(site)).toEqual([fresh]);
         expect(site.world.node).toMatchObject({ isUnschedulable: false });
         expect(site.world.node?.isLeaving).toBeUndefined();
+        expect(site.world.node?.keepsRoutesWhenCordoned).toBeUndefined();
         if (start.hasAgent) expect([...site.world.report!.announced!.keys()]).toEqual([fresh]);
         // Nothing is left to do, and nothing is done twice.
         const before = site.world;

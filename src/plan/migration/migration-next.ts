@@ -172,7 +172,12 @@ function back(
   phase: 'Moved' | 'Undone',
 ): NextStep {
   const { migration, report } = world;
-  if (node.isLeaving) return act('announce', { do: 'announce' });
+  // An empty node that is cordoned announces no block unless it is told to. It stays cordoned until
+  // the routers have the block: pods come after the way to them.
+  const isSilent = node.isUnschedulable && node.keepsRoutesWhenCordoned !== true;
+  if (node.isLeaving || (isSilent && migration.wasAnnounced)) {
+    return act('announce', { do: 'announce' });
+  }
   if (migration.wasAnnounced) {
     const announced = report?.nodeUid === node.uid ? report.announced : undefined;
     const missing = cidrs.filter((cidr) => !announced?.has(cidr));

@@ -30,6 +30,7 @@ describe('which sign asks for what', () => {
       'Shutdown everything',
     ],
     ['a cordon', { isCordoned: yes }, 'Cordon services'],
+    ['our annotation with false', { keepsRoutesWhenCordoned: yes }, undefined],
   ])('%s', (_, signs, expected) => {
     expect(judge(signs)).toBe(expected);
     expect(hasLeavingSign(signs)).toBe(expected !== undefined);
@@ -44,6 +45,13 @@ describe('which sign asks for what', () => {
     ['nothing', false, undefined],
   ])('a cordon with --on-cordon=%s, pods left: %s', (onCordon, hasPods, expected) => {
     expect(judge({ isCordoned: yes }, { onCordon, hasPods })).toBe(expected);
+  });
+
+  test('cadastre.dev/drain=false holds against a cordon, and nothing else', () => {
+    const keeps = { keepsRoutesWhenCordoned: yes };
+    expect(judge({ isCordoned: yes, ...keeps })).toBeUndefined();
+    expect(judge({ isShuttingDown: yes, ...keeps })).toBe('Shutdown everything');
+    expect(judge({ isOutOfService: yes, ...keeps })).toBe('OutOfService everything');
   });
 
   test('a kubelet that ended with its machine does not call the routes back', () => {

@@ -7,9 +7,10 @@ import type { NodeReportStatus } from '../../model/node-report-status.ts';
  *
  *   the taint node.kubernetes.io/out-of-service       everything, at once
  *   the kubelet's message "node is shutting down"     everything
- *   our annotation                                    everything
+ *   our annotation cadastre.dev/drain=true            everything
  *   cordoned                                          what --on-cordon says; with `services` the
- *                                                     blocks follow when the last pod has left
+ *                                                     blocks follow when the last pod has left;
+ *                                                     with cadastre.dev/drain=false nothing
  *
  * Every one of them leads to the same ordered drain (agent/drain), and when the sign goes everything
  * is announced again.
@@ -32,7 +33,12 @@ export interface Leaving {
 
 type Signs = Pick<
   ClusterNode,
-  'isLeaving' | 'isCordoned' | 'isShuttingDown' | 'isOutOfService' | 'isNotReady'
+  | 'isLeaving'
+  | 'isCordoned'
+  | 'keepsRoutesWhenCordoned'
+  | 'isShuttingDown'
+  | 'isOutOfService'
+  | 'isNotReady'
 >;
 
 interface LeavingInput {
@@ -72,7 +78,7 @@ export function leavingOf(node: Signs, input: LeavingInput): Leaving | undefined
       ...everything,
     };
   }
-  if (!node.isCordoned || onCordon === 'nothing') return undefined;
+  if (!node.isCordoned || onCordon === 'nothing' || node.keepsRoutesWhenCordoned) return undefined;
   const cordon = { sign: 'Cordon', keepMs: Number.POSITIVE_INFINITY } as const;
   if (onCordon === 'blocks') return { ...cordon, why: 'the node is cordoned', withBlocks: true };
   return hasPods
