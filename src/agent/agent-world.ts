@@ -27,8 +27,8 @@ export interface AgentWorld {
   follow?: FollowCache;
   kernel: Kernel;
   openSpeaker: (options: SpeakerOptions) => SpeakerDriver;
-  /** Whether an earlier run was alive so recently that the routers still keep its routes. */
-  hasRestarted: () => boolean;
+  /** Whether an earlier run was alive so recently that a router with this restart time still keeps its routes. */
+  hasRestarted: (restartSeconds: number) => boolean;
   files: DurableFiles;
   clock: Clock;
   random: () => number;
