@@ -227,7 +227,10 @@ export class Agent {
     const unmasked = await this.#masquerade.declare(this.#desired.masquerade(knowledge));
     this.#announcer.declare(nodePeers(knowledge.peers, node), announcements, isGraceful);
     stateUnannounced();
-    const hijacks = this.#announcer.hijacks(truth.blocks.map(({ prefix }) => prefix));
+    const hijacks = this.#announcer.hijacks(
+      truth.blocks.map(({ prefix }) => prefix),
+      (address) => knowledge.others.some(({ addresses }) => addresses.includes(address)),
+    );
 
     const findings: Finding[] = [
       ...podsOutside(node.name, this.#pods(), truth.blocks),

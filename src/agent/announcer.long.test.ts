@@ -14,6 +14,7 @@ const block = '10.5.113.0/24';
 const service = '10.6.0.1/32';
 const own = [parsePrefix(block)!, parsePrefix('fd00:5:113::/64')!];
 const others = [parsePrefix('10.5.114.0/24')!, parsePrefix('10.5.115.0/24')!];
+const isOtherNode = (address: string) => address === '10.4.94.21';
 const elsewhere = { prefix: block, nextHop: '10.4.94.21' };
 
 /** Everything that was ever received, in order: `+10.5.113.0/24`, `-…`, `end-of-rib`. */
@@ -111,7 +112,7 @@ class Bench {
 
   hijacks(): string[] {
     return this.announcer
-      .contact(own, others)
+      .contact(own, others, isOtherNode)
       .hijacks.map(({ peer, prefix, nextHop }) => `${peer} ${prefix} ${nextHop}`);
   }
 }
@@ -138,7 +139,7 @@ describe('a hijack', () => {
     const before = bench.changes;
     routers[0]!.speaker.set([elsewhere, { prefix: '10.5.113.7/32' }, { prefix: '10.5.112.0/21' }]);
     await until('it is noticed', () => bench.changes > before && bench.hijacks().length === 2);
-    expect(announcer.contact(own, others).hijacks[0]).toMatchObject({
+    expect(announcer.contact(own, others, isOtherNode).hijacks[0]).toMatchObject({
       cidr: block,
       prefix: block,
       peer: 'tor1',

@@ -140,15 +140,19 @@ export class Announcer {
   }
 
   /** Where a router reaches one of these blocks, or a piece of it, elsewhere. */
-  hijacks(ownBlocks: readonly Prefix[]): Hijack[] {
+  hijacks(ownBlocks: readonly Prefix[], isOtherNode: (address: string) => boolean): Hijack[] {
     this.#received.watch(ownBlocks);
     const paths = [...this.#up].flatMap((peer) => this.#received.pathsInside(peer));
     const nowMs = this.#o.clock.monotonicMs();
-    return this.#hijacks.look(ownBlocks, this.#routers(), paths, nowMs);
+    return this.#hijacks.look(ownBlocks, this.#routers(), paths, isOtherNode, nowMs);
   }
 
   /** What the routers say, and for how long none did. */
-  contact(ownBlocks: readonly Prefix[], otherNodesBlocks: Iterable<Prefix>): RouterContact {
+  contact(
+    ownBlocks: readonly Prefix[],
+    otherNodesBlocks: Iterable<Prefix>,
+    isOtherNode: (address: string) => boolean = () => false,
+  ): RouterContact {
     this.#look();
     const up = [...this.#up];
     const nowMs = this.#o.clock.monotonicMs();
@@ -157,7 +161,7 @@ export class Announcer {
     const received = this.#received;
     return {
       ...(hasBeenUp ? { lastUpMs: isUp ? Number.POSITIVE_INFINITY : nowMs - lostMs } : {}),
-      hijacks: this.hijacks(ownBlocks),
+      hijacks: this.hijacks(ownBlocks, isOtherNode),
       // Counted only when asked for: a cluster has many blocks, and a healthy node never asks.
       get otherBlocksSeen() {
         const blocks = [...otherNodesBlocks];

@@ -28,12 +28,13 @@ export class HijackWatch {
     own: readonly Prefix[],
     routers: readonly WatchedRouter[],
     paths: readonly ReceivedPath[],
+    isOtherNode: (address: string) => boolean,
     nowMs: number,
   ): Hijack[] {
     this.#note(routers, nowMs);
     const cidrs = own.map(String);
     const neighbors = routers.map((router) => this.#neighbor(router, cidrs, nowMs));
-    const found = findHijacks(own, neighbors, paths).map((one) => {
+    const found = findHijacks(own, neighbors, paths, isOtherNode).map((one) => {
       const key = `${one.cidr} ${one.prefix} ${one.peer} ${one.nextHop}`;
       return { key, hijack: { ...one, sinceMs: this.#sinceMs.get(key) ?? nowMs } };
     });

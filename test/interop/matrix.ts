@@ -328,6 +328,22 @@ export function describeRouter(router: Router): void {
       column.proved('graceful restart', 'exit: restart', 'exit: drain');
     });
 
+    testOf('silent death')('who dies without a word is left after the hold time', async () => {
+      // If the restart time came on top, this would take ten minutes.
+      const { us } = await meet({
+        router: { holdSeconds: 3 },
+        peer: { holdSeconds: 3, gracefulRestartSeconds: 600 },
+        announcements: [{ prefix: pod4 }],
+      });
+      await holds('ipv4', [pod4]);
+      await eventually('our table is out', async () => (await us.peer()).isInSync);
+      // Power off: not even the kernel's last words arrive.
+      await link.inOurs('ip', 'route', 'add', 'blackhole', `${link.their4}/32`);
+      await us.kill();
+      await holds('ipv4', []);
+      column.proved('silent death');
+    });
+
     testOf('TCP-MD5')('TCP-MD5, with either side connecting', async () => {
       for (const weConnect of [true, false]) {
         await meet({

@@ -135,7 +135,10 @@ export class SpeakerPeer {
 
   /** Ends the session to begin a new one with other settings: no need to drop routes meanwhile. */
   reset(): void {
-    this.#session.stop({ subcode: ceaseSubcode.configChange });
+    const restart = this.#negotiated?.gracefulRestart;
+    // RFC 4724 §4: a NOTIFICATION would take the routes away; RFC 8538 lets it not.
+    if (restart !== undefined && !restart.coversNotification) this.abandon();
+    else this.#session.stop({ subcode: ceaseSubcode.configChange });
   }
 
   abandon(): void {

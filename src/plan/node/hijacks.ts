@@ -5,17 +5,16 @@
  *
  * Not a hijack: anything less specific than the block (a default route, an aggregate), and
  * our own route that comes back. That it is our own is certain by its next hop or by its
- * ORIGINATOR_ID. Over eBGP a router may have put itself, or the next one, in place of our
- * next hop: such a path may be our own as long as another router that we announce to may use
- * ours (it would advertise no other path to us, because nobody sends a path back to where it
- * came from). If there is none, no router can have our route to pass on: it is a hijack.
+ * ORIGINATOR_ID. Over eBGP a router that puts itself in place of our next hop hides both, and
+ * routers do send it back: FRR to every neighbor of an update group, the one it came from
+ * included; a second router shows the route that it has by way of the first. So a path that may
+ * be made of ours is taken for ours as long as we announce the block, or did a moment ago.
  *
- * Load-bearing: a node without the API server withdraws a block that is hijacked. A
- * false alarm (a second router that restarts, and shows our own route by way of the first)
- * would take a route away.
+ * Load-bearing: a node without the API server withdraws a block that is hijacked. A false
+ * alarm would take a route away, so what can be explained without a hijack is none.
  */
 
-import { type Address, parseAddress } from '../../net/address.ts';
+import { parseAddress } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { Finding } from '../blocks/finding.ts';
 import type { Hijack } from './router-contact.ts';
@@ -54,6 +53,7 @@ export function findHijacks(
   ownBlocks: readonly Prefix[],
   routers: readonly NeighborRouter[],
   paths: readonly ReceivedPath[],
+  isOtherNode: (address: string) => boolean = () => false,
 ): FoundHijack[] {
   const isOurs = ownRouteTest(routers);
   const foreign = paths.filter((path) => !isOurs(path));
@@ -62,18 +62,12 @@ export function findHijacks(
     const cidr = block.toString();
     const inside = foreign.filter(({ prefix }) => block.contains(prefix));
     if (inside.length === 0) continue;
-    const elsewhere = new Set(
-      inside.filter(({ prefix }) => prefix.equals(block)).map(({ peer }) => peer),
+    const isAnnounced = routers.some(
+      ({ announced, announcedBefore }) => announced.has(cidr) || announcedBefore.has(cidr),
     );
-    const mayUseOurs = (router: NeighborRouter) =>
-      !elsewhere.has(router.name) &&
-      (router.announced.has(cidr) || router.announcedBefore.has(cidr));
     for (const path of inside) {
-      const mayBeOurs =
-        path.prefix.equals(block) &&
-        mayComeBack(path, routers) &&
-        routers.some((router) => router.name !== path.peer && mayUseOurs(router));
-      if (mayBeOurs) continue;
+      const isPiece = !path.prefix.equals(block);
+      if (isAnnounced && !isPiece && mayBeOurs(path, routers, isOtherNode)) continue;
       const ownNextHop = routers.find(({ name }) => name === path.peer)?.announced.get(cidr);
       found.push({
         cidr,
@@ -113,23 +107,27 @@ function ownRouteTest(routers: readonly NeighborRouter[]): (path: ReceivedPath) 
     (originatorId !== undefined && routerIds.has(originatorId));
 }
 
-/** A router may have made this path out of ours; one with another origin or a third next hop not. */
-function mayComeBack(
+/** A router may have made this path out of ours. */
+function mayBeOurs(
   { nextHops, asPath, originatorId }: ReceivedPath,
   routers: readonly NeighborRouter[],
+  isOtherNode: (address: string) => boolean,
 ): boolean {
   const origin = asPath.at(-1);
   // Without an AS path it was made inside our own AS, and a reflector names who made it.
   if (origin === undefined || originatorId !== undefined) return false;
-  // Routers may replace the nodes' AS by their own (as-override, remove-private-as).
-  const isKnown = routers.some(({ asn, localAsn }) => origin === asn || origin === localAsn);
-  const [nextHop = ''] = nextHops;
-  return isKnown && routers.some(({ address }) => canonical(address) === canonical(nextHop));
+  // Routers may replace the nodes' AS by their own (as-override), but a path with the router's AS
+  // alone begins there: a static route, a network of its own.
+  const isKnown = routers.some(
+    ({ asn, localAsn }) => origin === localAsn || (origin === asn && asPath.length > 1),
+  );
+  return isKnown && !nextHops.some((text) => isOtherNode(canonical(text)));
 }
 
 function canonical(text: string): string {
-  const address: Address | undefined = parseAddress(text);
-  return address?.toString() ?? text;
+  // An IPv6 route over an IPv4 session may have the router's IPv4 address (RFC 4291 §2.5.5.2).
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(text)?.[1];
+  return mapped ?? parseAddress(text)?.toString() ?? text;
 }
 
 function inOrder(a: FoundHijack, b: FoundHijack): number {
