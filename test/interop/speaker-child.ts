@@ -11,22 +11,30 @@ import type { DesiredAnnouncement } from '../../src/plan/node/desired-announceme
 import type { NodePeer } from '../../src/plan/node/node-peers.ts';
 
 let speaker: Speaker;
+let isListening = false;
 let announcer: Announcer;
 const log = (fields: object, message: string) => console.log(message, JSON.stringify(fields));
 const logs = { debug: log, info: log, warn: log, error: log };
 
 const calls = {
-  async start(options: { listen?: ListenTarget | false; evidence?: RestartEvidence }) {
+  start(options: { listen?: ListenTarget | false; evidence?: RestartEvidence }) {
     const { listen, evidence } = options;
     speaker = new Speaker({
       listen,
       evidence: evidence && (() => evidence),
       world: { log: logs },
     });
-    await speaker.listen();
+    isListening = false;
   },
   setPeers: (peers: PeerSettings[]) => speaker.setPeers(peers),
-  set: (announcements: Announcement[]) => speaker.set(announcements),
+  async set(announcements: Announcement[]) {
+    const refused = speaker.set(announcements);
+    // Not before its peers are known: with TTL security a router that is turned away does not see
+    // our FIN, and waits for minutes.
+    if (!isListening) await speaker.listen();
+    isListening = true;
+    return refused;
+  },
   peers: () => speaker.peers(),
   announcedTo: (name: string) => speaker.announcedTo(name),
   close: (how: 'restart' | 'drain') => speaker.close(how),
