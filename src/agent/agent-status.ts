@@ -5,6 +5,7 @@ import { maxReported } from '../model/node-report-schema.ts';
 import type {
   NodeReportStatus,
   ReportedDrain,
+  ReportedHijack,
   ReportedKernel,
   ReportedSession,
 } from '../model/node-report-status.ts';
@@ -29,6 +30,7 @@ interface Observed {
   /** All of ours in the kernel, as `ip route` would print them. */
   routes: readonly string[];
   sessions: readonly ReportedSession[];
+  hijacks: readonly ReportedHijack[];
   drain: ReportedDrain['steps'];
   findings: readonly Finding[];
 }
@@ -127,7 +129,7 @@ export class AgentStatus {
   /** Takes in what was seen, and gives it back as the NodeReport has it. */
   report(observed: Observed): NodeReportStatus {
     this.#observed = observed;
-    const { owned, use, kernel, sessions, drain, findings } = observed;
+    const { owned, use, kernel, sessions, hijacks, drain, findings } = observed;
     const { isReady, reason, detail } = this.#state;
     const condition: Condition = {
       type: 'Ready',
@@ -165,6 +167,7 @@ export class AgentStatus {
       unannounced: this.#unannounced
         .slice(0, maxReported)
         .map((one) => ({ ...one, detail: clip(one.detail) })),
+      hijacks: hijacks.slice(0, maxReported),
       // A merge patch leaves alone what it does not name: the end of a drain has to be said.
       drain: drain.length === 0 ? null : { steps: drain },
       findings: findings.slice(0, maxReported).map(({ reason: word, cidr, detail: text }) => ({

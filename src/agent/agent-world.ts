@@ -29,8 +29,8 @@ export interface AgentWorld {
   /** What tells this machine from others (machine-id.ts); undefined: a node in memory, on none. */
   machine?: string;
   openSpeaker: (options: SpeakerOptions) => SpeakerDriver;
-  /** Whether an earlier run was alive so recently that the routers still keep its routes. */
-  hasRestarted: () => boolean;
+  /** Whether an earlier run was alive so recently that a router with this restart time still keeps its routes. */
+  hasRestarted: (restartSeconds: number) => boolean;
   files: DurableFiles;
   clock: Clock;
   random: () => number;

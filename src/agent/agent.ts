@@ -34,10 +34,12 @@ import { isOurLink } from '../kernel/link.ts';
 import { nodeRouteProtocol, routeText } from '../kernel/route.ts';
 import { agentConditionType } from '../model/keys.ts';
 import type { BlockRelease } from '../model/node-report.ts';
+import type { ReportedHijack } from '../model/node-report-status.ts';
 import type { Address } from '../net/address.ts';
 import type { Finding } from '../plan/blocks/finding.ts';
 import { nextReleases } from '../plan/blocks/give-back.ts';
 import { ownUplink } from '../plan/node/desired-routes.ts';
+import { hijackFinding } from '../plan/node/hijacks.ts';
 import { nodePeers } from '../plan/node/node-peers.ts';
 import { type Unannounced, unannouncedBlocks } from '../plan/node/unannounced.ts';
 import { podDemand } from '../plan/pod-address/pod-address-demand.ts';
@@ -59,6 +61,7 @@ import { waitForResources } from './await-resources.ts';
 import { DesiredNodeState } from './desired-node-state.ts';
 import { FormerBlocks } from './former-blocks.ts';
 import { FullTaint } from './full-taint.ts';
+import { HijackAlarm } from './hijack-alarm.ts';
 import type { Knowledge } from './knowledge.ts';
 import { KnowledgeSource } from './knowledge-source.ts';
 import { MasqueradeReconciler } from './masquerade-reconciler.ts';
@@ -87,6 +90,7 @@ export class Agent {
   readonly #routes: RouteReconciler;
   readonly #masquerade: MasqueradeReconciler;
   readonly #announcer: Announcer;
+  readonly #hijackAlarm: HijackAlarm;
   readonly #reports: ReportWriter;
   readonly #condition: NodeConditionWriter;
   readonly #room: AddressRoomReporter;
@@ -118,6 +122,7 @@ export class Agent {
     this.#routes = new RouteReconciler(kernel, log, metrics);
     this.#masquerade = new MasqueradeReconciler({ kernel, clock, log });
     this.#announcer = new Announcer({ ...world, listen: settings.bgpListen, onChange });
+    this.#hijackAlarm = new HijackAlarm({ ...world, nodeName: settings.nodeName });
     const { drainGraceMs: graceMs, onCordon = 'services' } = settings;
     this.#drain = new NodeDrain({ clock, graceMs, onCordon });
     this.#reports = new ReportWriter({ client, log, random, everyMs: settings.reportEveryMs });
@@ -164,7 +169,7 @@ export class Agent {
       };
       log.info({ exit }, words[exit]);
       await this.#announcer.close(exit);
-      await Promise.all([following, reporting]);
+      await Promise.all([following, reporting, this.#hijackAlarm.stop()]);
     }
   }
 
@@ -267,19 +272,25 @@ export class Agent {
     const unmasked = await this.#masquerade.declare(this.#desired.masquerade(knowledge));
     this.#announcer.declare(nodePeers(knowledge.peers, node), announcements);
     stateUnannounced();
+    const hijacks = this.#announcer.hijacks(
+      truth.blocks.map(({ prefix }) => prefix),
+      (address) => knowledge.others.some(({ addresses }) => addresses.includes(address)),
+    );
 
     const findings: Finding[] = [
       ...podsOutside(node.name, this.#pods(), truth.blocks),
       ...this.#identity.findings(),
       ...routes.findings,
       ...announcements.findings,
+      ...hijacks.map((hijack) => hijackFinding(node.name, hijack)),
       ...unmasked.map((detail) => masqueradeRefused(node.name, detail)),
     ];
     this.#logFindings(findings);
     status.set(state);
     this.#condition.declare(agentConditionType, state);
     if (state.isReady) this.#room.declare(use);
-    await this.#report(knowledge, kept, findings, spec);
+    const reportedHijacks = this.#hijackAlarm.declare(node, hijacks);
+    await this.#report(knowledge, kept, findings, reportedHijacks, spec);
     const againInMs = this.#announcer.isInSync ? this.#drain.againInMs : 100;
     if (againInMs !== undefined) this.#loop.touchAfter(againInMs);
   }
@@ -351,6 +362,7 @@ export class Agent {
     { node, truth }: Knowledge,
     kept: RouteReport,
     findings: readonly Finding[],
+    hijacks: readonly ReportedHijack[],
     spec: ReportContent['spec'],
   ): Promise<void> {
     const { status, addresses } = this.#parts;
@@ -369,6 +381,7 @@ export class Agent {
       },
       routes: routes.map((route) => routeText(route)).sort(),
       sessions: this.#announcer.sessions(),
+      hijacks,
       drain: this.#drain.steps,
       findings,
     });

@@ -1,36 +1,56 @@
 /**
  * Passes the announcements to the speaker, and reports what became of them. What is
  * announced comes from plan/node/desired-announcements.
+ *
+ * Blocks are held back where this node was without any router for longer than
+ * `withholdBlocksAfterMs`: meanwhile somebody may have testified that it is gone (decision
+ * 30). That is decided in the moment in which the session becomes established, before an
+ * UPDATE is made, and lasts until `confirm` is called. Addresses of Services are not held
+ * back: any node may announce them.
  */
 
 import type { RestartEvidence } from '../bgp/session/session-negotiation.ts';
+import type { CompletePeer } from '../bgp/speaker/complete-peer.ts';
 import type { ListenTarget } from '../bgp/transport/listen.ts';
 import type { ReportedSession } from '../model/node-report-status.ts';
 import { type Family, families } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { DesiredAnnouncement } from '../plan/node/desired-announcements.ts';
 import type { NodePeer } from '../plan/node/node-peers.ts';
+import type { Hijack, RouterContact } from '../plan/node/router-contact.ts';
 import type { AnnouncingSession } from '../plan/node/unannounced.ts';
 import type { AgentWorld, SpeakerDriver } from './agent-world.ts';
 import type { Delivery } from './drain.ts';
+import { HijackWatch, type WatchedRouter } from './hijack-watch.ts';
 import { ReceivedPrefixes } from './received-prefixes.ts';
+import { lookEveryMs, RouterLoss } from './router-loss.ts';
 import { SessionTimes } from './session-times.ts';
 
 type SpeakerWorld = Pick<AgentWorld, 'openSpeaker' | 'hasRestarted' | 'clock' | 'log'>;
 
 interface AnnouncerOptions extends SpeakerWorld {
   listen: ListenTarget | false;
-  /** A session came up or went down. */
+  /** A session came up or went down, or a router advertises something about an own block. */
   onChange: () => void;
 }
 
 export class Announcer {
   readonly #o: AnnouncerOptions;
   readonly #speaker: SpeakerDriver;
-  readonly #received = new ReceivedPrefixes();
+  readonly #received: ReceivedPrefixes;
+  readonly #hijacks = new HijackWatch();
+  readonly #loss: RouterLoss;
+  /** Peers whose session is established. */
+  readonly #up = new Set<string>();
+  #peers: readonly NodePeer[] = [];
+  #looking: NodeJS.Timeout | undefined;
+  #isWithholding = false;
+  #isDeclared = false;
+  /** Absent: blocks are never held back. */
+  withholdBlocksAfterMs: number | undefined;
   #kept: readonly Prefix[] = [];
-  /** Not those of Services: the nodes' own rules carry them, whether we run or not. */
-  #announcedBlocks: readonly DesiredAnnouncement[] = [];
+  #blocks: readonly DesiredAnnouncement[] = [];
+  #services: readonly DesiredAnnouncement[] = [];
   /** Announcements that can be sent to nobody, with the reason. */
   #refused: Readonly<Record<string, string>> = {};
   #complaints = '';
@@ -39,18 +59,23 @@ export class Announcer {
   constructor(options: AnnouncerOptions) {
     this.#o = options;
     this.#times = new SessionTimes(options.clock);
+    this.#loss = new RouterLoss(options.clock);
     const { openSpeaker, listen, log, onChange } = options;
+    this.#received = new ReceivedPrefixes(onChange);
     const { onUpdate, onUp, onDown } = this.#received.events;
     this.#speaker = openSpeaker({
       listen,
-      evidence: () => this.#evidence(),
+      evidence: (peer) => this.#evidence(peer),
       world: { log },
       onUpdate,
       onUp: (peer, negotiated) => {
+        this.#cameUp(peer);
         onUp(peer, negotiated);
         onChange();
       },
       onDown: (peer, end) => {
+        this.#look();
+        this.#up.delete(peer.name);
         onDown(peer, end);
         onChange();
       },
@@ -63,6 +88,8 @@ export class Announcer {
    */
   async listen(kept: readonly Prefix[]): Promise<void> {
     this.#kept = kept;
+    this.#looking = setInterval(() => this.#look(), lookEveryMs);
+    this.#looking.unref();
     await this.#speaker.listen();
   }
 
@@ -70,9 +97,12 @@ export class Announcer {
     peers: readonly NodePeer[],
     { blocks, services }: Record<'blocks' | 'services', readonly DesiredAnnouncement[]>,
   ): void {
-    this.#announcedBlocks = blocks;
+    this.#blocks = blocks;
+    this.#services = services;
+    this.#peers = peers;
+    this.#isDeclared = true;
     const refusedPeers = this.#speaker.setPeers(peers);
-    const refused = this.#speaker.set([...blocks, ...services]);
+    const refused = this.#speaker.set(this.#announcements());
     this.#refused = Object.fromEntries(
       refused.map(({ announcement, reason }) => [announcement.prefix, reason]),
     );
@@ -85,6 +115,60 @@ export class Announcer {
     if (complaints.join() === this.#complaints) return;
     this.#complaints = complaints.join();
     for (const complaint of complaints) this.#o.log.error({ reason: 'PeerRefused' }, complaint);
+  }
+
+  /** Whether blocks are declared and not announced, because nobody has confirmed them yet. */
+  get isWithholding(): boolean {
+    return this.#isWithholding;
+  }
+
+  /** Announces no block before `confirm`; for who starts and cannot tell how long it was gone. */
+  withhold(): void {
+    if (this.#isWithholding) return;
+    this.#isWithholding = true;
+    this.#announce();
+  }
+
+  /** The blocks that are declared are this node's, as was found out after it had lost its routers. */
+  confirm(): void {
+    if (!this.#isWithholding) return;
+    this.#isWithholding = false;
+    this.#announce();
+  }
+
+  /** Where a router reaches one of these blocks, or a piece of it, elsewhere. */
+  hijacks(ownBlocks: readonly Prefix[], isOtherNode: (address: string) => boolean): Hijack[] {
+    this.#received.watch(ownBlocks);
+    const paths = [...this.#up].flatMap((peer) => this.#received.pathsInside(peer));
+    const nowMs = this.#o.clock.monotonicMs();
+    return this.#hijacks.look(ownBlocks, this.#routers(), paths, isOtherNode, nowMs);
+  }
+
+  /** What the routers say, and for how long none did. */
+  contact(
+    ownBlocks: readonly Prefix[],
+    otherNodesBlocks: Iterable<Prefix>,
+    isOtherNode: (address: string) => boolean = () => false,
+  ): RouterContact {
+    this.#look();
+    const up = [...this.#up];
+    const nowMs = this.#o.clock.monotonicMs();
+    const { hasBeenUp, isInDoubt, lostMs } = this.#loss;
+    const isUp = up.length > 0 && !isInDoubt;
+    const received = this.#received;
+    return {
+      ...(hasBeenUp ? { lastUpMs: isUp ? Number.POSITIVE_INFINITY : nowMs - lostMs } : {}),
+      hijacks: this.hijacks(ownBlocks, isOtherNode),
+      // Counted only when asked for: a cluster has many blocks, and a healthy node never asks.
+      get otherBlocksSeen() {
+        const blocks = [...otherNodesBlocks];
+        const counts = up.map((peer) => received.countComplete(peer, blocks));
+        return {
+          ipv4: Math.max(0, ...counts.map(({ ipv4 }) => ipv4)),
+          ipv6: Math.max(0, ...counts.map(({ ipv6 }) => ipv6)),
+        };
+      },
+    };
   }
 
   /** What has been advertised to each peer, and what cannot be. */
@@ -135,7 +219,7 @@ export class Announcer {
 
   /** Of the established sessions, how many have acknowledged what was declared last, and which paths the routers use. */
   delivery(what: 'services' | 'everything'): Delivery {
-    const left = what === 'everything' ? [] : this.#announcedBlocks;
+    const left = what === 'everything' ? [] : this.#blocks;
     const isLeft = new Set(left.map(({ prefix }) => prefix));
     const up = this.#speaker.peers().filter(({ state }) => state === 'Established');
     const advertised = new Set<string>();
@@ -157,13 +241,65 @@ export class Announcer {
   }
 
   close(how: 'restart' | 'drain'): Promise<void> {
+    clearInterval(this.#looking);
     return this.#speaker.close(how);
   }
 
-  #evidence(): RestartEvidence {
-    if (!this.#o.hasRestarted()) return { hasRestarted: false, forwarding: [] };
+  #announcements(): DesiredAnnouncement[] {
+    return this.#isWithholding ? [...this.#services] : [...this.#blocks, ...this.#services];
+  }
+
+  /** The first `set` of a speaker begins its sessions: that is for `declare` to do. */
+  #announce(): void {
+    if (this.#isDeclared) this.#speaker.set(this.#announcements());
+  }
+
+  /** Before the first UPDATE of the session is made. */
+  #cameUp({ name }: CompletePeer): void {
+    this.#look();
+    const { lostMs } = this.#loss;
+    this.#loss.established();
+    this.#up.add(name);
+    const limitMs = this.withholdBlocksAfterMs;
+    if (limitMs === undefined || lostMs <= limitMs || this.#isWithholding) return;
+    this.#o.log.warn(
+      { peer: name, lostSeconds: Math.round(lostMs / 1000) },
+      'no router was connected for so long that the blocks are not announced before they are confirmed again',
+    );
+    this.withhold();
+  }
+
+  #look(): void {
+    const holds = this.#speaker.peers().flatMap(({ holdSeconds }) => holdSeconds ?? []);
+    // Without a hold timer nobody notices; RFC 4271 §8.2.2 calls four minutes a large value.
+    this.#loss.look(this.#up.size > 0, holds.includes(0) ? 240 : Math.max(0, ...holds));
+  }
+
+  #routers(): WatchedRouter[] {
+    const views = new Map(this.#speaker.peers().map((view) => [view.name, view]));
+    return this.#peers.flatMap((settings) => {
+      const view = views.get(settings.name);
+      if (view === undefined) return [];
+      const restartSeconds = settings.gracefulRestartSeconds ?? 0;
+      return {
+        settings,
+        view,
+        announced: new Map(
+          this.#speaker.announcedTo(view.name).map(({ prefix, nextHop }) => [prefix, nextHop]),
+        ),
+        keepsEarlierRun: this.#o.hasRestarted(restartSeconds),
+        restartSeconds,
+      };
+    });
+  }
+
+  #evidence({ gracefulRestartSeconds }: CompletePeer): RestartEvidence {
+    if (!this.#o.hasRestarted(gracefulRestartSeconds)) {
+      return { hasRestarted: false, forwarding: [] };
+    }
+    // Not those of Services: the nodes' own rules carry them, whether we run or not.
     const wasKept = (family: Family) =>
-      this.#announcedBlocks.every(
+      this.#blocks.every(
         ({ prefix }) =>
           familyOf(prefix) !== family || this.#kept.some((route) => route.toString() === prefix),
       );

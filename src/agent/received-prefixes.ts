@@ -1,27 +1,57 @@
 import { ReceivedRoutes } from '../bgp/rib/received-routes.ts';
-import { wireFamily } from '../bgp/session/session-negotiation.ts';
+import { familyOfWire, wireFamily } from '../bgp/session/session-negotiation.ts';
 import type { CompletePeer } from '../bgp/speaker/complete-peer.ts';
 import type { PeerEvents } from '../bgp/speaker/speaker-peer.ts';
+import { afiIpv4 } from '../bgp/wire/afi-safi.ts';
 import { Nlri, NlriRun, type UpdateMessage } from '../bgp/wire/message.ts';
 import type { Family } from '../net/family.ts';
+import { Prefix } from '../net/prefix.ts';
+import { agree } from '../net/words.ts';
+import type { ReceivedPath } from '../plan/node/hijacks.ts';
 
-/** A router that sends the whole Internet must not cost the node its memory. */
-const mostCounted = 20_000;
+/**
+ * A router that sends the whole Internet must not cost the node its memory: beyond so many
+ * routes only UPDATEs that touch a block of this node are kept. 20,000 IPv4 routes take
+ * 0.3 MB.
+ */
+const mostKept = 20_000;
 
-/** What the routers advertise to this node: counted for people, and by a drain. No route follows from it. */
+/**
+ * What the routers advertise to this node: counted for people, and by a drain, and looked
+ * through for routes to the node's own blocks. No route follows from it.
+ */
 export class ReceivedPrefixes {
   readonly #routes = new ReceivedRoutes();
+  /** A route to an own block came or went, or a table is complete. */
+  readonly #onNews: () => void;
+  #own: readonly Prefix[] = [];
+  /** Families whose End-of-RIB has arrived, by peer. */
+  readonly #complete = new Map<string, Set<Family>>();
+
+  constructor(onNews: () => void = () => {}) {
+    this.#onNews = onNews;
+  }
 
   readonly events = {
     onUpdate: (peer: CompletePeer, update: UpdateMessage) => {
+      const isOwn = this.#touchesOwn(update);
       const { size } = this.#routes.ribOf(peer.name) ?? { size: 0 };
       // What is withdrawn always counts.
       const { mpReach: _, ...rest } = update;
-      const less = { ...rest, nlri: NlriRun.empty(1) };
-      this.#routes.events.onUpdate(peer, size < mostCounted ? update : less);
+      const less = { ...rest, nlri: NlriRun.empty(afiIpv4) };
+      this.#routes.events.onUpdate(peer, isOwn || size < mostKept ? update : less);
+      const ended = update.endOfRib && familyOfWire(update.endOfRib.afi, update.endOfRib.safi);
+      if (ended !== undefined) this.#complete.get(peer.name)?.add(ended);
+      if (isOwn || ended !== undefined) this.#onNews();
     },
-    onUp: this.#routes.events.onUp,
-    onDown: this.#routes.events.onDown,
+    onUp: (peer, negotiated) => {
+      this.#complete.set(peer.name, new Set());
+      this.#routes.events.onUp(peer, negotiated);
+    },
+    onDown: (peer, end) => {
+      this.#complete.delete(peer.name);
+      this.#routes.events.onDown(peer, end);
+    },
   } satisfies PeerEvents;
 
   count(peer: string, family: Family): number {
@@ -33,4 +63,62 @@ export class ReceivedPrefixes {
     const nlri = Nlri.parse(prefix);
     return (nlri && this.#routes.ribOf(peer)?.lookup(nlri)?.nextHops) ?? [];
   }
+
+  /** Of which blocks news is wanted at once. */
+  watch(own: readonly Prefix[]): void {
+    this.#own = own;
+  }
+
+  /** What a peer advertises for the watched blocks and for pieces of them. */
+  pathsInside(peer: string): ReceivedPath[] {
+    const routes = this.#routes.ribOf(peer)?.routesInside(this.#own) ?? [];
+    return routes
+      .filter(({ stale }) => !stale)
+      .map(({ prefix, nextHops, attributes }) => ({
+        peer,
+        prefix: prefixOf(prefix),
+        nextHops,
+        asPath: (attributes.asPath ?? []).flatMap(({ asns }) => asns),
+        originatorId: attributes.originatorId,
+      }));
+  }
+
+  /** How many of these prefixes a peer advertises, in families of which it has advertised everything. */
+  countComplete(peer: string, prefixes: Iterable<Prefix>): Record<Family, number> {
+    const seen = { ipv4: 0, ipv6: 0 };
+    const rib = this.#routes.ribOf(peer);
+    const complete = this.#complete.get(peer);
+    if (rib === undefined || complete === undefined || complete.size === 0) return seen;
+    for (const prefix of prefixes) {
+      if (complete.has(prefix.family) && rib.lookup(Nlri.of(prefix))) seen[prefix.family] += 1;
+    }
+    return seen;
+  }
+
+  #touchesOwn({ nlri, withdrawn, mpReach, mpUnreach }: UpdateMessage): boolean {
+    return (
+      this.#isOwn(nlri) ||
+      this.#isOwn(withdrawn) ||
+      (mpReach?.kind === 'unicast' && this.#isOwn(mpReach.nlri)) ||
+      (mpUnreach?.kind === 'unicast' && this.#isOwn(mpUnreach.withdrawn))
+    );
+  }
+
+  #isOwn(run: NlriRun): boolean {
+    if (run.count === 0) return false;
+    const family = run.afi === afiIpv4 ? 'ipv4' : 'ipv6';
+    const own = this.#own.filter((block) => block.family === family);
+    if (own.length === 0) return false;
+    let isInside = false;
+    run.visit((w0, w1, w2, w3, length) => {
+      isInside ||= own.some(
+        (block) => block.length <= length && agree(block, { w0, w1, w2, w3 }, block.length),
+      );
+    });
+    return isInside;
+  }
+}
+
+function prefixOf({ afi, length, w0, w1, w2, w3 }: Nlri): Prefix {
+  return new Prefix(afi === afiIpv4 ? 'ipv4' : 'ipv6', length, w0, w1, w2, w3);
 }

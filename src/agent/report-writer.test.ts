@@ -66,6 +66,33 @@ test('however often something changes, a report is written once in its time, and
   await end();
 });
 
+test('news of a hijack does not wait for the time of the next report, and its end neither', async () => {
+  vi.useFakeTimers();
+  const { writer, written, end } = begin(5_000);
+  const hijacked = { cidr: '10.5.113.0/24', prefix: '10.5.113.0/25', peer: 't', nextHop: '::1' };
+  const withHijacks = (...hijacks: object[]) =>
+    ({ ...content(1), status: { ...content(1).status, hijacks } }) as ReportContent;
+  writer.declare(withHijacks());
+  await vi.advanceTimersByTimeAsync(2_000);
+  for (const [pods, hijacks] of [
+    [1, [hijacked]],
+    [2, []],
+  ] as const) {
+    writer.declare(withHijacks(...hijacks));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(written.at(-1), `${pods}`).toMatchObject({ hijacks });
+    await vi.advanceTimersByTimeAsync(500);
+  }
+  // One that flaps is written twice a second and no more.
+  const before = written.length;
+  for (let at = 0; at < 100; at++) {
+    writer.declare(withHijacks(...(at % 2 === 0 ? [hijacked] : [])));
+    await vi.advanceTimersByTimeAsync(30);
+  }
+  expect(written.length - before).toBeLessThanOrEqual(7);
+  await end();
+});
+
 test('what could not be written is written later, without a new declaration', async () => {
   vi.useFakeTimers();
   const { writer, written, breakIt, end } = begin(5_000);

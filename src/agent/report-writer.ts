@@ -31,6 +31,8 @@ interface ReportWriterOptions extends Pick<AgentWorld, 'client' | 'log' | 'rando
 }
 
 const againEveryMs = 300_000;
+/** A hijack is to be read within a second; a route that flaps must not write all the time. */
+const hijackEveryMs = 500;
 
 export class ReportWriter {
   readonly #o: ReportWriterOptions;
@@ -38,6 +40,9 @@ export class ReportWriter {
   #specWritten = '';
   #statusWritten = '';
   #wake: (() => void) | undefined;
+  #hijacksWritten = '[]';
+  /** Ends the pause between two writes. */
+  #hurry = new AbortController();
 
   constructor(options: ReportWriterOptions) {
     this.#o = options;
@@ -46,6 +51,7 @@ export class ReportWriter {
   declare(content: ReportContent): void {
     this.#wanted = content;
     this.#wake?.();
+    if (hijacksText(content) !== this.#hijacksWritten) this.#hurry.abort();
   }
 
   /** Nothing more is written before the next declaration: the report is another machine's. */
@@ -69,7 +75,7 @@ export class ReportWriter {
         backoff.reset();
         if (complaint !== '') this.#o.log.info({}, 'the NodeReport is written again');
         complaint = '';
-        await pause(this.#o.everyMs, signal);
+        await this.#rest(content, signal);
       } catch (error) {
         if (signal.aborted) return;
         const text = describeError(error);
@@ -78,6 +84,16 @@ export class ReportWriter {
         await pause(backoff.nextMs(), signal);
       }
     }
+  }
+
+  /** Between two writes; shorter if there is news of a hijack. */
+  async #rest(written: ReportContent, signal: AbortSignal): Promise<void> {
+    this.#hijacksWritten = hijacksText(written);
+    this.#hurry = new AbortController();
+    const { everyMs } = this.#o;
+    await pause(Math.min(everyMs, hijackEveryMs), signal);
+    if (hijacksText(this.#wanted ?? written) !== this.#hijacksWritten) return;
+    await pause(everyMs - hijackEveryMs, AbortSignal.any([signal, this.#hurry.signal]));
   }
 
   /** Whether something was declared; not if the time for another writing has come. */
@@ -157,3 +173,5 @@ export class ReportWriter {
     }
   }
 }
+
+const hijacksText = ({ status }: ReportContent) => JSON.stringify(status.hijacks ?? []);

@@ -51,8 +51,8 @@ export const bgpPeerSpec: ResourceSchema = {
 export const bgpPeerDefinition: ResourceDefinition = {
   resource: bgpPeers,
   shortName: 'bp',
-  revision: 8,
-  digest: '0e08188ccae93289',
+  revision: 9,
+  digest: '9b50267768a25c6a',
   spec: bgpPeerSpec,
   status: field.onlyConditions,
   columns: [

@@ -1,12 +1,7 @@
 import { type LabelSelector, type Labels, selects } from './label-selector.ts';
 import { type Identity, identityOf, type KubeObject } from './object.ts';
 import { peerProblems } from './peer-limits.ts';
-import {
-  type PeerSetting,
-  type PeerSettings,
-  peerSettingRows,
-  peerSettings,
-} from './peer-settings.ts';
+import { type PeerSetting, type PeerSettings, peerSettingRows } from './peer-settings.ts';
 
 /** A router that some nodes have sessions with, be it a BGPPeer object or an entry of the ConfigMap. */
 export type BgpPeer = PeerSettings & {
@@ -17,8 +12,6 @@ export type BgpPeer = PeerSettings & {
 
 export type ReadBgpPeer = Identity &
   ({ kind: 'peer'; peer: BgpPeer } | { kind: 'malformed'; problem: string });
-
-export const defaultGracefulRestartSeconds = peerSettings.gracefulRestartSeconds.clusterDefault;
 
 /** What a peer of the cluster has where it says nothing: the API server fills in the same. */
 export const clusterPeerDefaults: Partial<PeerSettings> = Object.fromEntries(

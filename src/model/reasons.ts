@@ -61,6 +61,7 @@ export const reasons = {
   RouteRepaired: 'Somebody changed a route of ours; it was put back.',
   PodRepaired: "Somebody changed a pod's interface or route on the node; it was put back.",
   PodsOutsideBlocks: 'Pods of the node have addresses of no block that it holds.',
+  Hijacked: 'A router reaches a block of the node, or a piece of it, by another next hop.',
   PeerRefused: 'A BGP peer cannot be served as it is configured.',
   MalformedConfig: 'The BGP configuration could not be understood; the last good one stays.',
 

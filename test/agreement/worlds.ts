@@ -6,6 +6,7 @@
 
 import { apiVersion } from '../../src/model/keys.ts';
 import type { ModeName } from '../../src/model/modes.ts';
+import type { ReportedHijack } from '../../src/model/node-report-status.ts';
 import type { KubeObject } from '../../src/model/object.ts';
 import type { RouterTable } from '../../src/plan/doctor/evidence.ts';
 import { route, router } from '../doctor/worlds.ts';
@@ -109,12 +110,13 @@ interface ReportSpec {
   cidrs?: string[];
   announced?: string[];
   state?: string;
+  hijacks?: ReportedHijack[];
   findings?: Array<{ reason: string; cidr: string; detail: string }>;
   uses?: string[];
 }
 function report(
   name: Name,
-  { cidrs, announced, state, findings = [], uses = [] }: ReportSpec,
+  { cidrs, announced, state, hijacks = [], findings = [], uses = [] }: ReportSpec,
 ): KubeObject {
   const own = cidrs ?? one[name as 'a' | 'b'];
   const told = announced ?? own;
@@ -147,6 +149,7 @@ function report(
           announced: told.map((prefix) => ({ prefix, nextHop: addressOf[name] })),
         },
       ],
+      hijacks,
       findings,
       conditions: [],
     },
@@ -618,6 +621,22 @@ export const worlds: Record<string, World> = {
     ],
     flags: mode('ip-pool'),
     findings: ['RestoredFromBackup a 10.1.1.0/24'],
+    blocks: one,
+  },
+  'a router that reaches a block elsewhere': {
+    objects: [
+      pool(),
+      ...bare(),
+      ...inRegister(),
+      report('a', {
+        hijacks: [
+          { cidr: '10.1.0.0/24', prefix: '10.1.0.0/24', peer: 'tor1', nextHop: '10.0.0.9' },
+        ],
+      }),
+      report('b', {}),
+    ],
+    flags: mode('ip-pool'),
+    findings: ['Hijacked a 10.1.0.0/24'],
     blocks: one,
   },
   'a node without a block': {

@@ -32,6 +32,7 @@ export const features = [
   'exit: restart',
   'exit: drain',
   'graceful restart',
+  'silent death',
   'TCP-MD5',
   'GTSM',
 ] as const;

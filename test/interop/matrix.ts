@@ -5,12 +5,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Announcement } from '../../src/bgp/rib/announcement.ts';
 import type { RestartEvidence } from '../../src/bgp/session/session-negotiation.ts';
+import { clusterPeerDefaults } from '../../src/model/bgp-peer.ts';
 import type { PeerSettings } from '../../src/model/peer-settings.ts';
 import { type Feature, FeatureColumn } from './features.ts';
 import { eventually, type Link, makeLink, sweepDeadRuns } from './link.ts';
 import type { Router, RouterSettings, RunningRouter, TableRoute } from './routers/router.ts';
 import { SpeakerProcess } from './speaker-process.ts';
 
+const { holdSeconds, gracefulRestartSeconds } = clusterPeerDefaults;
+const clusterTimes = { holdSeconds, gracefulRestartSeconds };
 const routerAsn = 64524;
 const pod4 = '10.5.113.0/24';
 const pod6 = 'fd00:5:113::/64';
@@ -290,42 +293,67 @@ export function describeRouter(router: Router): void {
       column.proved('exit: drain');
     });
 
-    testOf('graceful restart')('routes stay through a restart and leave on a drain', async () => {
-      const gone = '10.5.114.0/24';
-      const setup: Setup = {
-        peer: { gracefulRestartSeconds: 60 },
-        announcements: [{ prefix: pod4 }, { prefix: pod6 }, { prefix: gone }],
-      };
-      const { us } = await meet(setup);
-      await holds('ipv4', [pod4, gone]);
-      await holds('ipv6', [pod6]);
-      await eventually('our table is out', async () => (await us.peer()).isInSync);
-      await us.leave('restart');
-      await eventually('the router saw us go', async () => !(await theirs!.isEstablished()));
-      expect(await prefixes('ipv4')).toEqual([pod4, gone]);
-      expect(await prefixes('ipv6')).toEqual([pod6]);
+    testOf('graceful restart')(
+      'routes stay through a restart and a kill -9, and leave on a drain',
+      async () => {
+        const gone = '10.5.114.0/24';
+        const setup: Setup = {
+          // With the times that a peer of a cluster has where it names none.
+          peer: clusterTimes,
+          announcements: [{ prefix: pod4 }, { prefix: pod6 }, { prefix: gone }],
+        };
+        const { us } = await meet(setup);
+        await holds('ipv4', [pod4, gone]);
+        await holds('ipv6', [pod6]);
+        await eventually('our table is out', async () => (await us.peer()).isInSync);
+        await us.leave('restart');
+        await eventually('the router saw us go', async () => !(await theirs!.isEstablished()));
+        expect(await prefixes('ipv4')).toEqual([pod4, gone]);
+        expect(await prefixes('ipv6')).toEqual([pod6]);
 
-      const evidence: RestartEvidence = { hasRestarted: true, forwarding: ['ipv4', 'ipv6'] };
-      const missed: string[] = [];
-      let isWatching = true;
-      const watch = (async () => {
-        while (isWatching) if (!(await prefixes('ipv4')).includes(pod4)) missed.push(pod4);
-      })();
-      const again = await come(
-        { ...setup, announcements: [{ prefix: pod4 }, { prefix: pod6 }] },
-        evidence,
-      );
-      // What was not repeated before End-of-RIB goes; the rest was never away.
+        const evidence: RestartEvidence = { hasRestarted: true, forwarding: ['ipv4', 'ipv6'] };
+        const kept = { ...setup, announcements: [{ prefix: pod4 }, { prefix: pod6 }] };
+        const missed: string[] = [];
+        let isWatching = true;
+        const watch = (async () => {
+          while (isWatching) if (!(await prefixes('ipv4')).includes(pod4)) missed.push(pod4);
+        })();
+        const second = await come(kept, evidence);
+        // What was not repeated before End-of-RIB goes; the rest was never away.
+        await holds('ipv4', [pod4]);
+        await holds('ipv6', [pod6]);
+        await eventually('our table is out', async () => (await second.peer()).isInSync);
+        await second.kill();
+        await eventually('the router saw us go', async () => !(await theirs!.isEstablished()));
+        const again = await come(kept, evidence);
+        await eventually('our table is out', async () => (await again.peer()).isInSync);
+        await holds('ipv4', [pod4]);
+        await holds('ipv6', [pod6]);
+        isWatching = false;
+        await watch;
+        expect(missed).toEqual([]);
+
+        await again.leave('drain');
+        await holds('ipv4', []);
+        await holds('ipv6', []);
+        column.proved('graceful restart', 'exit: restart', 'exit: drain');
+      },
+    );
+
+    testOf('silent death')('who dies without a word is left after the hold time', async () => {
+      // If the restart time came on top, this would take ten minutes.
+      const { us } = await meet({
+        router: { holdSeconds: 3 },
+        peer: { holdSeconds: 3, gracefulRestartSeconds: 600 },
+        announcements: [{ prefix: pod4 }],
+      });
       await holds('ipv4', [pod4]);
-      await holds('ipv6', [pod6]);
-      isWatching = false;
-      await watch;
-      expect(missed).toEqual([]);
-
-      await again.leave('drain');
+      await eventually('our table is out', async () => (await us.peer()).isInSync);
+      // Power off: not even the kernel's last words arrive.
+      await link.inOurs('ip', 'route', 'add', 'blackhole', `${link.their4}/32`);
+      await us.kill();
       await holds('ipv4', []);
-      await holds('ipv6', []);
-      column.proved('graceful restart', 'exit: restart', 'exit: drain');
+      column.proved('silent death');
     });
 
     testOf('TCP-MD5')('TCP-MD5, with either side connecting', async () => {

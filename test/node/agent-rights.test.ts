@@ -5,6 +5,8 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { askAgent } from '../../src/agent/ask-agent.ts';
+import { Speaker } from '../../src/bgp/speaker/speaker.ts';
+import type { NodeReportStatus } from '../../src/model/node-report-status.ts';
 import { accountOf } from '../world/account.ts';
 import { Cluster, shortLease } from '../world/cluster.ts';
 import { eventually } from '../world/eventually.ts';
@@ -12,6 +14,13 @@ import { ClusterAgent } from './cluster-agent.ts';
 
 let cluster: Cluster;
 let agent: ClusterAgent | undefined;
+let router: Speaker | undefined;
+
+interface EventObject {
+  involvedObject: { kind: string; name: string };
+  reason: string;
+  message: string;
+}
 
 beforeAll(async () => {
   cluster = await Cluster.start();
@@ -19,6 +28,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await agent?.stop();
+  await router?.close('restart');
   await cluster?.stop();
 });
 
@@ -39,8 +49,8 @@ test('the agent does all its work with the rights of deploy/agent.yaml', async (
     data: { 'config.yaml': `peers:\n${peers}` },
   });
   const configMaps = '/api/v1/namespaces/kube-system/configmaps';
-  const peer = (address: string, label: string) =>
-    `- { peer-address: ${address}, peer-asn: 64524, my-asn: 64513, node-selectors: [{ match-labels: { rack: "${label}" } }] }\n`;
+  const peer = (address: string, label: string, port = 179) =>
+    `- { peer-address: ${address}, peer-port: ${port}, peer-asn: 64524, my-asn: 64513, node-selectors: [{ match-labels: { rack: "${label}" } }] }\n`;
   const both = peer('127.0.0.94', '94') + peer('127.0.0.83', '83');
   await cluster.must('POST', configMaps, config(both));
   await cluster.createNode('n1', { labels: { rack: '83' }, addresses: ['10.4.83.7'] });
@@ -91,6 +101,51 @@ test('the agent does all its work with the rights of deploy/agent.yaml', async (
     await askAgent(agent.socket, 'DELETE', `/v1/addresses/${address}?owner=pod-${i}`);
   }
   await eventually(async () => expect(await blocks()).toEqual(['10.5.112.0/28']));
+
+  // A router that reaches its block elsewhere is an Event on the Node, and in the report.
+  router = new Speaker({ listen: { address: '127.0.0.85', port: 0 } });
+  await router.listen();
+  router.setPeers([
+    {
+      address: '127.0.0.1',
+      asn: 64513,
+      localAsn: 64524,
+      routerId: '10.4.83.1',
+      isPassive: true,
+      nextHop: { ipv4: '10.4.83.1', ipv6: 'fd04:83::1' },
+    },
+  ]);
+  router.set([{ prefix: '10.5.112.0/28', nextHop: '10.4.83.9' }]);
+  const there = config(peer('127.0.0.85', '83', router.port));
+  await cluster.must('PUT', `${configMaps}/bgp-config`, there);
+  const hijacked = async () => {
+    const { items } = await cluster.must<{ items: EventObject[] }>(
+      'GET',
+      '/api/v1/namespaces/default/events',
+    );
+    return items
+      .filter(({ reason }) => reason === 'Hijacked')
+      .map(
+        ({ involvedObject, message }) =>
+          `${involvedObject.kind} ${involvedObject.name}: ${message}`,
+      );
+  };
+  await eventually(async () =>
+    expect((await hijacked())[0]).toContain(
+      'Node n1: router 127.0.0.85 reaches 10.5.112.0/28 by next hop 10.4.83.9;',
+    ),
+  );
+  const reported = async () => {
+    const path = '/apis/cadastre.dev/v1alpha1/nodereports/n1';
+    return (await cluster.must<{ status: NodeReportStatus }>('GET', path)).status.hijacks;
+  };
+  await eventually(async () =>
+    expect(await reported()).toMatchObject([
+      { cidr: '10.5.112.0/28', nextHop: '10.4.83.9', ownNextHop: '10.4.83.7' },
+    ]),
+  );
+  router.set([]);
+  await eventually(async () => expect(await reported()).toEqual([]));
 
   const refused = cluster.requests.ofOperators().filter(({ code }) => code === 403);
   expect(refused).toEqual([]);

@@ -203,3 +203,26 @@ describe('an Adj-RIB-In', () => {
     expect(rib.sizeOf(ipv6Unicast)).toBe(0);
   });
 });
+
+test('the routes inside a network are it and its pieces, not what is around it', () => {
+  const rib = new AdjRibIn();
+  rib.apply(announce(['0.0.0.0/0', '10.5.112.0/21', '10.5.113.0/24', '10.5.113.7/32']));
+  rib.apply(announce(['10.5.114.0/24']));
+  rib.apply(
+    announce(['::/0', 'fd00:5:113::/64', 'fd00:5:113::7/128', 'fd00:5:114::/64'], 'fd00::1'),
+  );
+  const inside = (...texts: string[]) =>
+    rib
+      .routesInside(texts.map((text) => parsePrefix(text)!))
+      .map((route) => `${route.prefix} via ${route.nextHops}`)
+      .sort();
+  expect(inside('10.5.113.0/24')).toEqual([
+    '10.5.113.0/24 via 10.4.94.32',
+    '10.5.113.7/32 via 10.4.94.32',
+  ]);
+  expect(inside('fd00:5:113::/64', '10.5.115.0/24')).toEqual([
+    'fd00:5:113::/64 via fd00::1',
+    'fd00:5:113::7/128 via fd00::1',
+  ]);
+  expect(inside()).toEqual([]);
+});

@@ -20,9 +20,8 @@
  * every route that leaves, whatever takes it away.
  */
 import type { Prefix } from '../../net/prefix.ts';
-import { maskWord } from '../../net/words.ts';
-
-import { isUnicast, unicastOf } from '../wire/afi-safi.ts';
+import { agree, maskWord } from '../../net/words.ts';
+import { afiIpv4, isUnicast, unicastOf } from '../wire/afi-safi.ts';
 import {
   type AfiSafi,
   ipv4Unicast,
@@ -133,6 +132,23 @@ export class AdjRibIn {
         visit({ prefix, attributes, nextHops, stale });
       });
     }
+  }
+
+  /** The routes that lie in one of these networks: equal to it, or more specific. */
+  routesInside(networks: readonly Prefix[]): ReceivedRoute[] {
+    const inside: ReceivedRoute[] = [];
+    for (const table of this.#tables) {
+      const family = table.afi === afiIpv4 ? 'ipv4' : 'ipv6';
+      const own = networks.filter((network) => network.family === family);
+      if (own.length === 0) continue;
+      table.visit((w0, w1, w2, w3, length, pathId, handle, stale) => {
+        const words = { w0, w1, w2, w3 };
+        if (!own.some((net) => net.length <= length && agree(net, words, net.length))) return;
+        const prefix = new Nlri(table.afi, length, w0, w1, w2, w3, pathId);
+        inside.push({ prefix, ...this.#store.get(handle), stale });
+      });
+    }
+    return inside;
   }
 
   routes(): ReceivedRoute[] {

@@ -261,12 +261,18 @@ describe('NOTIFICATION', () => {
   });
 
   test('keeps routes only where both set the N-bit, and never on a Hard Reset (RFC 8538)', () => {
-    const keeps = (ours: number | undefined, theirs: number | undefined, subcode: number) => {
-      const { happen } = machineOf({ gracefulRestartSeconds: ours });
+    const bit = { hasRestartNotification: true };
+    const keeps = (
+      ours: number | undefined,
+      theirs: number | undefined,
+      subcode: number,
+      bits: readonly [object, object] = [bit, bit],
+    ) => {
+      const { happen } = machineOf({ gracefulRestartSeconds: ours, ...bits[0] });
       happen(
         { type: 'start' },
         { type: 'connected' },
-        open('ours', { gracefulRestartSeconds: theirs }),
+        open('ours', { gracefulRestartSeconds: theirs, ...bits[1] }),
         keepalive('ours'),
       );
       const down = happen(notification(6, subcode)).find((action) => action.do === 'down');
@@ -274,6 +280,8 @@ describe('NOTIFICATION', () => {
     };
     expect(keeps(60, 60, 2)).toBe(true);
     expect(keeps(60, 60, 9)).toBe(false);
+    expect(keeps(60, 60, 2, [{}, bit])).toBe(false);
+    expect(keeps(60, 60, 2, [bit, {}])).toBe(false);
     expect(keeps(undefined, 60, 2)).toBe(false);
     expect(keeps(60, undefined, 2)).toBe(false);
   });

@@ -145,8 +145,10 @@ describe('what both agree on', () => {
   });
 
   test('a shorter keepalive time of ours is kept, a longer one is cut to a third', () => {
-    expect(agree({ keepaliveSeconds: 5 }, []).keepaliveSeconds).toBe(5);
-    expect(agree({ keepaliveSeconds: 60 }, [], { holdSeconds: 30 }).keepaliveSeconds).toBe(10);
+    expect(agree({ keepaliveSeconds: 2 }, []).keepaliveSeconds).toBe(2);
+    expect(
+      agree({ holdSeconds: 90, keepaliveSeconds: 60 }, [], { holdSeconds: 30 }).keepaliveSeconds,
+    ).toBe(10);
   });
 });
 

@@ -89,7 +89,7 @@ export function ourOpen(peer: CompletePeer, evidence: RestartEvidence): OpenMess
     capabilities.push({
       name: 'graceful-restart',
       restart: evidence.hasRestarted,
-      notification: true,
+      notification: peer.hasRestartNotification,
       timeSeconds: peer.gracefulRestartSeconds,
       families: peer.families.map((family) => ({
         ...wireFamily(family),
@@ -209,7 +209,7 @@ function gracefulRestart(peer: CompletePeer, open: OpenMessage): PeerGracefulRes
   return {
     restartSeconds: offer.timeSeconds,
     hasRestarted: offer.restart,
-    coversNotification: offer.notification,
+    coversNotification: offer.notification && peer.hasRestartNotification,
     families,
   };
 }

@@ -29,6 +29,8 @@ export interface PeerView {
   readonly state: SessionState | 'Refused';
   readonly uptimeSeconds: number | undefined;
   readonly lastError: string | undefined;
+  /** Our end of the session, while it is established. */
+  readonly localAddress?: string | undefined;
   readonly families: readonly string[];
   readonly holdSeconds: number | undefined;
   readonly counters: SessionCounters | undefined;
@@ -64,7 +66,7 @@ export class SpeakerPeer {
     table: AnnouncementTable,
     world: SessionWorld,
     events: PeerEvents,
-    evidence: () => RestartEvidence,
+    evidence: (peer: CompletePeer) => RestartEvidence,
   ) {
     this.peer = peer;
     this.#rib = new AdjRibOut(table, peer.name);
@@ -77,7 +79,7 @@ export class SpeakerPeer {
         update: (update) => this.#events.onUpdate?.(this.peer, update),
         refresh: (refresh) => this.#onRefresh(refresh),
         nextUpdate: () => this.#rib.next(),
-        evidence: () => this.#evidence(evidence()),
+        evidence: () => this.#evidence(evidence(this.peer)),
       },
       world,
     );
@@ -133,7 +135,10 @@ export class SpeakerPeer {
 
   /** Ends the session to begin a new one with other settings: no need to drop routes meanwhile. */
   reset(): void {
-    this.#session.stop({ subcode: ceaseSubcode.configChange });
+    const restart = this.#negotiated?.gracefulRestart;
+    // RFC 4724 §4: a NOTIFICATION would take the routes away; RFC 8538 lets it not.
+    if (restart !== undefined && !restart.coversNotification) this.abandon();
+    else this.#session.stop({ subcode: ceaseSubcode.configChange });
   }
 
   abandon(): void {
@@ -157,6 +162,7 @@ export class SpeakerPeer {
       state: this.#session.state,
       uptimeSeconds: this.#session.uptimeSeconds,
       lastError: this.#session.lastError,
+      localAddress: this.#negotiated === undefined ? undefined : this.#localAddress,
       families: this.#negotiated?.families ?? [],
       holdSeconds: this.#negotiated?.holdSeconds,
       counters: this.#session.counters,

@@ -92,6 +92,20 @@ describe('a speaker', () => {
     expect(pair.collector.peers()[0]?.lastError).toContain('NOTIFICATION 6/3');
   });
 
+  test('with graceful restart it ends the old session without a NOTIFICATION: that would take the routes', async () => {
+    await begin({ both: { gracefulRestartSeconds: 60 } });
+    pair.speaker.set([a]);
+    await holds(aHeld);
+    pair.speaker.setPeers([pair.collectorSettings({ families: ['ipv4'] })]);
+    const neighbor = () => pair.collector.peers()[0];
+    await until(
+      'it is up again',
+      () => neighbor()?.counters?.established === 2 && pair.router()?.isInSync === true,
+    );
+    expect(neighbor()?.lastError).not.toContain('NOTIFICATION');
+    await holds(aHeld);
+  });
+
   test('answers a route refresh', async () => {
     await begin();
     pair.speaker.set([a, b]);
@@ -203,7 +217,7 @@ describe('the two exits', () => {
   });
 
   test('where NOTIFICATIONs are graceful, drain is a Hard Reset', async () => {
-    await begin({ both: { gracefulRestartSeconds: 60 } });
+    await begin({ both: { gracefulRestartSeconds: 60, hasRestartNotification: true } });
     pair.speaker.set([a]);
     await holds(aHeld);
     await pair.speaker.close('drain');

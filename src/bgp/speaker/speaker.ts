@@ -48,7 +48,7 @@ export interface SpeakerOptions extends PeerEvents {
    */
   dynamicNeighbor?: ((address: string) => PeerSettings | undefined) | undefined;
   /** Asked for every OPEN; see `RestartEvidence`. */
-  evidence?: (() => RestartEvidence) | undefined;
+  evidence?: ((peer: CompletePeer) => RestartEvidence) | undefined;
   world?: Partial<SessionWorld> | undefined;
   /** What the machine can do with sockets; found out unless given. */
   native?: NativeSocketsResult | undefined;

@@ -23,16 +23,20 @@ export class RestartMark {
 
   /** Whether an earlier run was alive that recently. To be asked before `keepYoung`. */
   wasAliveWithin(seconds: number, nowMs: number): boolean {
+    return this.aliveAgoMs(nowMs) <= seconds * 1000;
+  }
+
+  /** How long ago an earlier run was alive; infinite: none that left without a drain. */
+  aliveAgoMs(nowMs: number): number {
     try {
       const [, bootId, text] = readFileSync(this.#path, 'utf8').trim().split(' ');
       const { mtimeMs } = statSync(this.#path);
       // After a boot only the wall clock is left to ask.
       const isSameBoot = bootId !== undefined && bootId === this.#clock.bootId;
-      const ageMs = isSameBoot ? this.#clock.sinceBootMs() - Number(text) : nowMs - mtimeMs;
-      return ageMs <= seconds * 1000;
+      const agoMs = isSameBoot ? this.#clock.sinceBootMs() - Number(text) : nowMs - mtimeMs;
+      return Number.isNaN(agoMs) ? Number.POSITIVE_INFINITY : agoMs;
     } catch {
-      // No file: no earlier run that left without a drain.
-      return false;
+      return Number.POSITIVE_INFINITY;
     }
   }
 

@@ -21,7 +21,6 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import { type BgpConfig, loadConfigMap } from '../../model/bgp-config-map.ts';
-import { defaultGracefulRestartSeconds } from '../../model/bgp-peer.ts';
 import { agentSocketPath } from '../../model/keys.ts';
 import { poolsOfConfig } from '../../model/load-balancer-pool.ts';
 import { defaultMode, modeOfFlag, ourModes } from '../../model/modes.ts';
@@ -155,16 +154,15 @@ async function runAgent(flags: AgentFlags): Promise<void> {
   await assertTunnel(kernel, flags.routing);
   const mark = new RestartMark(join(flags.stateDir, 'alive'));
   const startedMs = clock.monotonicMs();
-  const wasAlive = mark.wasAliveWithin(defaultGracefulRestartSeconds, clock.wallMs());
+  const wasAliveMs = startedMs - mark.aliveAgoMs(clock.wallMs());
   const agent = await assembleAgent(
     {
       client,
       kernel,
       machine: await readMachineId(flags.stateDir),
       openSpeaker: (options) => new Speaker(options),
-      // RFC 4724 §4.1: after the restart time nobody keeps our routes any more.
-      hasRestarted: () =>
-        wasAlive && clock.monotonicMs() - startedMs <= defaultGracefulRestartSeconds * 1000,
+      // RFC 4724 §4.1: after the restart time a router does not keep our routes any more.
+      hasRestarted: (restartSeconds) => clock.monotonicMs() - wasAliveMs <= restartSeconds * 1000,
       files: realFiles,
       clock,
       random: Math.random,
@@ -173,7 +171,8 @@ async function runAgent(flags: AgentFlags): Promise<void> {
     },
     settings,
   );
-  mark.keepYoung(15_000);
+  // A kill -9 leaves a mark as old as this; together with the start it must fit the restart time.
+  mark.keepYoung(2_000);
   const server = new HttpServer({ log });
   addHealthRoutes(server, { metrics, ready: agent.readiness });
   await server.listen(listenAt);

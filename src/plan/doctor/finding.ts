@@ -8,6 +8,7 @@ import type { Reason } from '../../model/reasons.ts';
 export const doctorReasons = [
   'Blackhole',
   'WrongNextHop',
+  'Hijacked',
   'DuplicateBlock',
   'OverlappingBlocks',
   'RestoredFromBackup',

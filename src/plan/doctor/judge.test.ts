@@ -45,6 +45,17 @@ interface Pair {
   finding: Partial<DoctorFinding>;
 }
 
+/** Node a reports that tor1 reaches half of a block at b. */
+const hijackOf = (cidr: string): Evidence => {
+  const [first, ...rest] = ofCadastre().reports;
+  const piece = { cidr, prefix: cidr.replace('/24', '/25'), peer: 'tor1', nextHop: '10.0.0.2' };
+  const hijacks = [{ ...piece, ownNextHop: '10.0.0.1' }];
+  return {
+    ...ofCadastre(),
+    reports: [{ ...first!, status: { ...first!.status, hijacks } }, ...rest],
+  };
+};
+
 const [toA, toB] = bothRoutes as [(typeof bothRoutes)[0], (typeof bothRoutes)[0]];
 const nearlyFull = (taken: number) => ({
   ...ofCadastre(),
@@ -236,6 +247,22 @@ const pairs: Record<DoctorReason, Pair> = {
       prefix: '10.1.1.0/24',
       severity: 'critical',
       hurts: { now: ['a', 'b'], if: [] },
+    },
+  },
+  Hijacked: {
+    triggers: hijackOf('10.1.0.0/24'),
+    // By the register it is b's: then the routers are right.
+    beside: hijackOf('10.1.1.0/24'),
+    finding: {
+      node: 'a',
+      owner: 'a',
+      prefix: '10.1.0.0/25',
+      severity: 'critical',
+      says: {
+        agent: 'announces 10.1.0.0/24 with next hop 10.0.0.1',
+        'router tor1': 'reaches 10.1.0.0/25, a piece of 10.1.0.0/24, by next hop 10.0.0.2 (b)',
+      },
+      hurts: { now: ['a'], if: [] },
     },
   },
   PodsOutsideBlocks: agentFound('PodsOutsideBlocks', { severity: 'critical', now: ['a'] }),

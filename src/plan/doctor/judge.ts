@@ -15,6 +15,7 @@
  *                   StrandedBlock, LeakedAddress
  *   judge-pools     PoolNearlyFull, NoPoolForGroup
  *   judge-restored  RestoredFromBackup
+ *   judge-hijacks   Hijacked
  *   judge-reports   what agents found out by themselves
  *   truth-table     the same survey, node by node and source by source
  *
@@ -30,6 +31,7 @@ import type { Evidence } from './evidence.ts';
 import { type DoctorFinding, type DoctorReport, doctorReasons, type Source } from './finding.ts';
 import { judgeAnnouncing } from './judge-announcing.ts';
 import { judgeBlocks } from './judge-blocks.ts';
+import { judgeHijacks } from './judge-hijacks.ts';
 import { judgeKernel } from './judge-kernel.ts';
 import { judgePools } from './judge-pools.ts';
 import { judgeRecords } from './judge-records.ts';
@@ -63,6 +65,7 @@ export function* judgeInSteps(surveyed: Survey): Generator<undefined, DoctorFind
     () => judgeBlocks(surveyed, claimants),
     () => judgePools(surveyed),
     () => judgeRestored(surveyed),
+    () => judgeHijacks(surveyed),
     () => judgeReports(surveyed),
   ];
   const found: DoctorFinding[] = [];

@@ -106,7 +106,7 @@ const lacking: ReadonlySet<DoctorReason> = new Set([
   'Detour',
 ]);
 const foreign: ReadonlySet<DoctorReason> = new Set(['Detour', 'Orphan', 'UnknownPrefix']);
-const ofAgents: ReadonlySet<DoctorReason> = new Set(['PodsOutsideBlocks']);
+const ofAgents: ReadonlySet<DoctorReason> = new Set(['PodsOutsideBlocks', 'Hijacked']);
 const shown: ReadonlySet<DoctorReason> = new Set<DoctorReason>([
   'SourcesDisagree',
   ...conflicts,

@@ -2,7 +2,11 @@
 import type { Family } from '../../net/family.ts';
 
 export interface RouterContact {
-  /** Monotonic: when any session was last established; `Infinity` while one is; absent if none was yet. */
+  /**
+   * Monotonic: when any session was last established for certain; `Infinity` while one is; absent
+   * if none was yet. A machine that was paused, and with it its monotonic clock, counts by the
+   * wall clock: `now - lastUpMs` is the longer of both.
+   */
   readonly lastUpMs?: number;
   /**
    * By family: how many blocks of other nodes are in complete tables (End-of-RIB was received)

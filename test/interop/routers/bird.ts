@@ -10,6 +10,16 @@ export const bird: Router = {
     const folder = routerFolder('bird');
     const control4 = join(folder, 'ctl');
     const hold = settings.holdSeconds ?? 30;
+    const { secondNeighbor } = settings;
+    const exported = secondNeighbor === undefined ? 'none' : 'where source = RTS_BGP';
+    const second = `
+protocol bgp second {
+  local ${settings.localAddress} as ${settings.asn};
+  neighbor ${secondNeighbor} as ${settings.neighborAsn};
+  passive on;
+  ipv4 { import all; export none; };
+  ipv6 { import all; export none; };
+}`;
     writeFileSync(
       join(folder, 'bird.conf'),
       `
@@ -28,9 +38,10 @@ protocol bgp node {
   hold time ${hold};
   connect delay time 1; connect retry time 1; error wait time 1, 2;
   graceful restart on; graceful restart time 60;
-  ipv4 { import all; export none; ${settings.hasExtendedNextHop ? 'extended next hop on;' : ''} };
-  ipv6 { import all; export none; };
+  ipv4 { import all; export ${exported}; ${settings.hasExtendedNextHop ? 'extended next hop on;' : ''} };
+  ipv6 { import all; export ${exported}; };
 }
+${secondNeighbor === undefined ? '' : second}
 `,
     );
     const { control } = startDaemon(link, folder, '/usr/sbin/bird', [

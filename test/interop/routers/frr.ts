@@ -33,6 +33,7 @@ export const frr: Router = {
     const gid = Number(execFileSync('id', ['-g', 'frr'], { encoding: 'utf8' }));
     const a = settings.neighborAddress;
     const hold = settings.holdSeconds ?? 30;
+    const second = settings.secondNeighbor;
     const lines = [
       'log stdout',
       'debug bgp neighbor-events',
@@ -51,12 +52,14 @@ export const frr: Router = {
       ...(settings.hasGtsm ? [` neighbor ${a} ttl-security hops 1`] : []),
       ...(settings.hasExtendedNextHop ? [` neighbor ${a} capability extended-nexthop`] : []),
       ` neighbor ${a} update-source ${settings.localAddress}`,
-      ' address-family ipv4 unicast',
-      `  neighbor ${a} activate`,
-      ' exit-address-family',
-      ' address-family ipv6 unicast',
-      `  neighbor ${a} activate`,
-      ' exit-address-family',
+      ...(second ? [` neighbor ${second} remote-as ${settings.neighborAsn}`] : []),
+      ...(second ? [` neighbor ${second} passive`] : []),
+      ...['ipv4', 'ipv6'].flatMap((family) => [
+        ` address-family ${family} unicast`,
+        `  neighbor ${a} activate`,
+        ...(second ? [`  neighbor ${second} activate`] : []),
+        ' exit-address-family',
+      ]),
     ];
     writeFileSync(join(folder, 'bgpd.conf'), `${lines.join('\n')}\n`);
     chmodSync(folder, 0o755);

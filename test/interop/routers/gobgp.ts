@@ -19,6 +19,7 @@ export const gobgp: Router = {
   debianPackage: 'gobgpd',
   lacks: {
     'route refresh': 'GoBGP rereads its own Adj-RIB-In and never asks for a refresh',
+    'silent death': 'GoBGP keeps the routes for the restart time after its hold timer has expired',
     'no AS4 capability': 'GoBGP always offers 4-octet AS numbers',
   },
   async start(link, settings) {
@@ -30,6 +31,14 @@ export const gobgp: Router = {
       afi-safi-name = "${name}"
     [neighbors.afi-safis.mp-graceful-restart.config]
       enabled = true`;
+    const families = `${family('ipv4-unicast')}\n${family('ipv6-unicast')}`;
+    const second = `[[neighbors]]
+  [neighbors.config]
+    neighbor-address = "${settings.secondNeighbor}"
+    peer-as = ${settings.neighborAsn}
+  [neighbors.transport.config]
+    passive-mode = true
+${families}`;
     writeFileSync(
       join(folder, 'gobgpd.toml'),
       `
@@ -55,8 +64,8 @@ export const gobgp: Router = {
     enabled = true
     notification-enabled = true
     restart-time = 60
-${family('ipv4-unicast')}
-${family('ipv6-unicast')}
+${families}
+${settings.secondNeighbor === undefined ? '' : second}
 `,
     );
     const { control } = startDaemon(link, folder, '/usr/bin/gobgpd', [

@@ -20,6 +20,8 @@ export interface RouterSettings {
   hasGtsm?: boolean;
   /** IPv4 routes with IPv6 next hops (RFC 8950). */
   hasExtendedNextHop?: boolean;
+  /** Another neighbor of the same AS, passive, that the router advertises to the first one. */
+  secondNeighbor?: string;
   /** False: the router neither offers nor understands 4-octet AS numbers. */
   hasAs4?: boolean;
 }
