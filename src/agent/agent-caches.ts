@@ -15,6 +15,7 @@ import { readReadyEndpoints } from '../model/endpoint-slice.ts';
 import type { ClusterNode } from '../model/node.ts';
 import { type Block, blockName } from '../model/node-block.ts';
 import { bgpAdvertisements, endpointSlices } from '../model/resources.ts';
+import type { RegisterView } from '../plan/node/block-use.ts';
 import { nodeTruth } from '../plan/node/node-truth.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import type { Knowledge } from './knowledge.ts';
@@ -29,11 +30,12 @@ interface AgentCachesOptions extends CacheBase {
 }
 
 export type View =
-  | { kind: 'known'; knowledge: Knowledge }
+  | { kind: 'known'; knowledge: Knowledge; register: RegisterView | undefined }
   | { kind: 'unsynced' }
   | {
       kind: 'no-node';
       detail: string;
+      register: RegisterView | undefined;
       /** What is left of an earlier knowledge: blocks the register still has under their uid. */
       orphaned(before: Knowledge): Knowledge;
     };
@@ -54,6 +56,8 @@ export class AgentCaches {
   readonly #config: BgpConfigHandler;
   /** What followed from the caches, until one of them changes. */
   #knowledge: Knowledge | undefined;
+  #own: readonly Block[] | undefined;
+  #startedMs: number | undefined;
 
   constructor(options: AgentCachesOptions) {
     this.#o = options;
@@ -83,6 +87,7 @@ export class AgentCaches {
   }
 
   start(signal: AbortSignal): void {
+    this.#startedMs = this.#o.clock.monotonicMs();
     for (const cache of this.#all) {
       cache.start(signal);
       cache.synced.then(
@@ -97,17 +102,48 @@ export class AgentCaches {
     return Math.max(...this.#all.map((cache) => cache.silentMs()));
   }
 
+  /**
+   * What the caches had at first is the answer to lists that began after this moment; undefined
+   * before that, and where others share the caches.
+   */
+  get listedMs(): number | undefined {
+    return this.#hasSynced && this.#o.follow === undefined ? this.#startedMs : undefined;
+  }
+
   /** The same knowledge, the very object, as long as nothing has changed. */
   view(): View {
-    if (!this.#all.every((cache) => cache.hasSynced)) return { kind: 'unsynced' };
+    if (!this.#hasSynced) return { kind: 'unsynced' };
     const { nodeName } = this.#o.settings;
     const node = this.#nodes.get(nodeName);
+    const register = this.#register();
     if (node === undefined) {
       const detail = `there is no Node called ${nodeName}`;
-      return { kind: 'no-node', detail, orphaned: (before) => this.#orphaned(before) };
+      return { kind: 'no-node', detail, register, orphaned: (before) => this.#orphaned(before) };
     }
     this.#knowledge ??= this.#know(node);
-    return { kind: 'known', knowledge: this.#knowledge };
+    return { kind: 'known', knowledge: this.#knowledge, register };
+  }
+
+  get #hasSynced(): boolean {
+    return this.#all.every((cache) => cache.hasSynced);
+  }
+
+  #register(): RegisterView | undefined {
+    const blocks = this.#blocks;
+    if (blocks === undefined) return undefined;
+    const { nodeName } = this.#o.settings;
+    this.#own ??= [...blocks.values()].filter((block) => block.nodeName === nodeName);
+    return {
+      own: this.#own,
+      ofOthers: (prefix) => {
+        for (const block of blocks.values()) {
+          const { nodeName: owner } = block;
+          if (owner !== '' && owner !== nodeName && block.prefix.overlaps(prefix)) return block;
+        }
+        return undefined;
+      },
+      isServed: blocks.refusal !== 'not registered',
+    };
   }
 
   #know(node: ClusterNode): Knowledge {
@@ -128,6 +164,7 @@ export class AgentCaches {
 
   #changed(): void {
     this.#knowledge = undefined;
+    this.#own = undefined;
     this.#o.onChange();
   }
 

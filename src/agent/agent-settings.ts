@@ -37,6 +37,8 @@ export interface AgentSettings {
   /** How long a start waits for the API server before it goes on with what it last knew. */
   apiGraceMs: number;
   reportEveryMs: number;
+  /** Without a router for longer, blocks are announced only after they are confirmed; undefined: 150 s. */
+  reconfirmAfterMs?: number;
   /** Between asking the routers to look elsewhere (RFC 8326) and taking the routes back. */
   drainGraceMs: number;
   /** How often it works; many agents in one process take turns. */
@@ -50,9 +52,21 @@ export interface Pace {
   lookAgainTicks: number;
   /** What was last known of other nodes is written so often; of this one at once. */
   memoryEveryMs: number;
+  /** A block without pods that is gone from the register is kept for so long, for the operator to take it back. */
+  missingGraceMs: number;
 }
 
-export const usualAgentPace: Pace = { coalesceMs: 30, lookAgainTicks: 30, memoryEveryMs: 30_000 };
+export const usualAgentPace: Pace = {
+  coalesceMs: 30,
+  lookAgainTicks: 30,
+  memoryEveryMs: 30_000,
+  missingGraceMs: 60_000,
+};
+/**
+ * Longer than a router takes to restart, and than our hold time; the operator waits for twice as
+ * long before routers may testify (decision 29).
+ */
+export const usualReconfirmAfterMs = 150_000;
 /** How often pod addresses are looked at for demand, and sessions for the report. */
 export const tickMs = 1_000;
 /** A block that is no longer ours keeps its unreachable route so long after it was withdrawn. */

@@ -14,8 +14,10 @@
  * The races it lives with:
  * - The API server is away at start: after a grace the agent goes on with what
  *   is on disk. Away later: the caches simply stop changing.
- * - Its Node is deleted under it: it gives out nothing new, and keeps blocks only
- *   as long as the register still has them under the old uid.
+ * - Its Node is deleted under it: it gives out nothing new, and withdraws its blocks when
+ *   the register shows that they cool.
+ * - It is cut off from the API server, its routers or both, or the register has lost its
+ *   blocks: what it does with each block then is decision 30 (plan/node/block-use).
  * - A block goes: first it is withdrawn, then the kernel. A block comes:
  *   first the kernel, then the routers. In between nothing loops.
  * - A block is given back: in the same step it stops giving out addresses, then it
@@ -31,10 +33,13 @@ import { isOurLink } from '../kernel/link.ts';
 import { nodeRouteProtocol, routeText } from '../kernel/route.ts';
 import type { BlockRelease } from '../model/node-report.ts';
 import type { Address } from '../net/address.ts';
+import type { Prefix } from '../net/prefix.ts';
 import type { Finding } from '../plan/blocks/finding.ts';
 import { nextReleases } from '../plan/blocks/give-back.ts';
+import type { WithdrawalDelivery } from '../plan/node/block-use.ts';
 import { ownUplink } from '../plan/node/desired-routes.ts';
 import { nodePeers } from '../plan/node/node-peers.ts';
+import type { RouterContact } from '../plan/node/router-contact.ts';
 import { type Unannounced, unannouncedBlocks } from '../plan/node/unannounced.ts';
 import { podDemand } from '../plan/pod-address/pod-address-demand.ts';
 import { podsOutside } from '../plan/pod-address/pods-outside.ts';
@@ -45,15 +50,17 @@ import type { AgentState, AgentStatus } from './agent-status.ts';
 import type { AgentWorld } from './agent-world.ts';
 import { Announcer } from './announcer.ts';
 import { waitForResources } from './await-resources.ts';
+import { BlockUsage } from './block-usage.ts';
 import { DesiredNodeState } from './desired-node-state.ts';
 import { Drain, nothingDelivered } from './drain.ts';
 import { FormerBlocks } from './former-blocks.ts';
 import type { Knowledge } from './knowledge.ts';
-import { KnowledgeSource } from './knowledge-source.ts';
+import { KnowledgeSource, type Situation } from './knowledge-source.ts';
 import { MasqueradeReconciler } from './masquerade-reconciler.ts';
 import { NodeConditionWriter } from './node-condition.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
-import { type ReportContent, ReportWriter } from './report-writer.ts';
+import { ReportOwners } from './report-owners.ts';
+import { type ReportContent, type ReportSpec, ReportWriter } from './report-writer.ts';
 import { RouteReconciler, type RouteReport, tunnelDevices } from './route-reconciler.ts';
 
 /** The parts that the agent shares with the CNI server and the socket. */
@@ -77,8 +84,12 @@ export class Agent {
   readonly #reports: ReportWriter;
   readonly #condition: NodeConditionWriter;
   readonly #drain: Drain;
+  readonly #usage: BlockUsage;
   readonly #former = new FormerBlocks();
+  readonly #owners = new ReportOwners();
   #releases: readonly BlockRelease[] = [];
+  /** When the routers were last told what there is. */
+  #declaredMs: number | undefined;
   #blocksText = '';
   #useText = '';
   #findingsText = '';
@@ -89,7 +100,7 @@ export class Agent {
     this.#settings = settings;
     this.#parts = parts;
     this.#pace = { ...usualAgentPace, ...settings.pace };
-    const { client, kernel, clock, random, log, metrics } = world;
+    const { client, kernel, clock, log, metrics } = world;
     const onChange = () => this.#loop.touch();
     this.#loop = new ReconcileLoop({
       ...world,
@@ -104,7 +115,10 @@ export class Agent {
     this.#masquerade = new MasqueradeReconciler({ kernel, clock, log });
     this.#announcer = new Announcer({ ...world, listen: settings.bgpListen, onChange });
     this.#drain = new Drain(clock, settings.drainGraceMs);
-    this.#reports = new ReportWriter({ client, log, random, everyMs: settings.reportEveryMs });
+    const everyMs = settings.reportEveryMs;
+    this.#reports = new ReportWriter({ ...world, everyMs, onAccepted: onChange });
+    const { word } = this.#reports;
+    this.#usage = new BlockUsage({ ...world, settings, word, onConfirmed: onChange });
     this.#condition = new NodeConditionWriter({ client, nodeName: settings.nodeName, clock, log });
     this.#countPods();
   }
@@ -114,6 +128,7 @@ export class Agent {
     const { kernel, log } = this.#world;
     const memory = await this.#source.load();
     this.#releases = memory?.releases ?? [];
+    if (memory !== undefined) await this.#usage.load(memory);
     if (memory?.drain !== undefined) this.#drain.resume(memory.drain);
     const kept = await kernel.routes({ protocol: nodeRouteProtocol });
     await this.#announcer.listen(kept.map(({ prefix }) => prefix));
@@ -132,6 +147,7 @@ export class Agent {
       clearTimeout(grace);
       clearInterval(tick);
       stopWatching();
+      this.#usage.stop();
       const exit = how();
       const words = {
         drain: 'stopping for good: withdrawing all routes from the routers',
@@ -170,6 +186,7 @@ export class Agent {
   }
 
   #tick(): void {
+    this.#usage.look(this.#contact());
     // Which blocks there are is known from the caches; here only numbers can be others.
     let use = '';
     for (const { pods, resting } of this.#parts.addresses.book.use()) use += `${pods}+${resting} `;
@@ -185,55 +202,82 @@ export class Agent {
     if (situation === undefined) return;
     const { knowledge, state } = situation;
     if (!state.isReady) this.#wait(state);
-    if (knowledge !== undefined) await this.#apply(knowledge, state);
+    if (knowledge !== undefined) await this.#apply({ ...situation, knowledge });
   }
 
-  async #apply(knowledge: Knowledge, state: AgentState): Promise<void> {
+  async #apply(situation: Situation & { knowledge: Knowledge }): Promise<void> {
+    const { knowledge: known } = situation;
     const { status, addresses } = this.#parts;
     const { byDemand, preAllocate } = this.#settings;
-    const { node, truth } = knowledge;
+    const { node } = known;
+    const peers = nodePeers(known.peers, node);
     const uplinks = await this.#routes.uplinks();
-    const routes = this.#desired.routes(knowledge, uplinks);
-    status.podMtu = routes.tunnel?.mtu ?? ownUplink(uplinks, node)?.mtu;
+    const { isGraceful, isLeaving } = this.#leaving(node.isLeaving === true);
     // No pause between looking what is empty, choosing what to give back and ceasing to give
     // out of it: a pod could come in between.
+    const knowledge = this.#usage.judge({
+      ...situation,
+      listedMs: this.#caches.listedMs,
+      releases: this.#releases,
+      podsIn: (prefix) => this.#podsIn(prefix),
+      peers,
+      contact: this.#contact(),
+      delivery: this.#withdrawal(peers.length),
+      hasWithdrawnBlocks: this.#hasWithdrawnBlocks,
+    });
+    const { truth } = knowledge;
+    const routes = this.#desired.routes(knowledge, uplinks);
+    status.podMtu = routes.tunnel?.mtu ?? ownUplink(uplinks, node)?.mtu;
     const use = addresses.book.use();
     const demand = byDemand ? podDemand(use, preAllocate) : undefined;
-    this.#releases = nextReleases({ owned: truth.blocks, use, before: this.#releases, demand });
+    const owned = known.truth.blocks;
+    this.#releases = nextReleases({ owned, use, before: this.#releases, demand });
     this.#setBlocks(knowledge);
-    const { isGraceful, isLeaving } = this.#leaving(node.isLeaving === true);
-    const isSaved = await this.#source.save(knowledge, this.#releases, this.#drain.memory);
+    const isSaved = await this.#source.save({
+      knowledge: known,
+      releases: this.#releases,
+      held: this.#usage.held,
+      hasReported: this.#reports.word.hasReported,
+      drain: this.#drain.memory,
+    });
+    await this.#usage.settle(isSaved);
     if (!isSaved) this.#loop.touchAfter(this.#pace.memoryEveryMs);
-    const announcements = this.#desired.announcements(knowledge, isLeaving);
+    const announcements = this.#desired.announcements(knowledge, isLeaving, (prefix) =>
+      this.#usage.isAnnounced(prefix),
+    );
     const former = this.#former.with(routes, truth.blocks, this.#world.clock.monotonicMs());
     if (former.againInMs !== undefined) {
       this.#loop.touchAfter(former.againInMs + this.#pace.coalesceMs);
     }
-    const spec = { releases: isSaved ? this.#releases : [], neededAddresses: demand ?? {} };
+    const spec = { ...this.#promises(isSaved), neededAddresses: demand ?? {} };
     const stateUnannounced = (kernelProblem?: string) =>
       status.setUnannounced(
         this.#unannounced(knowledge, announcements.findings, isLeaving, kernelProblem),
       );
     const kept = await this.#routes.declare(former.routes).catch((error) => {
       stateUnannounced(describeError(error));
-      this.#declareReport(node, spec, status.reportAgain());
+      this.#declareReport(situation, spec, status.reportAgain());
       throw error;
     });
     const unmasked = await this.#masquerade.declare(this.#desired.masquerade(knowledge));
-    this.#announcer.declare(nodePeers(knowledge.peers, node), announcements, isGraceful);
+    this.#announcer.declare(peers, announcements, isGraceful);
+    this.#declaredMs = this.#world.clock.monotonicMs();
     stateUnannounced();
 
     const findings: Finding[] = [
       ...podsOutside(node.name, this.#pods(), truth.blocks),
+      ...this.#missing(node.name),
       ...routes.findings,
       ...announcements.findings,
       ...unmasked.map((detail) => masqueradeRefused(node.name, detail)),
     ];
     this.#logFindings(findings);
+    const state = this.#usage.stateOf(situation.state);
     status.set(state);
     this.#condition.declare(state);
-    await this.#report(knowledge, kept, findings, spec);
+    await this.#report({ ...situation, knowledge }, kept, findings, spec);
     if (!this.#announcer.isInSync || this.#drain.isUnderWay) this.#loop.touchAfter(100);
+    else if (this.#usage.isUnderWay) this.#loop.touchAfter(250);
   }
 
   #unannounced(
@@ -248,6 +292,7 @@ export class Agent {
       owned: truth.blocks.map(({ prefix }) => prefix),
       contested: new Map(silent.map(({ cidr, detail }) => [cidr, detail])),
       isLeaving,
+      held: this.#usage.onHold,
       kernelProblem,
       configuredPeers: peers.length,
       peers: nodePeers(peers, node),
@@ -259,6 +304,52 @@ export class Agent {
     for (const { owner, addresses, attachment } of this.#parts.addresses.book.remembered()) {
       yield { who: attachment?.pod ?? owner, addresses };
     }
+  }
+
+  #podsIn(prefix: Prefix): number {
+    let pods = 0;
+    for (const { addresses } of this.#pods()) {
+      if (addresses.some((address) => prefix.contains(address))) pods += 1;
+    }
+    return pods;
+  }
+
+  *#missing(node: string): Iterable<Finding> {
+    for (const { block, why } of this.#usage.uses) {
+      if (why?.reason !== 'BlockMissing') continue;
+      yield { ...why, reason: 'BlockMissing', nodes: [node], cidr: block.prefix.toString() };
+    }
+  }
+
+  /** What others act on is on disk first. */
+  #promises(isSaved: boolean): Omit<ReportSpec, 'neededAddresses'> {
+    return {
+      releases: isSaved ? this.#releases : [],
+      ...this.#usage.promises(isSaved),
+    };
+  }
+
+  /** What is heard from the routers. The announcer knows only yet whether there is a session. */
+  #contact(): RouterContact {
+    const isUp = this.#announcer.announcing().some(({ state }) => state === 'Established');
+    const lastUpMs = isUp ? { lastUpMs: Number.POSITIVE_INFINITY } : {};
+    return { ...lastUpMs, otherBlocksSeen: { ipv4: 0, ipv6: 0 }, hijacks: [] };
+  }
+
+  #withdrawal(peers: number): WithdrawalDelivery {
+    // Most rounds wait for no acknowledgement, and need not count what the routers have.
+    const delivery = this.#usage.isUnderWay ? this.#announcer.delivery() : nothingDelivered;
+    const { routers, acknowledged } = delivery;
+    return {
+      declaredMs: this.#declaredMs,
+      isAcknowledged: acknowledged >= routers,
+      isEveryPeerUp: routers >= peers,
+    };
+  }
+
+  /** A drain that is complete has withdrawn every block, and the routers have acknowledged that. */
+  get #hasWithdrawnBlocks(): boolean {
+    return this.#drain.steps.at(-1)?.step === 'Withdrawn';
   }
 
   #setBlocks({ truth }: Knowledge): void {
@@ -297,11 +388,12 @@ export class Agent {
   }
 
   async #report(
-    { node, truth }: Knowledge,
+    situation: Situation & { knowledge: Knowledge },
     kept: RouteReport,
     findings: readonly Finding[],
-    spec: ReportContent['spec'],
+    spec: ReportSpec,
   ): Promise<void> {
+    const { truth } = situation.knowledge;
     const { status, addresses } = this.#parts;
     const routes = await this.#world.kernel.routes({ protocol: nodeRouteProtocol });
     const own = truth.blocks.map(({ prefix }) => `${prefix}`);
@@ -321,17 +413,23 @@ export class Agent {
       drain: this.#drain.steps,
       findings,
     });
-    this.#declareReport(node, spec, reported);
+    this.#declareReport(situation, spec, reported);
   }
 
-  /** Without its Node a report has no owner, and would outlive everybody. */
   #declareReport(
-    node: ReportContent['node'],
-    spec: ReportContent['spec'],
+    { knowledge, register, isNodeThere }: Situation & { knowledge: Knowledge },
+    spec: ReportSpec,
     status: ReportContent['status'] | undefined,
   ): void {
-    if (status === undefined || this.#parts.status.state.reason === 'WaitingForNode') return;
-    this.#reports.declare({ node, spec, status });
+    if (status === undefined) return;
+    const { name, uid } = knowledge.node;
+    const owners = this.#owners.next({
+      node: { name, uid },
+      isNodeThere,
+      blocks: register?.own ?? this.#usage.held,
+      isUsing: spec.uses.length > 0,
+    });
+    if (owners !== undefined) this.#reports.declare({ node: { name, uid }, owners, spec, status });
   }
 
   #countPods(): void {

@@ -1,5 +1,6 @@
 /** What the node's kernel and routers should have, derived from what is known. */
 import { derivedMac } from '../kernel/link.ts';
+import type { Prefix } from '../net/prefix.ts';
 import type { Finding } from '../plan/blocks/finding.ts';
 import {
   type DesiredAnnouncement,
@@ -44,9 +45,11 @@ export class DesiredNodeState {
     return routes;
   }
 
+  /** Of blocks only those that are announced: some may be on hold (plan/node/block-use). */
   announcements(
     knowledge: Knowledge,
     isLeaving: boolean,
+    isAnnounced: (prefix: Prefix) => boolean,
   ): {
     blocks: DesiredAnnouncement[];
     services: DesiredAnnouncement[];
@@ -54,7 +57,8 @@ export class DesiredNodeState {
   } {
     const { others, advertisements, services: facts } = knowledge;
     const input = { self: selfOf(knowledge), others, advertisements, isLeaving };
-    const blocks = desiredAnnouncements(input);
+    const used = input.self.blocks.filter(({ prefix }) => isAnnounced(prefix));
+    const blocks = desiredAnnouncements({ ...input, self: { ...input.self, blocks: used } });
     const services = serviceAnnouncements({ ...input, facts });
     return {
       blocks: blocks.announcements,

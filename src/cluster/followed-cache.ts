@@ -6,7 +6,7 @@ import type { CacheScope } from './cluster-caches.ts';
 /** A cache of one kind, which several followers in one process may share. */
 export type FollowedCache<T extends Kept> = Pick<
   ListWatch<T>,
-  'start' | 'synced' | 'hasSynced' | 'get' | 'values' | 'silentMs'
+  'start' | 'synced' | 'hasSynced' | 'get' | 'values' | 'silentMs' | 'refusal'
 >;
 
 /** Where caches come from: a list and watch of one's own, or one that is shared. */

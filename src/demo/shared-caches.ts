@@ -76,5 +76,8 @@ function attach<T extends Kept>(
     get: (key) => cache.get(key),
     values: () => cache.values(),
     silentMs: () => cache.silentMs(),
+    get refusal() {
+      return cache.refusal;
+    },
   };
 }

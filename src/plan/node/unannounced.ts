@@ -28,6 +28,9 @@ export type UnannouncedReason = Extract<
   | 'NoNextHop'
   | 'AnnouncementRefused'
   | 'AnnouncementPending'
+  | 'BlockFenced'
+  | 'BlockUnconfirmed'
+  | 'BlockMissing'
 >;
 
 /** A session with a router, as the speaker has it now. */
@@ -51,6 +54,8 @@ export interface UnannouncedInput {
   readonly contested: ReadonlyMap<string, string>;
   /** The node is being drained, and has withdrawn its routes. */
   readonly isLeaving: boolean;
+  /** Blocks that are not used as usual, and why (block-use.ts). */
+  readonly held?: ReadonlyMap<string, { reason: UnannouncedReason; detail: string }>;
   /** Why the kernel has not taken the node's routes yet, if so: nothing new is announced before. */
   readonly kernelProblem?: string | undefined;
   /** All that are configured, whichever nodes they select. */
@@ -78,6 +83,8 @@ function whyOfBlock(block: Prefix, input: UnannouncedInput): Unannounced[] {
   const missing = peers.filter(({ name }) => !session.get(name)?.advertised.has(cidr));
   if (missing.length === 0) return [];
   if (isLeaving) return all('NodeDraining', `${node} is being drained; its routes are withdrawn`);
+  const held = input.held?.get(cidr);
+  if (held !== undefined) return all(held.reason, held.detail);
   const silence = contested.get(cidr);
   if (silence !== undefined) return all('NotOwner', silence);
   if (kernelProblem !== undefined) {
