@@ -27,6 +27,8 @@ interface AgentCachesOptions extends CacheBase {
   /** Many agents in one process share their caches. */
   follow?: FollowCache | undefined;
   onChange: () => void;
+  /** The store has gone back in time, as after a restored backup. */
+  onStartedOver: () => void;
 }
 
 export type View =
@@ -184,7 +186,9 @@ export class AgentCaches {
 
   #cache<T extends Kept>(kind: KindRow<T>, scope: CacheScope<T> = {}): FollowedCache<T> {
     const changed = () => this.#changed();
-    const { handler = { onPut: changed, onDelete: changed }, ...where } = scope;
+    const onStartedOver = () => this.#o.onStartedOver();
+    const { handler = { onPut: changed, onDelete: changed }, ...rest } = scope;
+    const where = { ...rest, onStartedOver };
     const cache =
       this.#o.follow?.(kind, { ...where, handler }) ??
       rowCache(kind, this.#o, { ...where, handler: onlyChanges(handler) });

@@ -107,7 +107,9 @@ export class Agent {
       reconcile: () => this.#reconcile(),
       coalesceMs: this.#pace.coalesceMs,
     });
-    this.#caches = new AgentCaches({ ...world, settings, onChange });
+    // The report that is there now may be an older one, or none.
+    const onStartedOver = () => this.#reports.writeAgain();
+    this.#caches = new AgentCaches({ ...world, settings, onChange, onStartedOver });
     const { memoryEveryMs } = this.#pace;
     this.#source = new KnowledgeSource({ ...world, caches: this.#caches, settings, memoryEveryMs });
     this.#desired = new DesiredNodeState(settings);

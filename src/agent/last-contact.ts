@@ -63,7 +63,8 @@ export class LastContact {
    * To be called every second: a session is known to be up only at the moment of a look, so that
    * a process that was frozen, or a session that came back in between, is noticed.
    */
-  look({ lastUpMs, ...rest }: RouterContact, limitMs: number): RouterContact {
+  look(contact: RouterContact, limitMs: number): RouterContact {
+    const { lastUpMs, hijacks } = contact;
     const nowMs = this.#o.clock.monotonicMs();
     const isUp = lastUpMs === Number.POSITIVE_INFINITY;
     if (isUp) {
@@ -74,7 +75,14 @@ export class LastContact {
       this.#upMs = Math.max(lastUpMs, this.#upMs ?? lastUpMs);
     }
     const upMs = this.#lostSinceMs ?? (isUp ? Number.POSITIVE_INFINITY : this.#upMs);
-    return { ...rest, ...(upMs === undefined ? {} : { lastUpMs: upMs }) };
+    return {
+      ...(upMs === undefined ? {} : { lastUpMs: upMs }),
+      hijacks,
+      // Counted when somebody asks: a healthy node never does.
+      get otherBlocksSeen() {
+        return contact.otherBlocksSeen;
+      },
+    };
   }
 
   /** What was lost for long has been judged, and the judgement is on disk. */

@@ -24,6 +24,8 @@ export interface CacheBase {
 
 export interface CacheScope<T> {
   handler?: CacheHandler<T> | undefined;
+  /** The store has gone back in time; see ListWatchOptions. */
+  onStartedOver?: ((lost: readonly T[]) => void) | undefined;
   namespace?: string | undefined;
   fieldSelector?: string | undefined;
   /** Drops what this process does not need of an item: memory, for large clusters. */

@@ -11,6 +11,7 @@ export const doctorReasons = [
   'DuplicateBlock',
   'OverlappingBlocks',
   'PodsOutsideBlocks',
+  'BlockMissing',
   'NotHeld',
   'NotAnnounced',
   'Detour',

@@ -18,6 +18,11 @@ export const agentFindings = {
     fix: (node) =>
       `delete those pods, so that they come back with addresses of the blocks of ${node}; or give ${node} that block back`,
   },
+  BlockMissing: {
+    severity: 'warning',
+    fix: (node) =>
+      `see that the operator runs: it takes back into the register what ${node} claims (kubectl get nodereport ${node} -o yaml)`,
+  },
   RouteRefused: {
     severity: 'warning',
     fix: (node) => `on ${node}: see the kernel's answer above, and what else writes routes there`,

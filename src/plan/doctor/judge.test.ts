@@ -218,6 +218,7 @@ const pairs: Record<DoctorReason, Pair> = {
     finding: { node: 'a', prefix: '192.0.2.7/32', severity: 'info' },
   },
   PodsOutsideBlocks: agentFound('PodsOutsideBlocks', { severity: 'critical', now: ['a'] }),
+  BlockMissing: agentFound('BlockMissing', { cidr: '10.1.1.0/24' }),
   PeerRefused: agentFound('PeerRefused'),
   RouteRefused: agentFound('RouteRefused', { cidr: '10.1.1.0/24' }),
   NoAddressOfFamily: agentFound('NoAddressOfFamily'),
