@@ -7,7 +7,7 @@ import {
   rowCache,
 } from '../cluster/cluster-caches.ts';
 import type { FollowCache, FollowedCache } from '../cluster/followed-cache.ts';
-import type { Kept } from '../kube/object-cache.ts';
+import type { CacheHandler, Kept } from '../kube/object-cache.ts';
 import { type BgpAdvertisement, readBgpAdvertisement } from '../model/bgp-advertisement.ts';
 import type { ReadBgpPeer } from '../model/bgp-peer.ts';
 import { clusterKinds, type KindRow, row } from '../model/cluster-kinds.ts';
@@ -18,6 +18,7 @@ import { bgpAdvertisements, endpointSlices } from '../model/resources.ts';
 import type { RegisterView } from '../plan/node/block-use.ts';
 import { nodeTruth } from '../plan/node/node-truth.ts';
 import type { AgentSettings } from './agent-settings.ts';
+import { KeptObjects } from './kept-objects.ts';
 import type { Knowledge } from './knowledge.ts';
 import { otherRoutedNodes } from './routed-nodes.ts';
 import { type ServiceCachesOfNode, serviceFacts } from './service-facts.ts';
@@ -26,6 +27,8 @@ interface AgentCachesOptions extends CacheBase {
   settings: Pick<AgentSettings, 'nodeName' | 'rules' | 'configMap' | 'filePeers' | 'filePools'>;
   /** Many agents in one process share their caches. */
   follow?: FollowCache | undefined;
+  /** How long a deleted BGPPeer or BGPAdvertisement counts: its definition may be going, too. */
+  definitionGraceMs: number;
   onChange: () => void;
   /** The store has gone back in time, as after a restored backup. */
   onStartedOver: () => void;
@@ -52,8 +55,8 @@ export class AgentCaches {
   readonly #all: Array<FollowedCache<Kept>> = [];
   readonly #nodes: FollowedCache<ClusterNode>;
   readonly #blocks: FollowedCache<Block> | undefined;
-  readonly #peers: FollowedCache<ReadBgpPeer>;
-  readonly #advertisements: FollowedCache<BgpAdvertisement>;
+  readonly #peers: KeptObjects<ReadBgpPeer>;
+  readonly #advertisements: KeptObjects<BgpAdvertisement>;
   readonly #services: ServiceCachesOfNode;
   readonly #config: BgpConfigHandler;
   /** What followed from the caches, until one of them changes. */
@@ -66,10 +69,8 @@ export class AgentCaches {
     const { nodeName, rules, configMap } = options.settings;
     this.#nodes = this.#cache(clusterKinds.nodes);
     this.#blocks = rules.source === 'register' ? this.#cache(clusterKinds.blocks) : undefined;
-    this.#peers = this.#cache(clusterKinds.peers, {
-      handler: { onPut: (next) => this.#peerChanged(next), onDelete: () => this.#changed() },
-    });
-    this.#advertisements = this.#cache(row(bgpAdvertisements, readBgpAdvertisement));
+    this.#peers = this.#keep(clusterKinds.peers, (read) => this.#complain(read));
+    this.#advertisements = this.#keep(row(bgpAdvertisements, readBgpAdvertisement));
     this.#services = {
       services: this.#cache(clusterKinds.services),
       endpoints: this.#cache(row(endpointSlices, readReadyEndpoints), {
@@ -196,11 +197,21 @@ export class AgentCaches {
     return cache;
   }
 
-  #peerChanged(read: ReadBgpPeer): void {
-    if (read.kind === 'malformed') {
-      const fields = { reason: 'MalformedConfig', peer: read.name };
-      this.#o.log.warn(fields, `BGPPeer ${read.name}: ${read.problem}`);
-    }
-    this.#changed();
+  #keep<T extends Kept>(kind: KindRow<T>, onPut?: (next: T) => void): KeptObjects<T> {
+    const { clock, definitionGraceMs: graceMs } = this.#o;
+    const kept = new KeptObjects<T>({ clock, graceMs, onChange: () => this.#changed() });
+    const { handler } = kept;
+    const put: CacheHandler<T>['onPut'] = (next, prev) => {
+      onPut?.(next);
+      handler.onPut(next, prev);
+    };
+    kept.follow(this.#cache(kind, { handler: { ...handler, onPut: put } }));
+    return kept;
+  }
+
+  #complain(read: ReadBgpPeer): void {
+    if (read.kind !== 'malformed') return;
+    const fields = { reason: 'MalformedConfig', peer: read.name };
+    this.#o.log.warn(fields, `BGPPeer ${read.name}: ${read.problem}`);
   }
 }

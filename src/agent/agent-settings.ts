@@ -54,6 +54,8 @@ export interface Pace {
   memoryEveryMs: number;
   /** A block without pods that is gone from the register is kept for so long, for the operator to take it back. */
   missingGraceMs: number;
+  /** A deleted BGPPeer or BGPAdvertisement counts for so long: its definition may be going, too. */
+  definitionGraceMs: number;
 }
 
 export const usualAgentPace: Pace = {
@@ -61,6 +63,7 @@ export const usualAgentPace: Pace = {
   lookAgainTicks: 30,
   memoryEveryMs: 30_000,
   missingGraceMs: 60_000,
+  definitionGraceMs: 5_000,
 };
 /**
  * Longer than a router takes to restart, and than our hold time; the operator waits for twice as

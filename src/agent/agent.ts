@@ -109,8 +109,9 @@ export class Agent {
     });
     // The report that is there now may be an older one, or none.
     const onStartedOver = () => this.#reports.writeAgain();
-    this.#caches = new AgentCaches({ ...world, settings, onChange, onStartedOver });
-    const { memoryEveryMs } = this.#pace;
+    const { memoryEveryMs, definitionGraceMs } = this.#pace;
+    const caching = { settings, definitionGraceMs, onChange, onStartedOver };
+    this.#caches = new AgentCaches({ ...world, ...caching });
     this.#source = new KnowledgeSource({ ...world, caches: this.#caches, settings, memoryEveryMs });
     this.#desired = new DesiredNodeState(settings);
     this.#routes = new RouteReconciler(kernel, log, metrics);
