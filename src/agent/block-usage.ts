@@ -208,15 +208,17 @@ export class BlockUsage {
 
   /** Not ready, where the blocks on hold are all that a family has. */
   stateOf(state: AgentState): AgentState {
-    const why = this.#uses.find(({ why, givesOut }) => why !== undefined && !givesOut)?.why;
-    if (!state.isReady || why === undefined) return state;
+    const idle = this.#uses.find(({ why, givesOut }) => why !== undefined && !givesOut);
+    if (!state.isReady || idle?.why === undefined) return state;
     const { families: wanted } = this.#o.settings.rules;
     const isServed = (family: Family) =>
       this.#uses.some(({ block, givesOut }) => givesOut && block.prefix.family === family);
     const served = families.filter(isServed);
     const isEnough =
       wanted === 'auto' ? served.length > 0 : [...wanted].every((one) => served.includes(one));
-    return isEnough ? state : { isReady: false, ...why };
+    if (isEnough) return state;
+    const { reason, detail } = idle.why;
+    return { isReady: false, reason, detail: `${idle.block.prefix} is not in use: ${detail}` };
   }
 
   #derive(from: Knowledge): Knowledge {

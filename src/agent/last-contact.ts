@@ -33,7 +33,8 @@ export class LastContact {
   #upMs: number | undefined;
   /** A session was lost for longer than the limit, and is back: when the time without one began. */
   #lostSinceMs: number | undefined;
-  #savedMs = Number.NEGATIVE_INFINITY;
+  /** What is on disk. */
+  #saved: { upMs?: number | undefined; confirmedMs?: number | undefined } = {};
 
   constructor(options: LastContactOptions) {
     this.#o = options;
@@ -90,13 +91,15 @@ export class LastContact {
     this.#lostSinceMs = undefined;
   }
 
-  /** At most once in a while: what is lost of it only makes the next run more careful. */
+  /** Not before it is news by so much: what is lost of it only makes the next run more careful. */
   async save(confirmedMs: number | undefined, everyMs: number): Promise<void> {
     const { files, boot, clock, log } = this.#o;
-    const nowMs = clock.monotonicMs();
-    if (nowMs - this.#savedMs < everyMs) return;
-    this.#savedMs = nowMs;
-    const offsetMs = boot.sinceBootMs() - nowMs;
+    const isNews = (next = Number.NEGATIVE_INFINITY, saved = Number.NEGATIVE_INFINITY) =>
+      next - saved >= everyMs;
+    const { upMs: savedUpMs, confirmedMs: savedConfirmedMs } = this.#saved;
+    if (!isNews(this.#upMs, savedUpMs) && !isNews(confirmedMs, savedConfirmedMs)) return;
+    this.#saved = { upMs: this.#upMs, confirmedMs };
+    const offsetMs = boot.sinceBootMs() - clock.monotonicMs();
     const text: ContactText = {
       boot: boot.bootId,
       ...(this.#upMs === undefined ? {} : { upMs: this.#upMs + offsetMs }),

@@ -117,7 +117,7 @@ export interface BlockUse {
   readonly silentAfterSeconds?: number;
   /** The API server is to be asked about it now. */
   readonly mustConfirm: boolean;
-  /** Why it is not used as usual. */
+  /** Why it is not used as usual; `BlockMissing` names the block, which is a finding. */
   readonly why?: { reason: BlockUseReason; detail: string };
 }
 
@@ -367,7 +367,7 @@ function whyOf(block: HeldBlock, standing: Standing, input: BlockUseInput): Bloc
   const { hold, prefix } = block;
   const fenced = (why: string) => {
     const done = hold === 'fenced' ? 'withdrawn' : 'being withdrawn';
-    const detail = `${prefix} is ${done}: ${why}; it is used again when the API server confirms it`;
+    const detail = `it is ${done}, because ${why}; it is used again when the API server confirms it`;
     return { reason: 'BlockFenced' as const, detail };
   };
   if (standing === 'missing') {
@@ -376,14 +376,14 @@ function whyOf(block: HeldBlock, standing: Standing, input: BlockUseInput): Bloc
   }
   if (hold === undefined) return undefined;
   if (hold === 'withheld') {
-    const why = isSilent(block, standing, input)
+    const detail = isSilent(block, standing, input)
       ? `time alone releases it, and the API server has not confirmed it for ${silenceMs(block, input) / 1_000} s`
       : `this node was off, or without a session to any router, for longer than ${input.limits.reconfirmAfterMs / 1_000} s, and neither the API server nor a routing table has confirmed the block since`;
-    return { reason: 'BlockUnconfirmed', detail: `${prefix} is not announced: ${why}` };
+    return { reason: 'BlockUnconfirmed', detail };
   }
   if (standing === 'released') return fenced('the register releases it');
   if (input.hasWithdrawnBlocks) {
-    return { reason: 'NodeDraining', detail: `${prefix} is withdrawn: the node is drained` };
+    return { reason: 'NodeDraining', detail: 'the node is drained; its routes are withdrawn' };
   }
   const [hijack] = hijacksOf(block, input);
   if (hijack !== undefined) {
