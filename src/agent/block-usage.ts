@@ -135,6 +135,7 @@ export class BlockUsage {
       reported: word,
       limits: this.#limits,
     });
+    this.#contact.judged();
     this.#held = this.#uses.map(({ block }) => block);
     this.#logMissing();
     const asked = this.#uses.filter(({ mustConfirm }) => mustConfirm);
@@ -157,7 +158,6 @@ export class BlockUsage {
       this.#held = this.#uses.map(({ block }) => block);
       return;
     }
-    this.#contact.settle();
     const confirmed = this.#held.map(
       ({ prefix }) => this.#confirmation.confirmedMs.get(prefix.toString()) ?? -Infinity,
     );

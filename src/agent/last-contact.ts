@@ -86,8 +86,8 @@ export class LastContact {
     };
   }
 
-  /** What was lost for long has been judged, and the judgement is on disk. */
-  settle(): void {
+  /** What was lost for long has been judged: what follows is in the judgement from now on. */
+  judged(): void {
     this.#lostSinceMs = undefined;
   }
 
@@ -96,13 +96,16 @@ export class LastContact {
     const { files, boot, clock, log } = this.#o;
     const isNews = (next = Number.NEGATIVE_INFINITY, saved = Number.NEGATIVE_INFINITY) =>
       next - saved >= everyMs;
+    // A loss that nobody has judged yet must not be forgotten with this process.
+    const lastMs = this.#lostSinceMs ?? this.#upMs;
+    const upMs = lastMs === Number.NEGATIVE_INFINITY ? undefined : lastMs;
     const { upMs: savedUpMs, confirmedMs: savedConfirmedMs } = this.#saved;
-    if (!isNews(this.#upMs, savedUpMs) && !isNews(confirmedMs, savedConfirmedMs)) return;
-    this.#saved = { upMs: this.#upMs, confirmedMs };
+    if (!isNews(upMs, savedUpMs) && !isNews(confirmedMs, savedConfirmedMs)) return;
+    this.#saved = { upMs, confirmedMs };
     const offsetMs = boot.sinceBootMs() - clock.monotonicMs();
     const text: ContactText = {
       boot: boot.bootId,
-      ...(this.#upMs === undefined ? {} : { upMs: this.#upMs + offsetMs }),
+      ...(upMs === undefined ? {} : { upMs: upMs + offsetMs }),
       ...(confirmedMs === undefined ? {} : { confirmedMs: confirmedMs + offsetMs }),
     };
     const next = `${this.#path}.next`;
