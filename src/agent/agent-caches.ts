@@ -9,7 +9,7 @@ import {
 } from '../cluster/cluster-caches.ts';
 import type { FollowCache, FollowedCache } from '../cluster/followed-cache.ts';
 import { servedCheck, syncedCheck, watchesCheck } from '../kube/cache-health.ts';
-import type { Kept } from '../kube/object-cache.ts';
+import type { CacheHandler, Kept } from '../kube/object-cache.ts';
 import { type BgpAdvertisement, readBgpAdvertisement } from '../model/bgp-advertisement.ts';
 import { type BgpPeer, isPeerOf, type ReadBgpPeer } from '../model/bgp-peer.ts';
 import { clusterKinds, type KindRow, row } from '../model/cluster-kinds.ts';
@@ -17,9 +17,11 @@ import { type ReadyEndpoints, readReadyEndpoints, trimEndpoints } from '../model
 import type { ClusterNode } from '../model/node.ts';
 import { type Block, blockName } from '../model/node-block.ts';
 import { bgpAdvertisements, endpointSlices } from '../model/resources.ts';
+import type { RegisterView } from '../plan/node/block-use.ts';
 import { hasLeavingSign, staysForServices } from '../plan/node/leaving.ts';
 import { nodeTruth } from '../plan/node/node-truth.ts';
 import type { AgentSettings } from './agent-settings.ts';
+import { KeptObjects } from './kept-objects.ts';
 import type { Knowledge } from './knowledge.ts';
 import { otherRoutedNodes } from './routed-nodes.ts';
 import { type OtherAnnouncers, type ServiceCachesOfNode, serviceFacts } from './service-facts.ts';
@@ -31,15 +33,20 @@ interface AgentCachesOptions extends CacheBase {
   >;
   /** Many agents in one process share their caches. */
   follow?: FollowCache | undefined;
+  /** How long a deleted BGPPeer or BGPAdvertisement counts: its definition may be going, too. */
+  definitionGraceMs: number;
   onChange: () => void;
+  /** The store has gone back in time, as after a restored backup. */
+  onStartedOver: () => void;
 }
 
 export type View =
-  | { kind: 'known'; knowledge: Knowledge }
+  | { kind: 'known'; knowledge: Knowledge; register: RegisterView | undefined }
   | { kind: 'unsynced' }
   | {
       kind: 'no-node';
       detail: string;
+      register: RegisterView | undefined;
       /** What is left of an earlier knowledge: blocks the register still has under their uid. */
       orphaned(before: Knowledge): Knowledge;
     };
@@ -54,22 +61,22 @@ export class AgentCaches {
   readonly #all: Array<FollowedCache<Kept>> = [];
   readonly #nodes: FollowedCache<ClusterNode>;
   readonly #blocks: FollowedCache<Block> | undefined;
-  readonly #peers: FollowedCache<ReadBgpPeer>;
-  readonly #advertisements: FollowedCache<BgpAdvertisement>;
+  readonly #peers: KeptObjects<ReadBgpPeer>;
+  readonly #advertisements: KeptObjects<BgpAdvertisement>;
   readonly #services: ServiceCachesOfNode;
   readonly #config: BgpConfigHandler;
   /** What followed from the caches, until one of them changes. */
   #knowledge: Knowledge | undefined;
+  #own: readonly Block[] | undefined;
+  #startedMs: number | undefined;
 
   constructor(options: AgentCachesOptions) {
     this.#o = options;
     const { nodeName, rules, configMap } = options.settings;
     this.#nodes = this.#cache(clusterKinds.nodes);
     this.#blocks = rules.source === 'register' ? this.#cache(clusterKinds.blocks) : undefined;
-    this.#peers = this.#cache(clusterKinds.peers, {
-      handler: { onPut: (next) => this.#peerChanged(next), onDelete: () => this.#changed() },
-    });
-    this.#advertisements = this.#cache(row(bgpAdvertisements, readBgpAdvertisement));
+    this.#peers = this.#keep(clusterKinds.peers, (read) => this.#complain(read));
+    this.#advertisements = this.#keep(row(bgpAdvertisements, readBgpAdvertisement));
     this.#services = {
       services: this.#cache(clusterKinds.services),
       endpoints: this.#cache(row(endpointSlices, readReadyEndpoints), {
@@ -93,6 +100,7 @@ export class AgentCaches {
   }
 
   start(signal: AbortSignal): void {
+    this.#startedMs = this.#o.clock.monotonicMs();
     for (const cache of this.#all) {
       cache.start(signal);
       cache.synced.then(
@@ -114,17 +122,48 @@ export class AgentCaches {
     ['watches', () => watchesCheck(this.#all)],
   ]);
 
+  /**
+   * What the caches had at first is the answer to lists that began after this moment; undefined
+   * before that, and where others share the caches.
+   */
+  get listedMs(): number | undefined {
+    return this.#hasSynced && this.#o.follow === undefined ? this.#startedMs : undefined;
+  }
+
   /** The same knowledge, the very object, as long as nothing has changed. */
   view(): View {
-    if (!this.#all.every((cache) => cache.hasSynced)) return { kind: 'unsynced' };
+    if (!this.#hasSynced) return { kind: 'unsynced' };
     const { nodeName } = this.#o.settings;
     const node = this.#nodes.get(nodeName);
+    const register = this.#register();
     if (node === undefined) {
       const detail = `there is no Node called ${nodeName}`;
-      return { kind: 'no-node', detail, orphaned: (before) => this.#orphaned(before) };
+      return { kind: 'no-node', detail, register, orphaned: (before) => this.#orphaned(before) };
     }
     this.#knowledge ??= this.#know(node);
-    return { kind: 'known', knowledge: this.#knowledge };
+    return { kind: 'known', knowledge: this.#knowledge, register };
+  }
+
+  get #hasSynced(): boolean {
+    return this.#all.every((cache) => cache.hasSynced);
+  }
+
+  #register(): RegisterView | undefined {
+    const blocks = this.#blocks;
+    if (blocks === undefined) return undefined;
+    const { nodeName } = this.#o.settings;
+    this.#own ??= [...blocks.values()].filter((block) => block.nodeName === nodeName);
+    return {
+      own: this.#own,
+      ofOthers: (prefix) => {
+        for (const block of blocks.values()) {
+          const { nodeName: owner } = block;
+          if (owner !== '' && owner !== nodeName && block.prefix.overlaps(prefix)) return block;
+        }
+        return undefined;
+      },
+      isServed: blocks.refusal !== 'not registered',
+    };
   }
 
   #know(node: ClusterNode): Knowledge {
@@ -174,6 +213,7 @@ export class AgentCaches {
 
   #changed(): void {
     this.#knowledge = undefined;
+    this.#own = undefined;
     this.#o.onChange();
   }
 
@@ -193,7 +233,9 @@ export class AgentCaches {
 
   #cache<T extends Kept>(kind: KindRow<T>, scope: CacheScope<T> = {}): FollowedCache<T> {
     const changed = () => this.#changed();
-    const { handler = { onPut: changed, onDelete: changed }, ...where } = scope;
+    const onStartedOver = () => this.#o.onStartedOver();
+    const { handler = { onPut: changed, onDelete: changed }, ...rest } = scope;
+    const where = { ...rest, onStartedOver };
     const cache =
       this.#o.follow?.(kind, { ...where, handler }) ??
       rowCache(kind, this.#o, { ...where, handler: onlyChanges(handler) });
@@ -201,11 +243,21 @@ export class AgentCaches {
     return cache;
   }
 
-  #peerChanged(read: ReadBgpPeer): void {
-    if (read.kind === 'malformed') {
-      const fields = { reason: 'MalformedConfig', peer: read.name };
-      this.#o.log.warn(fields, `BGPPeer ${read.name}: ${read.problem}`);
-    }
-    this.#changed();
+  #keep<T extends Kept>(kind: KindRow<T>, onPut?: (next: T) => void): KeptObjects<T> {
+    const { clock, definitionGraceMs: graceMs } = this.#o;
+    const kept = new KeptObjects<T>({ clock, graceMs, onChange: () => this.#changed() });
+    const { handler } = kept;
+    const put: CacheHandler<T>['onPut'] = (next, prev) => {
+      onPut?.(next);
+      handler.onPut(next, prev);
+    };
+    kept.follow(this.#cache(kind, { handler: { ...handler, onPut: put } }));
+    return kept;
+  }
+
+  #complain(read: ReadBgpPeer): void {
+    if (read.kind !== 'malformed') return;
+    const fields = { reason: 'MalformedConfig', peer: read.name };
+    this.#o.log.warn(fields, `BGPPeer ${read.name}: ${read.problem}`);
   }
 }

@@ -38,6 +38,8 @@ export interface AgentSettings {
   /** How long a start waits for the API server before it goes on with what it last knew. */
   apiGraceMs: number;
   reportEveryMs: number;
+  /** Without a router for longer, blocks are announced only after they are confirmed; undefined: 150 s. */
+  reconfirmAfterMs?: number;
   /** Between asking the routers to look elsewhere (RFC 8326) and taking the routes back. */
   drainGraceMs: number;
   /** A taint of ours while no pod address is free. */
@@ -57,9 +59,24 @@ export interface Pace {
   lookAgainTicks: number;
   /** What was last known of other nodes is written so often; of this one at once. */
   memoryEveryMs: number;
+  /** A block without pods that is gone from the register is kept for so long, for the operator to take it back. */
+  missingGraceMs: number;
+  /** A deleted BGPPeer or BGPAdvertisement counts for so long: its definition may be going, too. */
+  definitionGraceMs: number;
 }
 
-export const usualAgentPace: Pace = { coalesceMs: 30, lookAgainTicks: 30, memoryEveryMs: 30_000 };
+export const usualAgentPace: Pace = {
+  coalesceMs: 30,
+  lookAgainTicks: 30,
+  memoryEveryMs: 30_000,
+  missingGraceMs: 60_000,
+  definitionGraceMs: 5_000,
+};
+/**
+ * Longer than a router takes to restart, and than our hold time; the operator waits for twice as
+ * long before routers may testify (decision 29).
+ */
+export const usualReconfirmAfterMs = 150_000;
 /**
  * How long another machine that served the Node has to say that it is alive. Longer than its
  * agent takes to notice that its watch is silent.

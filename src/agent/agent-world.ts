@@ -1,3 +1,4 @@
+import type { BootClock } from '../base/boot-clock.ts';
 import type { Clock } from '../base/clock.ts';
 import type { DurableFiles } from '../base/journal/durable-files.ts';
 import type { Log } from '../base/log.ts';
@@ -33,6 +34,8 @@ export interface AgentWorld {
   hasRestarted: (restartSeconds: number) => boolean;
   files: DurableFiles;
   clock: Clock;
+  /** Of this machine, if it is not given. */
+  boot?: BootClock;
   random: () => number;
   log: Log;
   metrics: Metrics;

@@ -14,8 +14,10 @@
  * The races it lives with:
  * - The API server is away at start: after a grace the agent goes on with what
  *   is on disk. Away later: the caches simply stop changing.
- * - Its Node is deleted under it: it gives out nothing new, and keeps blocks only
- *   as long as the register still has them under the old uid.
+ * - Its Node is deleted under it: it gives out nothing new, and withdraws its blocks when
+ *   the register shows that they cool.
+ * - It is cut off from the API server, its routers or both, or the register has lost its
+ *   blocks: what it does with each block then is decision 30 (plan/node/block-use).
  * - A block goes: first it is withdrawn, then the kernel. A block comes:
  *   first the kernel, then the routers. In between nothing loops.
  * - Another machine has its node name: it serves only if its machine has an address of the
@@ -36,11 +38,14 @@ import { agentConditionType } from '../model/keys.ts';
 import type { BlockRelease } from '../model/node-report.ts';
 import type { ReportedHijack } from '../model/node-report-status.ts';
 import type { Address } from '../net/address.ts';
+import type { Prefix } from '../net/prefix.ts';
 import type { Finding } from '../plan/blocks/finding.ts';
 import { nextReleases } from '../plan/blocks/give-back.ts';
+import type { WithdrawalDelivery } from '../plan/node/block-use.ts';
 import { ownUplink } from '../plan/node/desired-routes.ts';
 import { hijackFinding } from '../plan/node/hijacks.ts';
 import { nodePeers } from '../plan/node/node-peers.ts';
+import type { RouterContact } from '../plan/node/router-contact.ts';
 import { type Unannounced, unannouncedBlocks } from '../plan/node/unannounced.ts';
 import { podDemand } from '../plan/pod-address/pod-address-demand.ts';
 import { podsOutside } from '../plan/pod-address/pods-outside.ts';
@@ -58,18 +63,20 @@ import type { AgentState, AgentStatus } from './agent-status.ts';
 import type { AgentWorld } from './agent-world.ts';
 import { Announcer } from './announcer.ts';
 import { waitForResources } from './await-resources.ts';
+import { BlockUsage } from './block-usage.ts';
 import { DesiredNodeState } from './desired-node-state.ts';
 import { FormerBlocks } from './former-blocks.ts';
 import { FullTaint } from './full-taint.ts';
 import { HijackAlarm } from './hijack-alarm.ts';
 import type { Knowledge } from './knowledge.ts';
-import { KnowledgeSource } from './knowledge-source.ts';
+import { KnowledgeSource, type Situation } from './knowledge-source.ts';
 import { MasqueradeReconciler } from './masquerade-reconciler.ts';
 import { NodeConditionWriter } from './node-condition.ts';
 import { announcedDuring, type DrainDecision, NodeDrain } from './node-drain.ts';
 import { NodeIdentity, type Permission } from './node-identity.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
-import { type ReportContent, ReportWriter } from './report-writer.ts';
+import { ReportOwners } from './report-owners.ts';
+import { type ReportContent, type ReportSpec, ReportWriter } from './report-writer.ts';
 import { RouteReconciler, type RouteReport, tunnelDevices } from './route-reconciler.ts';
 
 /** The parts that the agent shares with the CNI server and the socket. */
@@ -96,8 +103,12 @@ export class Agent {
   readonly #room: AddressRoomReporter;
   readonly #identity: NodeIdentity;
   readonly #drain: NodeDrain;
+  readonly #usage: BlockUsage;
   readonly #former = new FormerBlocks();
+  readonly #owners = new ReportOwners();
   #releases: readonly BlockRelease[] = [];
+  /** When the routers were last told what there is. */
+  #declaredMs: number | undefined;
   #blocksText = '';
   #useText = '';
   #findingsText = '';
@@ -108,24 +119,29 @@ export class Agent {
     this.#settings = settings;
     this.#parts = parts;
     this.#pace = { ...usualAgentPace, ...settings.pace };
-    const { client, kernel, clock, random, log, metrics } = world;
+    const { client, kernel, clock, log, metrics } = world;
     const onChange = () => this.#loop.touch();
     this.#loop = new ReconcileLoop({
       ...world,
       reconcile: () => this.#reconcile(),
       coalesceMs: this.#pace.coalesceMs,
     });
-    this.#caches = new AgentCaches({ ...world, settings, onChange });
-    const { memoryEveryMs } = this.#pace;
+    // The report that is there now may be an older one, or none.
+    const onStartedOver = () => this.#reports.writeAgain();
+    const { memoryEveryMs, definitionGraceMs } = this.#pace;
+    const caching = { settings, definitionGraceMs, onChange, onStartedOver };
+    this.#caches = new AgentCaches({ ...world, ...caching });
     this.#source = new KnowledgeSource({ ...world, caches: this.#caches, settings, memoryEveryMs });
     this.#desired = new DesiredNodeState(settings);
     this.#routes = new RouteReconciler(kernel, log, metrics);
     this.#masquerade = new MasqueradeReconciler({ kernel, clock, log });
     this.#announcer = new Announcer({ ...world, listen: settings.bgpListen, onChange });
     this.#hijackAlarm = new HijackAlarm({ ...world, nodeName: settings.nodeName });
-    const { drainGraceMs: graceMs, onCordon = 'services' } = settings;
+    const { drainGraceMs: graceMs, onCordon = 'services', reportEveryMs: everyMs } = settings;
     this.#drain = new NodeDrain({ clock, graceMs, onCordon });
-    this.#reports = new ReportWriter({ client, log, random, everyMs: settings.reportEveryMs });
+    this.#reports = new ReportWriter({ ...world, everyMs, onAccepted: onChange });
+    const { word } = this.#reports;
+    this.#usage = new BlockUsage({ ...world, settings, word, onConfirmed: onChange });
     this.#condition = new NodeConditionWriter({ client, nodeName: settings.nodeName, clock, log });
     const { nodeName, answerWithinMs = usualAnswerWithinMs } = settings;
     const taint = settings.taintWhenFull ? new FullTaint({ client, log, nodeName }) : undefined;
@@ -144,6 +160,7 @@ export class Agent {
     const { kernel, log } = this.#world;
     const memory = await this.#source.load();
     this.#releases = memory?.releases ?? [];
+    if (memory !== undefined) await this.#usage.load(memory);
     if (memory?.drain !== undefined) this.#drain.resume(memory.drain);
     const kept = await kernel.routes({ protocol: nodeRouteProtocol });
     await this.#announcer.listen(kept.map(({ prefix }) => prefix));
@@ -162,6 +179,7 @@ export class Agent {
       clearTimeout(grace);
       clearInterval(tick);
       stopWatching();
+      this.#usage.stop();
       const exit = how();
       const words = {
         drain: 'stopping for good: withdrawing all routes from the routers',
@@ -202,6 +220,7 @@ export class Agent {
   }
 
   #tick(): void {
+    this.#usage.look(this.#announcer.lastUpMs);
     // Which blocks there are is known from the caches; here only numbers can be others.
     let use = '';
     for (const { pods, resting } of this.#parts.addresses.book.use()) use += `${pods}+${resting} `;
@@ -220,7 +239,7 @@ export class Agent {
     if (permission.kind === 'undecided') return;
     if (permission.kind === 'stand-by') return this.#standBy(knowledge, permission);
     if (!state.isReady) this.#wait(state);
-    if (knowledge !== undefined) await this.#apply(knowledge, state);
+    if (knowledge !== undefined) await this.#apply({ ...situation, knowledge });
   }
 
   /** Pods that run keep their addresses and routes; none is added, and nothing is announced. */
@@ -239,59 +258,91 @@ export class Agent {
     this.#announcer.declare(peers, { blocks: [], services: [] });
   }
 
-  async #apply(knowledge: Knowledge, state: AgentState): Promise<void> {
+  async #apply(situation: Situation & { knowledge: Knowledge }): Promise<void> {
+    const { knowledge: known } = situation;
     const { status, addresses } = this.#parts;
     const { byDemand, preAllocate } = this.#settings;
-    const { node, truth } = knowledge;
+    const { node } = known;
+    const peers = nodePeers(known.peers, node);
     const uplinks = await this.#routes.uplinks();
-    const routes = this.#desired.routes(knowledge, uplinks);
-    status.podMtu = routes.tunnel?.mtu ?? ownUplink(uplinks, node)?.mtu;
+    const contact = this.#contact(known);
+    const wasLost = this.#announcer.isWithholding;
     // No pause between looking what is empty, choosing what to give back and ceasing to give
     // out of it: a pod could come in between.
+    const knowledge = this.#usage.judge({
+      ...situation,
+      listedMs: this.#caches.listedMs,
+      releases: this.#releases,
+      podsIn: (prefix) => this.#podsIn(prefix),
+      peers,
+      contact,
+      wasLost,
+      delivery: this.#withdrawal(peers.length),
+      hasWithdrawnBlocks: this.#drain.hasWithdrawnBlocks,
+    });
+    this.#announcer.withholdBlocksAfterMs = this.#usage.reconfirmAfterMs;
+    const { truth } = knowledge;
+    const routes = this.#desired.routes(knowledge, uplinks);
+    status.podMtu = routes.tunnel?.mtu ?? ownUplink(uplinks, node)?.mtu;
     const use = addresses.book.use();
     const demand = byDemand ? podDemand(use, preAllocate) : undefined;
-    this.#releases = nextReleases({ owned: truth.blocks, use, before: this.#releases, demand });
+    const owned = known.truth.blocks;
+    this.#releases = nextReleases({ owned, use, before: this.#releases, demand });
     this.#setBlocks(knowledge);
     const wanted = this.#desired.announcements(knowledge);
     const hasPods = use.some(({ pods }) => pods > 0);
-    const announcements = announcedDuring(this.#leaving(node, hasPods, wanted.onlyHere), wanted);
-    const isSaved = await this.#source.save(knowledge, this.#releases, this.#drain.memory);
+    const leaving = this.#leaving(node, hasPods, wanted.onlyHere);
+    const isSaved = await this.#source.save({
+      knowledge: known,
+      releases: this.#releases,
+      held: this.#usage.held,
+      hasReported: this.#reports.word.hasReported,
+      drain: this.#drain.memory,
+    });
+    await this.#usage.settle(isSaved);
     if (!isSaved) this.#loop.touchAfter(this.#pace.memoryEveryMs);
+    const announcements = announcedDuring(leaving, {
+      ...wanted,
+      blocks: wanted.blocks.filter(({ prefix }) => this.#usage.isAnnounced(prefix)),
+    });
     const former = this.#former.with(routes, truth.blocks, this.#world.clock.monotonicMs());
     if (former.againInMs !== undefined) {
       this.#loop.touchAfter(former.againInMs + this.#pace.coalesceMs);
     }
-    const spec = { releases: isSaved ? this.#releases : [], neededAddresses: demand ?? {} };
+    const spec = { ...this.#promises(isSaved), neededAddresses: demand ?? {} };
     const stateUnannounced = (kernelProblem?: string) =>
       status.setUnannounced(this.#unannounced(knowledge, announcements.findings, kernelProblem));
     const kept = await this.#routes.declare(former.routes).catch((error) => {
       stateUnannounced(describeError(error));
-      this.#declareReport(node, spec, status.reportAgain());
+      this.#declareReport(situation, spec, status.reportAgain());
       throw error;
     });
     const unmasked = await this.#masquerade.declare(this.#desired.masquerade(knowledge));
-    this.#announcer.declare(nodePeers(knowledge.peers, node), announcements);
+    this.#announcer.declare(peers, announcements);
+    this.#declaredMs = this.#world.clock.monotonicMs();
+    // The judgement knew of the loss: what it withholds is not declared.
+    if (wasLost) this.#announcer.confirm();
     stateUnannounced();
-    const hijacks = this.#announcer.hijacks(
-      truth.blocks.map(({ prefix }) => prefix),
-      (address) => knowledge.others.some(({ addresses }) => addresses.includes(address)),
-    );
+    const { hijacks } = contact;
 
     const findings: Finding[] = [
       ...podsOutside(node.name, this.#pods(), truth.blocks),
       ...this.#identity.findings(),
+      ...this.#missing(node.name),
       ...routes.findings,
       ...announcements.findings,
       ...hijacks.map((hijack) => hijackFinding(node.name, hijack)),
       ...unmasked.map((detail) => masqueradeRefused(node.name, detail)),
     ];
     this.#logFindings(findings);
+    const state = this.#usage.stateOf(situation.state);
     status.set(state);
     this.#condition.declare(agentConditionType, state);
     if (state.isReady) this.#room.declare(use);
     const reportedHijacks = this.#hijackAlarm.declare(node, hijacks);
-    await this.#report(knowledge, kept, findings, reportedHijacks, spec);
-    const againInMs = this.#announcer.isInSync ? this.#drain.againInMs : 100;
+    await this.#report({ ...situation, knowledge }, kept, findings, reportedHijacks, spec);
+    const usualMs = this.#usage.isUnderWay ? 250 : this.#drain.againInMs;
+    const againInMs = this.#announcer.isInSync ? usualMs : 100;
     if (againInMs !== undefined) this.#loop.touchAfter(againInMs);
   }
 
@@ -306,6 +357,7 @@ export class Agent {
       owned: truth.blocks.map(({ prefix }) => prefix),
       contested: new Map(silent.map(({ cidr, detail }) => [cidr, detail])),
       leaving: this.#drain.whyWithdrawn,
+      held: this.#usage.onHold,
       kernelProblem,
       configuredPeers: peers.length,
       peers: nodePeers(peers, node),
@@ -317,6 +369,48 @@ export class Agent {
     for (const { owner, addresses, attachment } of this.#parts.addresses.book.remembered()) {
       yield { who: attachment?.pod ?? owner, addresses };
     }
+  }
+
+  #podsIn(prefix: Prefix): number {
+    let pods = 0;
+    for (const { addresses } of this.#pods()) {
+      if (addresses.some((address) => prefix.contains(address))) pods += 1;
+    }
+    return pods;
+  }
+
+  *#missing(node: string): Iterable<Finding> {
+    for (const { block, why } of this.#usage.uses) {
+      if (why?.reason !== 'BlockMissing') continue;
+      yield { ...why, reason: 'BlockMissing', nodes: [node], cidr: block.prefix.toString() };
+    }
+  }
+
+  /** What others act on is on disk first. */
+  #promises(isSaved: boolean): Omit<ReportSpec, 'neededAddresses'> {
+    return {
+      releases: isSaved ? this.#releases : [],
+      ...this.#usage.promises(isSaved),
+    };
+  }
+
+  #contact({ others }: Knowledge): RouterContact {
+    return this.#announcer.contact(
+      this.#usage.held.map(({ prefix }) => prefix),
+      others.flatMap(({ blocks }) => blocks.map(({ prefix }) => prefix)),
+      (address) => others.some(({ addresses }) => addresses.includes(address)),
+    );
+  }
+
+  #withdrawal(peers: number): WithdrawalDelivery {
+    // Most rounds wait for no acknowledgement, and need not count what the routers have.
+    if (!this.#usage.isUnderWay) return { ...unknownDelivery, declaredMs: this.#declaredMs };
+    const { routers, acknowledged } = this.#announcer.delivery('everything');
+    return {
+      declaredMs: this.#declaredMs,
+      isAcknowledged: acknowledged >= routers,
+      isEveryPeerUp: routers >= peers,
+    };
   }
 
   #setBlocks({ truth }: Knowledge): void {
@@ -359,12 +453,13 @@ export class Agent {
   }
 
   async #report(
-    { node, truth }: Knowledge,
+    situation: Situation & { knowledge: Knowledge },
     kept: RouteReport,
     findings: readonly Finding[],
     hijacks: readonly ReportedHijack[],
-    spec: ReportContent['spec'],
+    spec: ReportSpec,
   ): Promise<void> {
+    const { truth } = situation.knowledge;
     const { status, addresses } = this.#parts;
     const routes = await this.#world.kernel.routes({ protocol: nodeRouteProtocol });
     const own = truth.blocks.map(({ prefix }) => `${prefix}`);
@@ -385,17 +480,23 @@ export class Agent {
       drain: this.#drain.steps,
       findings,
     });
-    this.#declareReport(node, spec, reported);
+    this.#declareReport(situation, spec, reported);
   }
 
-  /** Without its Node a report has no owner, and would outlive everybody. */
   #declareReport(
-    node: ReportContent['node'],
-    spec: ReportContent['spec'],
+    { knowledge, register, isNodeThere }: Situation & { knowledge: Knowledge },
+    spec: ReportSpec,
     status: ReportContent['status'] | undefined,
   ): void {
-    if (status === undefined || this.#parts.status.state.reason === 'WaitingForNode') return;
-    this.#reports.declare({ node, spec, status });
+    if (status === undefined) return;
+    const { name, uid } = knowledge.node;
+    const owners = this.#owners.next({
+      node: { name, uid },
+      isNodeThere,
+      blocks: register?.own ?? this.#usage.held,
+      isUsing: spec.uses.length > 0,
+    });
+    if (owners !== undefined) this.#reports.declare({ node: { name, uid }, owners, spec, status });
   }
 
   #countPods(): void {
@@ -419,3 +520,10 @@ export class Agent {
 function masqueradeRefused(node: string, detail: string): Finding {
   return { reason: 'MasqueradeRefused', nodes: [node], cidr: '', detail };
 }
+
+/** Nobody has been asked. */
+const unknownDelivery: WithdrawalDelivery = {
+  declaredMs: undefined,
+  isAcknowledged: false,
+  isEveryPeerUp: false,
+};

@@ -144,20 +144,26 @@ export class Announcer {
     return this.#hijacks.look(ownBlocks, this.#routers(), paths, isOtherNode, nowMs);
   }
 
+  /** When any session was last established, by the longer of both clocks; `Infinity`: one is. */
+  get lastUpMs(): number | undefined {
+    this.#look();
+    const { hasBeenUp, isInDoubt, lostMs } = this.#loss;
+    if (!hasBeenUp) return undefined;
+    const isUp = this.#up.size > 0 && !isInDoubt;
+    return isUp ? Number.POSITIVE_INFINITY : this.#o.clock.monotonicMs() - lostMs;
+  }
+
   /** What the routers say, and for how long none did. */
   contact(
     ownBlocks: readonly Prefix[],
     otherNodesBlocks: Iterable<Prefix>,
     isOtherNode: (address: string) => boolean = () => false,
   ): RouterContact {
-    this.#look();
+    const { lastUpMs } = this;
     const up = [...this.#up];
-    const nowMs = this.#o.clock.monotonicMs();
-    const { hasBeenUp, isInDoubt, lostMs } = this.#loss;
-    const isUp = up.length > 0 && !isInDoubt;
     const received = this.#received;
     return {
-      ...(hasBeenUp ? { lastUpMs: isUp ? Number.POSITIVE_INFINITY : nowMs - lostMs } : {}),
+      ...(lastUpMs === undefined ? {} : { lastUpMs }),
       hijacks: this.hijacks(ownBlocks, isOtherNode),
       // Counted only when asked for: a cluster has many blocks, and a healthy node never asks.
       get otherBlocksSeen() {

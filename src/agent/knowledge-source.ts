@@ -5,14 +5,13 @@
  */
 import { join } from 'node:path';
 import { describeError } from '../base/errors.ts';
-import type { BlockRelease } from '../model/node-report.ts';
+import type { RegisterView } from '../plan/node/block-use.ts';
 import type { AgentCaches } from './agent-caches.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import type { AgentState } from './agent-status.ts';
 import type { AgentWorld } from './agent-world.ts';
-import type { Knowledge, Memory } from './knowledge.ts';
+import { heldText, type Knowledge, type Memory } from './knowledge.ts';
 import { MemoryFile } from './memory-file.ts';
-import type { DrainMemory } from './node-drain.ts';
 
 interface KnowledgeSourceOptions extends Pick<AgentWorld, 'files' | 'clock' | 'log'> {
   caches: AgentCaches;
@@ -22,9 +21,14 @@ interface KnowledgeSourceOptions extends Pick<AgentWorld, 'files' | 'clock' | 'l
 }
 
 /** What to act upon, and how the agent is. Without knowledge there is nothing to act upon. */
-interface Situation {
+export interface Situation {
   knowledge: Knowledge | undefined;
   state: AgentState;
+  register: RegisterView | undefined;
+  /** As far as it is known. */
+  isNodeThere: boolean;
+  /** Something was received from the API server a short while ago. */
+  isHeard: boolean;
 }
 
 /** Nothing was heard for so long although bookmarks come every minute: the API server is away. */
@@ -49,7 +53,7 @@ export class KnowledgeSource {
   }
 
   /** What an earlier run of this very node left on disk. */
-  async load(): Promise<Omit<Memory, 'knowledge'> | undefined> {
+  async load(): Promise<Memory | undefined> {
     const memory = await this.#file.load();
     if (memory?.knowledge.node.name !== this.#o.settings.nodeName) return undefined;
     this.#remembered = memory.knowledge;
@@ -72,28 +76,40 @@ export class KnowledgeSource {
     const view = this.#o.caches.view();
     if (view.kind === 'known') {
       this.#last = view.knowledge;
-      return { knowledge: view.knowledge, state: this.#stateOf(view.knowledge) };
+      return {
+        knowledge: view.knowledge,
+        state: this.#stateOf(view.knowledge),
+        register: view.register,
+        isNodeThere: true,
+        isHeard: this.#isHeard,
+      };
     }
     if (view.kind === 'no-node') {
       const before = this.#last ?? this.#remembered;
       return {
         knowledge: before && view.orphaned(before),
         state: { isReady: false, reason: 'WaitingForNode', detail: view.detail },
+        register: view.register,
+        isNodeThere: false,
+        isHeard: this.#isHeard,
       };
     }
     this.#last ??= this.#isGraceOver ? this.#remembered : undefined;
     if (this.#last === undefined) return undefined;
     const detail = `working from the last known state; the API server is away: ${this.#away}`;
     const isReady = this.#last.truth.kind === 'blocks';
-    return { knowledge: this.#last, state: { isReady, reason: 'WorkingFromMemory', detail } };
+    return {
+      knowledge: this.#last,
+      state: { isReady, reason: 'WorkingFromMemory', detail },
+      register: undefined,
+      isNodeThere: true,
+      isHeard: false,
+    };
   }
 
   /** Whether what is acted upon from here on is on disk. */
-  async save(
-    knowledge: Knowledge,
-    releases: readonly BlockRelease[],
-    drain: DrainMemory,
-  ): Promise<boolean> {
+  async save(memory: Memory): Promise<boolean> {
+    const { knowledge, releases, held, hasReported, drain } = memory;
     const { node, truth, peers, advertisements, services } = knowledge;
     const { resourceVersion: _, ...stable } = node;
     const cidrs = truth.blocks.map(({ prefix }) => `${prefix}`);
@@ -105,12 +121,14 @@ export class KnowledgeSource {
       advertisements,
       services,
       releases,
+      held?.map(heldText),
+      hasReported,
       drain,
     ]);
     const nowMs = this.#o.clock.monotonicMs();
     if (own === this.#savedOwn && nowMs - this.#savedAtMs < this.#o.memoryEveryMs) return true;
     try {
-      await this.#file.save({ knowledge, releases, drain });
+      await this.#file.save(memory);
     } catch (error) {
       this.#o.log.error(
         { error: describeError(error) },
@@ -121,6 +139,10 @@ export class KnowledgeSource {
     this.#savedOwn = own;
     this.#savedAtMs = nowMs;
     return true;
+  }
+
+  get #isHeard(): boolean {
+    return this.#o.caches.silentMs() <= awayMs;
   }
 
   #stateOf({ truth }: Knowledge): AgentState {

@@ -9,6 +9,7 @@ import type { BgpPeer } from '../model/bgp-peer.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { BlockRelease } from '../model/node-report.ts';
 import { parsePrefix } from '../net/prefix.ts';
+import type { HeldBlock } from '../plan/node/block-use.ts';
 import type { RoutedNode } from '../plan/node/desired-routes.ts';
 import type { NodeTruth, OwnedBlock } from '../plan/node/node-truth.ts';
 import { noServices, type ServiceFacts } from '../plan/services/service-announcements.ts';
@@ -23,10 +24,14 @@ export interface Knowledge {
   readonly services: ServiceFacts;
 }
 
-/** What is on disk: also the blocks we have given back, before anybody reads of it. */
+/** What is on disk: also the blocks we have given back or withdrawn, before anybody reads of it. */
 export interface Memory {
   readonly knowledge: Knowledge;
   readonly releases: readonly BlockRelease[];
+  /** Undefined in the file of an older agent. */
+  readonly held: readonly HeldBlock[] | undefined;
+  /** The API server has accepted a report of this node. */
+  readonly hasReported: boolean;
   /** How far the node has come in leaving its routers. */
   readonly drain?: DrainMemory | undefined;
 }
@@ -35,6 +40,11 @@ export interface Memory {
 const formatVersion = 1;
 
 interface BlockText extends Omit<OwnedBlock, 'prefix'> {
+  cidr: string;
+}
+
+/** Times of one run mean nothing to the next. */
+interface HeldText extends Omit<HeldBlock, 'prefix' | 'holdSinceMs' | 'missingSinceMs'> {
   cidr: string;
 }
 
@@ -48,10 +58,12 @@ interface MemoryText {
   /** Absent in the file of an older agent. */
   services?: ServiceFacts;
   releases: BlockRelease[];
+  held?: HeldText[];
+  hasReported?: boolean;
   drain?: DrainMemory;
 }
 
-export function writeMemory({ knowledge, releases, drain }: Memory): string {
+export function writeMemory({ knowledge, releases, held, hasReported, drain }: Memory): string {
   const { node, truth, others, peers, advertisements, services } = knowledge;
   const text: MemoryText = {
     version: formatVersion,
@@ -68,9 +80,17 @@ export function writeMemory({ knowledge, releases, drain }: Memory): string {
     advertisements: [...advertisements],
     services,
     releases: [...releases],
+    ...(held === undefined ? {} : { held: held.map(heldText) }),
+    hasReported,
     ...(drain === undefined || drain.steps.length === 0 ? {} : { drain }),
   };
   return `${JSON.stringify(text)}\n`;
+}
+
+/** What the disk has to have before a block is used, or somebody reads that it is not. */
+export function heldText(block: HeldBlock): HeldText {
+  const { prefix, holdSinceMs: _, missingSinceMs: __, ...rest } = block;
+  return { ...rest, cidr: prefix.toString() };
 }
 
 /** Undefined if it is not what `writeMemory` wrote: then there is nothing to go on with. */
@@ -82,7 +102,7 @@ export function readMemory(text: string): Memory | undefined {
     return undefined;
   }
   if (read?.version !== formatVersion) return undefined;
-  const { node, truth, others, peers, advertisements, services, releases, drain } = read;
+  const { node, truth, others, peers, advertisements, services, releases, held, drain } = read;
   return {
     knowledge: {
       node,
@@ -105,6 +125,11 @@ export function readMemory(text: string): Memory | undefined {
       services: services ?? noServices,
     },
     releases,
+    held: held?.flatMap(({ cidr, ...rest }) => {
+      const prefix = parsePrefix(cidr);
+      return prefix === undefined ? [] : [{ ...rest, prefix }];
+    }),
+    hasReported: read.hasReported === true,
     drain,
   };
 }

@@ -1,14 +1,24 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { type ReportContent, ReportWriter } from './report-writer.ts';
+import { ReportedWord } from './reported-word.ts';
 
 afterEach(() => vi.useRealTimers());
 
 const content = (pods: number): ReportContent => ({
   node: { name: 'n1', uid: 'u1' },
-  spec: { neededAddresses: {}, releases: [] },
+  owners: [],
+  spec: {
+    neededAddresses: {},
+    releases: [],
+    uses: [],
+    fenced: [],
+    silentAfter: [],
+    reconfirmAfterSeconds: 150,
+  },
   status: { blocks: [{ cidr: '10.5.113.0/24', pods }] } as unknown as ReportContent['status'],
 });
 
@@ -29,7 +39,14 @@ function begin(everyMs: number) {
       written.push('created');
     },
   } as unknown as KubeClient;
-  const writer = new ReportWriter({ client, log: silentLog, random: () => 0.5, everyMs });
+  const writer = new ReportWriter({
+    client,
+    log: silentLog,
+    clock: systemClock,
+    random: () => 0.5,
+    everyMs,
+    onAccepted: () => undefined,
+  });
   const stop = new AbortController();
   const running = writer.run(stop.signal);
   return {
@@ -118,4 +135,32 @@ test('a report that somebody deleted is made anew, though nothing changed', asyn
   await vi.advanceTimersByTimeAsync(300_000);
   expect(written).toEqual(['created', content(1).status]);
   await end();
+});
+
+test('after the store went back in time it is written again at once', async () => {
+  vi.useFakeTimers();
+  const { writer, written, end } = begin(10);
+  writer.declare(content(1));
+  await vi.advanceTimersByTimeAsync(100);
+  written.length = 0;
+  writer.writeAgain();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(written).toEqual(['spec', content(1).status]);
+  await end();
+});
+
+test('a fence counts as said from the moment it is sent, and as taken back when a report without it is accepted', () => {
+  const word = new ReportedWord();
+  const block = { cidr: '10.5.113.0/24', uid: 'b1' };
+  expect(word.unfencedMs('b1')).toBeUndefined();
+  word.accepted({ fenced: [], silentAfter: [] }, 100);
+  expect(word.unfencedMs('b1')).toBe(100);
+  word.saying({ fenced: [block], silentAfter: [] });
+  expect(word.unfencedMs('b1')).toBeUndefined();
+  word.accepted({ fenced: [block], silentAfter: [] }, 200);
+  expect(word.unfencedMs('b1')).toBeUndefined();
+  word.saying({ fenced: [], silentAfter: [] });
+  word.accepted({ fenced: [], silentAfter: [{ ...block, seconds: 300 }] }, 300);
+  expect(word.unfencedMs('b1')).toBe(300);
+  expect(word.silentAfter?.get('b1')).toBe(300);
 });

@@ -10,24 +10,36 @@ import { describeError } from '../base/errors.ts';
 import { ApiError } from '../kube/api-error.ts';
 import { Backoff, pause } from '../kube/backoff.ts';
 import { apiVersion } from '../model/keys.ts';
-import type { BlockRelease } from '../model/node-report.ts';
+import type { NodeReport } from '../model/node-report.ts';
 import type { NodeReportStatus } from '../model/node-report-status.ts';
 import { nodeReports } from '../model/resources.ts';
-import type { Family } from '../net/family.ts';
 import type { AgentWorld } from './agent-world.ts';
+import { ReportedWord } from './reported-word.ts';
+
+/** What the operator reads. */
+export type ReportSpec = Pick<NodeReport, 'neededAddresses' | 'releases'> &
+  Required<Pick<NodeReport, 'uses' | 'fenced' | 'silentAfter' | 'reconfirmAfterSeconds'>>;
 
 export interface ReportContent {
   node: { name: string; uid: string };
-  spec: {
-    neededAddresses: Partial<Record<Family, number>>;
-    releases: readonly BlockRelease[];
-  };
+  /** With the last of them the report is deleted. */
+  owners: readonly ReportOwner[];
+  spec: ReportSpec;
   status: NodeReportStatus;
 }
 
-interface ReportWriterOptions extends Pick<AgentWorld, 'client' | 'log' | 'random'> {
+export interface ReportOwner {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+}
+
+interface ReportWriterOptions extends Pick<AgentWorld, 'client' | 'log' | 'random' | 'clock'> {
   /** Between two writes. */
   everyMs: number;
+  /** The API server has accepted another spec. */
+  onAccepted: () => void;
 }
 
 const againEveryMs = 300_000;
@@ -36,9 +48,13 @@ const hijackEveryMs = 500;
 
 export class ReportWriter {
   readonly #o: ReportWriterOptions;
+  /** What the API server has accepted. */
+  readonly word = new ReportedWord();
   #wanted: ReportContent | undefined;
   #specWritten = '';
   #statusWritten = '';
+  /** What is there may be another than what was written. */
+  #isLost = false;
   #wake: (() => void) | undefined;
   #hijacksWritten = '[]';
   /** Ends the pause between two writes. */
@@ -59,15 +75,22 @@ export class ReportWriter {
     this.#wanted = undefined;
   }
 
+  /** What was written may be lost, as after a restored backup: it is written again at once. */
+  writeAgain(): void {
+    this.#isLost = true;
+    this.#wake?.();
+  }
+
   /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const backoff = new Backoff({ baseMs: 500, capMs: 30_000, random: this.#o.random });
     let complaint = '';
     while (!signal.aborted) {
+      if (this.#isLost) this.#specWritten = this.#statusWritten = '';
+      this.#isLost = false;
       const content = this.#wanted;
       if (content === undefined || this.#isWritten(content)) {
-        const isHeard = await this.#changed(signal);
-        if (!isHeard) this.#specWritten = this.#statusWritten = '';
+        this.#isLost = !(await this.#changed(signal)) || this.#isLost;
         continue;
       }
       try {
@@ -115,19 +138,22 @@ export class ReportWriter {
     });
   }
 
-  #isWritten({ node, spec, status }: ReportContent): boolean {
+  #isWritten(content: ReportContent): boolean {
     return (
-      JSON.stringify([node.uid, spec]) === this.#specWritten &&
-      JSON.stringify(status) === this.#statusWritten
+      specText(content) === this.#specWritten &&
+      JSON.stringify(content.status) === this.#statusWritten
     );
   }
 
   async #write(content: ReportContent, signal: AbortSignal): Promise<void> {
     const { node, spec, status } = content;
-    const specText = JSON.stringify([node.uid, spec]);
-    if (specText !== this.#specWritten) {
+    const text = specText(content);
+    if (text !== this.#specWritten) {
+      this.word.saying(spec);
       await this.#writeSpec(content, signal);
-      this.#specWritten = specText;
+      this.#specWritten = text;
+      this.word.accepted(spec, this.#o.clock.monotonicMs());
+      this.#o.onAccepted();
     }
     const statusText = JSON.stringify(status);
     if (statusText !== this.#statusWritten) {
@@ -143,16 +169,14 @@ export class ReportWriter {
     }
   }
 
-  async #writeSpec({ node, spec }: ReportContent, signal: AbortSignal): Promise<void> {
-    // Gone with its Node; a report of an earlier Node of this name becomes this one's.
-    const owner = { apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid };
+  async #writeSpec({ node, owners, spec }: ReportContent, signal: AbortSignal): Promise<void> {
     const body = {
-      metadata: { ownerReferences: [owner] },
+      metadata: { ownerReferences: owners },
       // An explicit null takes a key out of what is there (RFC 7396).
       spec: {
+        ...spec,
         nodeUID: node.uid,
         neededAddresses: { ipv4: null, ipv6: null, ...spec.neededAddresses },
-        releases: spec.releases,
       },
     };
     try {
@@ -164,7 +188,7 @@ export class ReportWriter {
         {
           apiVersion,
           kind: 'NodeReport',
-          metadata: { name: node.name, ownerReferences: [owner] },
+          metadata: { name: node.name, ownerReferences: [...owners] },
           spec: { nodeUID: node.uid, ...spec },
         },
         { signal },
@@ -175,3 +199,6 @@ export class ReportWriter {
 }
 
 const hijacksText = ({ status }: ReportContent) => JSON.stringify(status.hijacks ?? []);
+
+const specText = ({ node, owners, spec }: ReportContent) =>
+  JSON.stringify([node.uid, owners, spec]);

@@ -74,6 +74,12 @@ export const reasons = {
   NoNextHop: 'The node has no address of this family to name as next hop.',
   AnnouncementRefused: 'The route cannot be sent to this peer.',
   AnnouncementPending: 'The route is about to be sent to the peer.',
+  BlockFenced:
+    'The node has withdrawn the block, and uses it again when the API server confirms it.',
+  BlockUnconfirmed:
+    'The node was off or without routers for so long that the block may be used elsewhere; it is announced when it is confirmed.',
+  BlockMissing:
+    'A block is gone from the register though its node did not give it back; the node claims it.',
 
   // What else can be found.
   SourcesDisagree: "Records of one node's blocks differ.",

@@ -6,6 +6,7 @@ import type { AddressBook } from '../../src/agent/address-book.ts';
 import type { AgentSettings } from '../../src/agent/agent-settings.ts';
 import type { SpeakerDriver } from '../../src/agent/agent-world.ts';
 import { type AssembledAgent, assembleAgent } from '../../src/agent/assemble-agent.ts';
+import type { BootClock } from '../../src/base/boot-clock.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { realFiles } from '../../src/base/journal/durable-files.ts';
 import type { Log } from '../../src/base/log.ts';
@@ -59,6 +60,8 @@ export class AgentBench {
   readonly kernel: WatchedKernel;
   readonly metrics = new Metrics();
   announced: readonly Announcement[] = [];
+  /** Another one is another boot of the machine. */
+  boot: BootClock | undefined;
   /** Sessions that are established; what is declared counts as sent. */
   sessions: Array<{ peer: string; families: string[] }> = [];
   /** `warn 10.5.113.0/24 is not announced: …` */
@@ -110,6 +113,7 @@ export class AgentBench {
         hasRestarted: () => false,
         files: realFiles,
         clock: systemClock,
+        ...(this.boot === undefined ? {} : { boot: this.boot }),
         random: () => 0.5,
         log: this.#log(),
         metrics: this.metrics,
@@ -166,9 +170,21 @@ export class AgentBench {
     this.api.delete(`/api/v1/nodes/${name}`);
   }
 
-  putBlock(cidr: string, name: string, uid: string, phase = 'Active'): string {
+  /** As an API server that cannot be reached. */
+  cutOff(): void {
+    this.api.intercept = (_, response) => {
+      response.destroy();
+      return true;
+    };
+  }
+
+  heal(): void {
+    this.api.intercept = (asked) => this.#note(asked);
+  }
+
+  putBlock(cidr: string, name: string, uid: string, phase = 'Active', more: object = {}): string {
     const since = phase === 'Cooling' ? { coolingSince: '2026-01-01T00:00:00Z' } : {};
-    const spec = { cidr, pool: 'p', node: { name, uid }, phase, ...since };
+    const spec = { cidr, pool: 'p', node: { name, uid }, phase, ...since, ...more };
     return this.api.put(this.#blockPath(cidr), { spec }).metadata.uid;
   }
 
@@ -194,6 +210,13 @@ export class AgentBench {
     const isLastResort = ({ communities = [] }: Announcement) =>
       communities.includes('graceful-shutdown');
     return this.announced.filter(isLastResort).map(({ prefix }) => prefix);
+  }
+
+  /** Whose end is the end of the report: `Node n1`. */
+  reportOwners(): string[] {
+    const { ownerReferences } = this.api.object(`${group}/nodereports/n1`)?.metadata ?? {};
+    const owners = (ownerReferences ?? []) as Array<{ kind: string; name: string }>;
+    return owners.map(({ kind, name }) => `${kind} ${name}`);
   }
 
   /** What the operator reads. */

@@ -75,6 +75,11 @@ export function registerAgent(program: Command): void {
     .option('--state-dir <path>', 'what survives a restart', '/var/lib/cadastre')
     .option('--api-grace <seconds>', 'wait for the API server before using the state on disk', '5')
     .option(
+      '--reconfirm-after <seconds>',
+      'after so long without a router, announce blocks only when they are confirmed',
+      '150',
+    )
+    .option(
       '--drain-grace <seconds>',
       'between GRACEFUL_SHUTDOWN and the withdrawal of routes',
       '5',
@@ -130,6 +135,7 @@ interface AgentFlags {
   socket: string;
   stateDir: string;
   apiGrace: string;
+  reconfirmAfter: string;
   drainGrace: string;
   onCordon: OnCordon;
   taintWhenFull?: boolean;
@@ -237,6 +243,7 @@ function readSettings(flags: AgentFlags): AgentSettings {
     bgpListen: readBgpListen(flags.bgpListen),
     apiGraceMs: readNumber('--api-grace', flags.apiGrace, 3600) * 1000,
     reportEveryMs: 5_000,
+    reconfirmAfterMs: readNumber('--reconfirm-after', flags.reconfirmAfter, 86_400) * 1000,
     drainGraceMs: readNumber('--drain-grace', flags.drainGrace, 3600) * 1000,
     onCordon: flags.onCordon,
     taintWhenFull: flags.taintWhenFull ?? false,

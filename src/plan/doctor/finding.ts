@@ -15,6 +15,7 @@ export const doctorReasons = [
   'PodsOutsideBlocks',
   'NotThisMachine',
   'DuplicateAgent',
+  'BlockMissing',
   'NotHeld',
   'NotAnnounced',
   'Detour',

@@ -33,6 +33,11 @@ export const agentFindings = {
     fix: (node) =>
       `the operator takes back what ${node} reports that it uses: see that one runs, and the Events of ${node}`,
   },
+  BlockMissing: {
+    severity: 'warning',
+    fix: (node) =>
+      `see that the operator runs: it takes back into the register what ${node} claims (kubectl get nodereport ${node} -o yaml)`,
+  },
   RouteRefused: {
     severity: 'warning',
     fix: (node) => `on ${node}: see the kernel's answer above, and what else writes routes there`,

@@ -268,6 +268,7 @@ const pairs: Record<DoctorReason, Pair> = {
   PodsOutsideBlocks: agentFound('PodsOutsideBlocks', { severity: 'critical', now: ['a'] }),
   NotThisMachine: agentFound('NotThisMachine', { severity: 'critical', now: ['a'] }),
   DuplicateAgent: agentFound('DuplicateAgent'),
+  BlockMissing: agentFound('BlockMissing', { cidr: '10.1.1.0/24' }),
   PeerRefused: agentFound('PeerRefused'),
   RouteRefused: agentFound('RouteRefused', { cidr: '10.1.1.0/24' }),
   NoAddressOfFamily: agentFound('NoAddressOfFamily'),

@@ -45,6 +45,10 @@ const cureOf: Readonly<Record<UnannouncedReason, ((node: string) => string) | un
   AnnouncementRefused: () => 'correct what the agent names above',
   KernelRoutePending: (node) => `on ${node}: see the kernel's answer, and what else writes routes`,
   NotOwner: (node) => `move ${node} to another block: cadastre migrate plan`,
+  BlockFenced: (node) =>
+    `see whether the Node of ${node} is there, and its NodeBlock Active and not released: cadastre explain ${node}`,
+  BlockUnconfirmed: (node) => `let ${node} reach the API server, which confirms its blocks`,
+  BlockMissing: () => 'see that the operator runs: it takes the block back into the register',
   // Both pass by themselves.
   NodeDraining: undefined,
   AnnouncementPending: undefined,

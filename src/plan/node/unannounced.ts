@@ -28,6 +28,9 @@ export type UnannouncedReason = Extract<
   | 'NoNextHop'
   | 'AnnouncementRefused'
   | 'AnnouncementPending'
+  | 'BlockFenced'
+  | 'BlockUnconfirmed'
+  | 'BlockMissing'
 >;
 
 /** A session with a router, as the speaker has it now. */
@@ -51,6 +54,8 @@ export interface UnannouncedInput {
   readonly contested: ReadonlyMap<string, string>;
   /** Why the node has withdrawn its routes, if it is being drained. */
   readonly leaving?: string | undefined;
+  /** Blocks that are not used as usual, and why (block-use.ts). */
+  readonly held?: ReadonlyMap<string, { reason: UnannouncedReason; detail: string }>;
   /** Why the kernel has not taken the node's routes yet, if so: nothing new is announced before. */
   readonly kernelProblem?: string | undefined;
   /** All that are configured, whichever nodes they select. */
@@ -81,6 +86,8 @@ function whyOfBlock(block: Prefix, input: UnannouncedInput): Unannounced[] {
     const detail = `${node} is being drained; its routes are withdrawn: ${leaving}`;
     return all('NodeDraining', detail);
   }
+  const held = input.held?.get(cidr);
+  if (held !== undefined) return all(held.reason, held.detail);
   const silence = contested.get(cidr);
   if (silence !== undefined) return all('NotOwner', silence);
   if (kernelProblem !== undefined) {

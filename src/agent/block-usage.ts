@@ -1,0 +1,296 @@
+/**
+ * What this node does with its blocks, from round to round: gathers what `plan/node/block-use`
+ * judges by, keeps what it answers, and asks the API server about the blocks that it wants
+ * confirmed. The caller puts the answer on disk before it acts on it.
+ */
+import { bootClock } from '../base/boot-clock.ts';
+import type { BlockRelease, NodeReport } from '../model/node-report.ts';
+import { maxReported } from '../model/node-report-schema.ts';
+import { type Family, families } from '../net/family.ts';
+import type { Prefix } from '../net/prefix.ts';
+import {
+  type BlockUse,
+  type BlockUseLimits,
+  blockUse,
+  type HeldBlock,
+  type RegisterView,
+  type WithdrawalDelivery,
+} from '../plan/node/block-use.ts';
+import type { NodePeer } from '../plan/node/node-peers.ts';
+import type { OwnedBlock } from '../plan/node/node-truth.ts';
+import type { RouterContact } from '../plan/node/router-contact.ts';
+import { type AgentSettings, usualAgentPace, usualReconfirmAfterMs } from './agent-settings.ts';
+import type { AgentState } from './agent-status.ts';
+import type { AgentWorld } from './agent-world.ts';
+import { BlockConfirmation } from './block-confirmation.ts';
+import type { Knowledge, Memory } from './knowledge.ts';
+import { LastContact } from './last-contact.ts';
+import type { ReportedWord } from './reported-word.ts';
+
+interface BlockUsageOptions
+  extends Pick<AgentWorld, 'client' | 'clock' | 'random' | 'log' | 'files' | 'boot'> {
+  settings: AgentSettings;
+  word: ReportedWord;
+  /** The API server has confirmed blocks. */
+  onConfirmed: () => void;
+}
+
+export interface UsageRound {
+  readonly knowledge: Knowledge;
+  readonly register: RegisterView | undefined;
+  readonly isNodeThere: boolean;
+  readonly isHeard: boolean;
+  /** When the lists began that the caches had at first; undefined before they were read. */
+  readonly listedMs: number | undefined;
+  readonly releases: readonly BlockRelease[];
+  readonly podsIn: (prefix: Prefix) => number;
+  readonly peers: readonly NodePeer[];
+  readonly contact: RouterContact;
+  /** No router was connected for longer than the limit, by the longer of both clocks; one may be again. */
+  readonly wasLost: boolean;
+  readonly delivery: WithdrawalDelivery;
+  readonly hasWithdrawnBlocks: boolean;
+}
+
+export class BlockUsage {
+  readonly #o: BlockUsageOptions;
+  readonly #confirmation: BlockConfirmation;
+  readonly #contact: LastContact;
+  readonly #stopping = new AbortController();
+  #held: readonly HeldBlock[] = [];
+  #before: readonly HeldBlock[] = [];
+  #uses: readonly BlockUse[] = [];
+  #limits: BlockUseLimits;
+  #derived: { from: Knowledge; text: string; knowledge: Knowledge } | undefined;
+  #missing = '';
+
+  constructor(options: BlockUsageOptions) {
+    this.#o = options;
+    const { settings, files, clock, log, boot = bootClock } = options;
+    const { nodeName, rules, stateFolder: folder } = settings;
+    this.#confirmation = new BlockConfirmation({ ...options, nodeName, source: rules.source });
+    this.#contact = new LastContact({ files, clock, boot, log, folder });
+    this.#limits = this.#limitsOf([]);
+  }
+
+  /** What an earlier run has left on disk. After another boot nothing is used unconfirmed. */
+  async load(memory: Memory): Promise<void> {
+    const { clock, word } = this.#o;
+    const { blocks } = memory.knowledge.truth;
+    word.hasReported = memory.hasReported;
+    const contact = await this.#contact.load();
+    const holdSinceMs = clock.monotonicMs();
+    const held: readonly HeldBlock[] =
+      memory.held ?? blocks.map(({ prefix, pool, uid }) => ({ prefix, pool, uid }));
+    this.#held = held.map((block) => {
+      const hold = block.hold ?? (contact === undefined ? 'withheld' : undefined);
+      return hold === undefined ? block : { ...block, hold, holdSinceMs };
+    });
+    if (contact?.confirmedMs !== undefined) {
+      this.#confirmation.note(
+        held.map(({ prefix }) => prefix),
+        contact.confirmedMs,
+      );
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /** Every second, however quiet it is. */
+  look(lastUpMs: number | undefined): void {
+    this.#contact.look(lastUpMs, this.#limits.reconfirmAfterMs);
+  }
+
+  get held(): readonly HeldBlock[] {
+    return this.#held;
+  }
+
+  get uses(): readonly BlockUse[] {
+    return this.#uses;
+  }
+
+  /** The knowledge with the blocks as they are used; the very same object as long as nothing changes. */
+  judge(round: UsageRound): Knowledge {
+    const { knowledge, listedMs, isHeard, register } = round;
+    const { clock, settings, word } = this.#o;
+    const owned = knowledge.truth.blocks;
+    if (listedMs !== undefined) this.#confirmation.note(usable(owned, register), listedMs);
+    this.#limits = this.#limitsOf(round.peers);
+    this.#before = this.#held;
+    this.#uses = blockUse({
+      nowMs: clock.monotonicMs(),
+      source: settings.rules.source,
+      isHeard,
+      isNodeThere: round.isNodeThere,
+      owned,
+      register,
+      before: this.#held,
+      releases: round.releases,
+      podsIn: round.podsIn,
+      confirmedMs: this.#confirmation.confirmedMs,
+      contact: this.#judgedContact(round),
+      hasPeers: round.peers.length > 0,
+      delivery: round.delivery,
+      hasWithdrawnBlocks: round.hasWithdrawnBlocks,
+      reported: word,
+      limits: this.#limits,
+    });
+    this.#contact.judged();
+    this.#held = this.#uses.map(({ block }) => block);
+    this.#logMissing();
+    const asked = this.#uses.filter(({ mustConfirm }) => mustConfirm);
+    this.#confirmation.ask(
+      asked.map(({ block }) => block.prefix),
+      this.#stopping.signal,
+    );
+    return this.#derive(knowledge);
+  }
+
+  #judgedContact({ contact, wasLost }: UsageRound): RouterContact {
+    const lastUpMs = this.#contact.look(contact.lastUpMs, this.#limits.reconfirmAfterMs);
+    const upMs = wasLost ? Number.NEGATIVE_INFINITY : lastUpMs;
+    return {
+      ...(upMs === undefined ? {} : { lastUpMs: upMs }),
+      hijacks: contact.hijacks,
+      // Counted when somebody asks: a healthy node never does.
+      get otherBlocksSeen() {
+        return contact.otherBlocksSeen;
+      },
+    };
+  }
+
+  /** Without a router for longer, blocks are announced only after they are confirmed. */
+  get reconfirmAfterMs(): number {
+    return this.#limits.reconfirmAfterMs;
+  }
+
+  /** Whether this round's judgement is on disk. If not, no hold ends with it. */
+  async settle(isSaved: boolean): Promise<void> {
+    if (!isSaved) {
+      const held = new Map(this.#before.map((block) => [block.prefix.toString(), block]));
+      this.#uses = this.#uses.map((use) => {
+        const before = held.get(use.block.prefix.toString());
+        if (use.block.hold !== undefined || before?.hold === undefined) return use;
+        return { ...use, block: before, isAnnounced: false };
+      });
+      this.#held = this.#uses.map(({ block }) => block);
+      return;
+    }
+    const confirmed = this.#held.map(
+      ({ prefix }) => this.#confirmation.confirmedMs.get(prefix.toString()) ?? -Infinity,
+    );
+    const oldestMs = confirmed.length === 0 ? -Infinity : Math.min(...confirmed);
+    await this.#contact.save(
+      Number.isFinite(oldestMs) ? oldestMs : undefined,
+      this.#limits.reconfirmAfterMs / 4,
+    );
+  }
+
+  /** Whether the routers' acknowledgement of a withdrawal is waited for. */
+  get isUnderWay(): boolean {
+    return this.#held.some(({ hold }) => hold === 'fencing');
+  }
+
+  /** What the operator counts on. What is not on disk is not promised. */
+  promises(
+    isSaved: boolean,
+  ): Required<Pick<NodeReport, 'uses' | 'fenced' | 'silentAfter' | 'reconfirmAfterSeconds'>> {
+    const entry = ({ block: { prefix, uid } }: BlockUse) => ({ cidr: prefix.toString(), uid });
+    const used = this.#uses.filter(({ isUsed }) => isUsed).slice(0, maxReported);
+    const fenced = isSaved ? this.#uses.filter(({ isFenced }) => isFenced) : [];
+    const silent = isSaved ? this.#uses : [];
+    return {
+      uses: used.map((use) => (use.block.uid === '' ? { cidr: entry(use).cidr } : entry(use))),
+      fenced: fenced.map(entry),
+      silentAfter: silent.flatMap((use) =>
+        use.silentAfterSeconds === undefined
+          ? []
+          : [{ ...entry(use), seconds: use.silentAfterSeconds }],
+      ),
+      reconfirmAfterSeconds: Math.ceil(this.#limits.reconfirmAfterMs / 1_000),
+    };
+  }
+
+  isAnnounced(cidr: string): boolean {
+    return this.#uses.some((use) => use.isAnnounced && use.block.prefix.toString() === cidr);
+  }
+
+  /** By CIDR, of the blocks that are not announced. */
+  get onHold(): Map<string, NonNullable<BlockUse['why']>> {
+    return new Map(
+      this.#uses.flatMap(({ block, isAnnounced, why }) =>
+        isAnnounced || why === undefined ? [] : [[block.prefix.toString(), why]],
+      ),
+    );
+  }
+
+  /** Not ready, where the blocks on hold are all that a family has. */
+  stateOf(state: AgentState): AgentState {
+    const idle = this.#uses.find(({ why, givesOut }) => why !== undefined && !givesOut);
+    if (!state.isReady || idle?.why === undefined) return state;
+    const { families: wanted } = this.#o.settings.rules;
+    const isServed = (family: Family) =>
+      this.#uses.some(({ block, givesOut }) => givesOut && block.prefix.family === family);
+    const served = families.filter(isServed);
+    const isEnough =
+      wanted === 'auto' ? served.length > 0 : [...wanted].every((one) => served.includes(one));
+    if (isEnough) return state;
+    const { reason, detail } = idle.why;
+    return { isReady: false, reason, detail: `${idle.block.prefix} is not in use: ${detail}` };
+  }
+
+  #derive(from: Knowledge): Knowledge {
+    const blocks = this.#uses.map(({ block: { prefix, pool, uid }, givesOut }) => ({
+      prefix,
+      pool,
+      uid,
+      isDraining: !givesOut,
+    }));
+    const text = blocks
+      .map(({ prefix, uid, isDraining }) => `${prefix} ${uid} ${isDraining}`)
+      .join();
+    if (this.#derived?.from !== from || this.#derived.text !== text) {
+      this.#derived = { from, text, knowledge: { ...from, truth: { ...from.truth, blocks } } };
+    }
+    return this.#derived.knowledge;
+  }
+
+  /** A session that we believe in is at most a hold time older than the router's word of it. */
+  #limitsOf(peers: readonly NodePeer[]): BlockUseLimits {
+    const { reconfirmAfterMs = usualReconfirmAfterMs, pace } = this.#o.settings;
+    const longest = (of: (peer: NodePeer) => number) => Math.max(0, ...peers.map(of)) * 1_000;
+    return {
+      reconfirmAfterMs: Math.max(
+        reconfirmAfterMs,
+        longest(({ holdSeconds = 0 }) => holdSeconds),
+      ),
+      routersForgetMs: longest(
+        ({ holdSeconds = 0, gracefulRestartSeconds = 0 }) => holdSeconds + gracefulRestartSeconds,
+      ),
+      missingGraceMs: pace?.missingGraceMs ?? usualAgentPace.missingGraceMs,
+    };
+  }
+
+  #logMissing(): void {
+    const missing = this.#uses
+      .filter(({ why }) => why?.reason === 'BlockMissing')
+      .map(({ block }) => block.prefix.toString());
+    const before = this.#missing === '' ? [] : this.#missing.split(' ');
+    this.#missing = missing.join(' ');
+    for (const cidr of before.filter((one) => !missing.includes(one))) {
+      const isBack = this.#uses.some(({ block }) => block.prefix.toString() === cidr);
+      const fields = { reason: 'BlockMissing', cidr };
+      if (isBack) this.#o.log.info(fields, `${cidr} is in the register again`);
+      else this.#o.log.warn(fields, `${cidr} is given up: no pod is left, or another node has it`);
+    }
+  }
+}
+
+/** What the register gives this node, and nobody has testified against. */
+function usable(owned: readonly OwnedBlock[], register: RegisterView | undefined): Prefix[] {
+  const isReleased = (uid: string) =>
+    register?.own.some((block) => block.uid === uid && block.released !== undefined) === true;
+  return owned.filter(({ uid }) => !isReleased(uid)).map(({ prefix }) => prefix);
+}
