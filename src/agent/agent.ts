@@ -45,8 +45,10 @@ import type { WithdrawalDelivery } from '../plan/node/block-use.ts';
 import { ownUplink } from '../plan/node/desired-routes.ts';
 import { hijackFinding } from '../plan/node/hijacks.ts';
 import { nodePeers } from '../plan/node/node-peers.ts';
+import type { OwnedBlock } from '../plan/node/node-truth.ts';
 import type { RouterContact } from '../plan/node/router-contact.ts';
 import { type Unannounced, unannouncedBlocks } from '../plan/node/unannounced.ts';
+import type { PodBlockUse } from '../plan/pod-address/pod-address.ts';
 import { podDemand } from '../plan/pod-address/pod-address-demand.ts';
 import { podsOutside } from '../plan/pod-address/pods-outside.ts';
 import { AddressRoomReporter } from './address-room-reporter.ts';
@@ -139,7 +141,10 @@ export class Agent {
     this.#hijackAlarm = new HijackAlarm({ ...world, nodeName: settings.nodeName });
     const { drainGraceMs: graceMs, onCordon = 'services', reportEveryMs: everyMs } = settings;
     this.#drain = new NodeDrain({ clock, graceMs, onCordon });
-    this.#reports = new ReportWriter({ ...world, everyMs, onAccepted: onChange });
+    const onAccepted = () => {
+      if (this.#usage.awaitsReport) this.#loop.touch();
+    };
+    this.#reports = new ReportWriter({ ...world, everyMs, onAccepted });
     const { word } = this.#reports;
     this.#usage = new BlockUsage({ ...world, settings, word, onConfirmed: onChange });
     this.#condition = new NodeConditionWriter({ client, nodeName: settings.nodeName, clock, log });
@@ -260,7 +265,7 @@ export class Agent {
 
   async #apply(situation: Situation & { knowledge: Knowledge }): Promise<void> {
     const { knowledge: known } = situation;
-    const { status, addresses } = this.#parts;
+    const { status } = this.#parts;
     const { byDemand, preAllocate } = this.#settings;
     const { node } = known;
     const peers = nodePeers(known.peers, node);
@@ -284,9 +289,9 @@ export class Agent {
     const { truth } = knowledge;
     const routes = this.#desired.routes(knowledge, uplinks);
     status.podMtu = routes.tunnel?.mtu ?? ownUplink(uplinks, node)?.mtu;
-    const use = addresses.book.use();
-    const demand = byDemand ? podDemand(use, preAllocate) : undefined;
     const owned = known.truth.blocks;
+    const use = this.#useOf(owned);
+    const demand = byDemand ? podDemand(use, preAllocate) : undefined;
     this.#releases = nextReleases({ owned, use, before: this.#releases, demand });
     this.#setBlocks(knowledge);
     const wanted = this.#desired.announcements(knowledge);
@@ -369,6 +374,18 @@ export class Agent {
     for (const { owner, addresses, attachment } of this.#parts.addresses.book.remembered()) {
       yield { who: attachment?.pod ?? owner, addresses };
     }
+  }
+
+  /** A block on hold gives out nothing, as one that drains; but only the register drains a block. */
+  #useOf(owned: readonly OwnedBlock[]): PodBlockUse[] {
+    const given = new Set(this.#releases.map(({ uid }) => uid));
+    return this.#parts.addresses.book.use().map((use) => {
+      const block = owned.find(({ prefix }) => prefix.equals(use.prefix));
+      return {
+        ...use,
+        isDraining: block === undefined || block.isDraining || given.has(block.uid),
+      };
+    });
   }
 
   #podsIn(prefix: Prefix): number {

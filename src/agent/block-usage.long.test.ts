@@ -175,6 +175,8 @@ describe('a block that cools', () => {
     await announced();
     await ready();
     await states('fenced', '');
+    expect(bench.report()?.releases).toEqual([]);
+    expect(await give('pod')).toMatchObject({ kind: 'allocated' });
   });
 
   test('a node that is drained states its blocks as fenced, and not when it is back', async () => {
@@ -220,6 +222,9 @@ describe('cut off from the API server', () => {
     bench.heal();
     await announced();
     await ready();
+    // A block on hold was never one that drains, to be given back when it is empty.
+    expect(bench.report()?.releases).toEqual([]);
+    expect(await give('pod')).toMatchObject({ kind: 'allocated' });
   });
 
   test('a router that was away for long gets nothing before the API server has confirmed the block', async () => {
@@ -240,6 +245,9 @@ describe('cut off from the API server', () => {
     bench.heal();
     await announced();
     await ready();
+    // A block on hold was never one that drains, to be given back when it is empty.
+    expect(bench.report()?.releases).toEqual([]);
+    expect(await give('pod')).toMatchObject({ kind: 'allocated' });
   });
 
   test('where time releases blocks it is silent after half of it, and says so before', async () => {
@@ -256,5 +264,8 @@ describe('cut off from the API server', () => {
     bench.heal();
     await announced();
     await ready();
+    // A block on hold was never one that drains, to be given back when it is empty.
+    expect(bench.report()?.releases).toEqual([]);
+    expect(await give('pod')).toMatchObject({ kind: 'allocated' });
   });
 });

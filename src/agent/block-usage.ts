@@ -193,6 +193,13 @@ export class BlockUsage {
     return this.#held.some(({ hold }) => hold === 'fencing');
   }
 
+  /** Whether something changes here when the API server accepts a report. */
+  get awaitsReport(): boolean {
+    return this.#held.some(
+      ({ hold, silentAfterSeconds }) => hold === 'fenced' || silentAfterSeconds !== undefined,
+    );
+  }
+
   /** What the operator counts on. What is not on disk is not promised. */
   promises(
     isSaved: boolean,
