@@ -272,7 +272,7 @@ export class Agent {
     this.#logFindings(findings);
     status.set(state);
     this.#condition.declare(agentConditionType, state);
-    if (state.isReady) this.#room.declare(use);
+    if (state.isReady) this.#room.declare(addresses.book.use());
     await this.#report(knowledge, kept, findings, spec);
     if (!this.#announcer.isInSync || this.#drain.isUnderWay) this.#loop.touchAfter(100);
   }
