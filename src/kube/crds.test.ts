@@ -115,7 +115,7 @@ test('names that the server does not accept are an error with its words', async 
   other.metadata.name = 'stuff.test.dev';
   other.spec.names = { ...other.spec.names, plural: 'stuff', listKind: 'StuffList' };
   await api.register(other);
-  const work = ensureCrds(client, [crd()], log, { timeoutMs: 150 });
+  const work = ensureCrds(client, [crd()], log, { timeoutMs: 1_000 });
   await expect(work).rejects.toThrow(
     'The API server does not serve things.test.dev: "Thing" is already in use.',
   );

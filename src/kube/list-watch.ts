@@ -133,8 +133,8 @@ export class ListWatch<T extends Kept> {
   #failures = 0;
   /** The last watch broke, ended early or sent nothing: what the server has is to be checked. */
   #isDoubtful = false;
-  /** What was seen is not there any more: the next list replaces everything. */
-  #mustStartOver = false;
+  /** What was seen is not there any more: the next list, not older than this, replaces everything. */
+  #startOver: { how: 'yes' | 'if older'; from: string } | undefined;
   /** It is gone, and the watch has to say so: or it was lost, as by a restored backup. */
   #owedDeletion: NewestObject | undefined;
   /** Watches in a row that sent nothing, not even their end. */
@@ -299,7 +299,7 @@ export class ListWatch<T extends Kept> {
     }
     const lost = this.#cache.endList();
     this.#staleSinceMs = undefined;
-    this.#mustStartOver = false;
+    this.#startOver = undefined;
     this.#silentWatches = 0;
     this.#lists.inc({ resource: this.#name, result: 'applied' });
     this.#hasSynced = true;
@@ -315,7 +315,8 @@ export class ListWatch<T extends Kept> {
     else this.#staleSinceMs ??= nowMs;
     const graceMs = this.#options.staleGraceMs ?? usualStaleGraceMs;
     const isLongStale = this.#staleSinceMs !== undefined && nowMs - this.#staleSinceMs >= graceMs;
-    const startOver = this.#mustStartOver ? 'yes' : isLongStale ? 'if older' : 'no';
+    const { how, from } = this.#startOver ?? { how: 'no' as const, from: version };
+    const startOver = isLongStale ? 'if older' : isOlder(version, from) ? 'no' : how;
     if (!this.#cache.beginList(version, startOver)) throw new StaleList(version, completeTo);
     this.#receivedMs = nowMs;
   }
@@ -339,12 +340,15 @@ export class ListWatch<T extends Kept> {
     const { completeTo, listedAt } = this.#cache;
     const newest = this.#cache.newest(checkedObjects);
     const known = { completeTo, listedAt, newest };
-    const check = await checkStore(this.#options.client, this.#options, known, signal);
+    const { client } = this.#options;
+    const { check, version } = await checkStore(client, this.#options, known, signal);
     this.#isDoubtful = false;
-    this.#mustStartOver ||= check === 'went back';
+    if (check === 'went back') this.#startOver = { how: 'yes', from: version };
+    else this.#startOver = check === 'fell back' ? { how: 'if older', from: version } : undefined;
     this.#owedDeletion = check === 'newest is gone' ? newest[0] : undefined;
     // Watches that stay silent one after the other do not work here: then lists have to do.
-    return check === 'went back' || check === 'older version' || this.#silentWatches > 1;
+    const isAsSeen = check === 'as seen' || check === 'newest is gone';
+    return !isAsSeen || this.#silentWatches > 1;
   }
 
   /** Everything that the server has sent since is of its new history: the deletion was lost. */

@@ -12,9 +12,9 @@ describe('an object was the newest that was seen', () => {
     ['older than it was seen', '120', found('u1', '80'), 'went back'],
     ['another that is older', '120', found('u0', '80'), 'went back'],
     ['gone, and the count went on', '120', 'absent', 'newest is gone'],
-    ['gone, and the count has fallen', '80', 'absent', 'went back'],
+    ['gone, and the count has fallen', '80', 'absent', 'fell back'],
     ['another that is younger', '120', found('u2', '110'), 'newest is gone'],
-    ['nothing changed since the count that has fallen', '95', found('u1', '90'), 'went back'],
+    ['nothing changed since the count that has fallen', '95', found('u1', '90'), 'fell back'],
     ['still there, and newer than the count', '80', found('u1', '90'), 'older version'],
     ['not for us to read, and the count has fallen', '80', 'unknown', 'older version'],
     ['not for us to read', '120', 'unknown', 'as seen'],
@@ -43,20 +43,20 @@ describe('the newest is gone and the count has fallen', () => {
   const b = { name: 'b', uid: 'u5', resourceVersion: '85' };
 
   test('all that is newer than the count is gone: it was lost', () => {
-    expect(judge('80', 'absent')).toBe('went back');
-    expect(judge('88', b)).toBe('went back');
+    expect(judge('80', 'absent')).toBe('fell back');
+    expect(judge('88', b)).toBe('fell back');
   });
 
   test('an older one that is there says nothing', () => {
     const older = [seen, { name: 'b', uid: 'u5', version: '40', isDeleted: false }];
     const known = { completeTo: '100', listedAt: '85', newest: older };
-    expect(judgeStore(known, '87', ['absent', { ...b, resourceVersion: '40' }])).toBe('went back');
+    expect(judgeStore(known, '87', ['absent', { ...b, resourceVersion: '40' }])).toBe('fell back');
   });
 
   test('a deletion that is still true says nothing', () => {
     const deleted = { name: 'c', uid: 'u6', version: '95', isDeleted: true };
     const known = { completeTo: '100', listedAt: '85', newest: [deleted, seen] };
-    expect(judgeStore(known, '80', ['absent', 'absent'])).toBe('went back');
+    expect(judgeStore(known, '80', ['absent', 'absent'])).toBe('fell back');
     expect(judgeStore(known, '80', ['absent', found('u1', '90')])).toBe('older version');
   });
 
@@ -68,6 +68,6 @@ describe('the newest is gone and the count has fallen', () => {
 test('nothing was seen yet: only the count can tell', () => {
   const nothing = { completeTo: '100', listedAt: '85', newest: [] };
   expect(judgeStore(nothing, '100', [])).toBe('as seen');
-  expect(judgeStore(nothing, '99', [])).toBe('went back');
+  expect(judgeStore(nothing, '99', [])).toBe('fell back');
   expect(judgeStore(nothing, '84', [])).toBe('older version');
 });

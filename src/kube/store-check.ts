@@ -22,7 +22,9 @@ export type StoreCheck =
   | 'newest is gone'
   /** An older version, yet what was seen is there: lists come from a stale replica. */
   | 'older version'
-  /** What was seen is not there any more, and was not deleted: start over at once. */
+  /** The count has fallen, and nothing that is newer than it is there: start over if the list shows it too. */
+  | 'fell back'
+  /** An object is older than it was seen, or back although it was deleted: start over at once. */
   | 'went back';
 
 interface Known {
@@ -45,7 +47,7 @@ export async function checkStore(
   where: { resource: Resource; namespace?: string | undefined },
   known: Known,
   signal: AbortSignal,
-): Promise<StoreCheck> {
+): Promise<{ check: StoreCheck; version: string }> {
   const { resource, namespace } = where;
   const path = `${resourcePath(resource, { namespace })}?limit=1`;
   const page = (await client.rawGet(path, { signal })) as { metadata?: StoredMeta };
@@ -56,7 +58,7 @@ export async function checkStore(
     if (found.length > 0 && !isOlder(version, object.version)) break;
     found.push(await find(client, resource, object, signal));
   }
-  return judgeStore(known, version, found);
+  return { check: judgeStore(known, version, found), version };
 }
 
 async function find(
@@ -86,11 +88,11 @@ export function judgeStore(known: Known, version: string, found: readonly Found[
   }
   const isNewer = (seen: string) => isOlder(version, seen);
   // Nothing was seen to change since that version: whatever the list is, it takes nothing away.
-  if (!isNewer(listedAt) && !newest.some((one) => isNewer(one.version))) return 'went back';
+  if (!isNewer(listedAt) && !newest.some((one) => isNewer(one.version))) return 'fell back';
   // A deletion raises the count. So none was made if it has really fallen; and if the
   // list is only stale, one of the objects that are newer than it is still there.
   const newer = differences.filter((_, at) => isNewer(newest[at]!.version));
-  return newer.includes('gone') && !newer.includes('there') ? 'went back' : 'older version';
+  return newer.includes('gone') && !newer.includes('there') ? 'fell back' : 'older version';
 }
 
 function differs(

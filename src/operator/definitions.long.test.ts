@@ -55,9 +55,13 @@ test('is registered again, with an Event and in the log', async () => {
 });
 
 test('several replicas: it is created once, and said once', async () => {
-  await bench.leader();
-  bench.operator();
-  bench.operator();
+  const replicas = [await bench.leader(), bench.operator(), bench.operator()];
+  for (const replica of replicas) {
+    // From then on one that is missing was deleted.
+    await eventually(() => {
+      expect(readiness(replica)['resource definitions']).toBe('+ all are registered');
+    });
+  }
   await bench.client.delete(crdResource, name);
   await eventually(async () => expect(await bench.events(name)).toHaveLength(1));
   await eventually(() => bench.client.list(nodeBlocks));
