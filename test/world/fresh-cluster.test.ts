@@ -240,7 +240,7 @@ describe('a fresh cluster', () => {
     });
     expect(await blocksOf('eager')).toEqual([]);
 
-    await cluster.deleteNode('settled');
+    await cluster.retireNode('settled');
     await cluster.must('DELETE', `${paths.pools}/old`);
     await eventually(async () => {
       expect(await blocksOf('eager')).toEqual(['10.60.128.0/24 young Active']);
@@ -330,7 +330,7 @@ describe('a fresh cluster', () => {
       expect(await conditionOf('two')).toMatchObject({ reason: 'PoolDisabled' }),
     );
     expect(await blocksOf('one')).toEqual(['10.71.0.0/24 p Active']);
-    await cluster.deleteNode('one');
+    await cluster.retireNode('one');
     await eventually(async () => {
       expect(await blocksOf('one')).toEqual(['10.71.0.0/24 p Cooling']);
     });
