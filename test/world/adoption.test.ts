@@ -123,7 +123,7 @@ test('a thousand nodes that hold blocks keep them, and nothing is cut before all
   expect([...about].filter((resource) => /^(node|ippool|cilium)/.test(resource))).toEqual([]);
 
   // A finding goes when its cause goes: the first owner leaves, the second is taken over.
-  await cluster.deleteNode('node-0000');
+  await cluster.retireNode('node-0000');
   await eventually(async () => {
     const held = (await cluster.blocks()).filter(({ spec }) => spec.node?.name === 'node-0930');
     expect(held.map(({ spec }) => `${spec.cidr} ${spec.phase}`)).toEqual(['10.128.0.0/24 Active']);

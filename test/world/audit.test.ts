@@ -36,7 +36,7 @@ function block(cidr: string, holder: string, more: Partial<BlockObject['spec']> 
 }
 
 function pool(name: string, cidr: string, assigned: number, capacity: number): PoolObject {
-  const usage = { capacity, assigned, free: capacity - assigned, cooling: 0 };
+  const usage = { capacity, assigned, free: capacity - assigned, cooling: 0, awaitingRelease: 0 };
   return {
     metadata: meta(name),
     spec: { cidrs: [cidr], blockSize: { ipv4: 24 } },

@@ -260,15 +260,28 @@ function judgePool(
     const range = rangeOf(cidr);
     const size = spec.blockSize[range.family] ?? range.length;
     const inside = own.filter((block) => lies(rangeOf(block.spec.cidr), range));
-    const cooling = inside.filter((block) => block.spec.phase === 'Cooling').length;
+    const count = (isIt: (block: BlockObject) => boolean) => inside.filter(isIt).length;
+    const isAwaiting = ({ spec: { phase, released, restedSeconds = -1 } }: BlockObject) =>
+      phase === 'Cooling' &&
+      released === undefined &&
+      restedSeconds >= (spec.cooldownSeconds ?? 300);
+    const awaitingRelease = count(isAwaiting);
+    const cooling = count((block) => block.spec.phase === 'Cooling' && !isAwaiting(block));
     const counted: Usage = {
       capacity: 2 ** (size - range.length),
-      assigned: inside.length - cooling,
+      assigned: inside.length - cooling - awaitingRelease,
       free: freeCells(range, size, taken),
       cooling,
+      awaitingRelease,
     };
     complaints.push(...differences(`${name}, ${cidr},`, at(status.cidrs, cidr), counted));
-    totals[range.family] ??= { capacity: 0, assigned: 0, free: 0, cooling: 0 };
+    totals[range.family] ??= {
+      capacity: 0,
+      assigned: 0,
+      free: 0,
+      cooling: 0,
+      awaitingRelease: 0,
+    };
     const total = totals[range.family]!;
     for (const what of figures) total[what] += counted[what];
   }
@@ -278,7 +291,7 @@ function judgePool(
   return [...complaints, ...differences(name, status, scarcest!)];
 }
 
-const figures = ['capacity', 'assigned', 'free', 'cooling'] as const;
+const figures = ['capacity', 'assigned', 'free', 'cooling', 'awaitingRelease'] as const;
 type Usage = Record<(typeof figures)[number], number>;
 
 function at<T extends { cidr: string }>(list: readonly T[] | undefined, cidr: string) {

@@ -122,7 +122,7 @@ export class Churn {
     if (resident.isDying) {
       await this.#letGo(name);
     } else if (dice < 0.54) {
-      await this.#cluster.deleteNode(name);
+      await this.#cluster.retireNode(name);
       this.#leave(name);
     } else if (dice < 0.64) {
       await this.#cluster.deleteNode(name);
@@ -137,7 +137,7 @@ export class Churn {
       this.counts.relabelled += 1;
     } else if (dice < 0.8) {
       await this.#cluster.patchNode(name, { metadata: { finalizers: [finalizer] } });
-      await this.#cluster.deleteNode(name);
+      await this.#cluster.retireNode(name);
       resident.isDying = true;
       this.counts.lingered += 1;
     } else {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { ciliumNodeCrd } from '../../src/lab/cluster/objects.ts';
+import { apiVersion } from '../../src/model/keys.ts';
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../parts/apiserver.ts';
 import { startEmbeddedApiServer } from '../parts/embedded-apiserver.ts';
 import { writeKubeconfig } from '../parts/kubeconfig.ts';
@@ -141,6 +142,23 @@ export class Cluster {
 
   async deleteNode(name: string): Promise<void> {
     await this.must('DELETE', `${paths.nodes}/${name}`);
+  }
+
+  /** What an agent says that has withdrawn all blocks of its node and does not use them. */
+  async fence(name: string): Promise<void> {
+    const { metadata } = await this.node(name);
+    const own = (await this.blocks()).filter(({ spec }) => spec.node?.uid === metadata.uid);
+    const fenced = own.map(({ spec, metadata: { uid } }) => ({ cidr: spec.cidr, uid }));
+    const spec = { nodeUID: metadata.uid, fenced };
+    const report = { apiVersion, kind: 'NodeReport', metadata: { name }, spec };
+    const { status } = await this.call('POST', paths.reports, report);
+    if (status === 409) await this.must('PATCH', `${paths.reports}/${name}`, { spec });
+  }
+
+  /** A node leaves properly: its agent withdraws everything and says so, then the Node goes. */
+  async retireNode(name: string): Promise<void> {
+    await this.fence(name);
+    await this.deleteNode(name);
   }
 
   patchNode(name: string, patch: object): Promise<NodeObject> {

@@ -84,7 +84,7 @@ describe('a fresh cluster', () => {
     );
     expect(table.stdout).toMatch(/^rack-94 +\["10.94.0.0\/17","fd00:94::\/48"\] +60 +196 +256 /m);
     const wide = await cluster.kubectl(['get', 'ipp', 'rack-83', '-o', 'wide']);
-    expect(wide.stdout).toMatch(/COOLING +PRIORITY +READY/);
+    expect(wide.stdout).toMatch(/COOLING +AWAITING RELEASE +PRIORITY +READY/);
     const blocks = await cluster.kubectl(['get', 'nb']);
     expect(blocks.stdout.split('\n')[0]).toMatch(/^NAME +CIDR +POOL +NODE +PHASE +AGE$/);
     expect(blocks.stdout).toMatch(/^10-83-0-0-24 +10\.83\.0\.0\/24 +rack-83 +node-\d+ +Active /m);
@@ -240,7 +240,7 @@ describe('a fresh cluster', () => {
     });
     expect(await blocksOf('eager')).toEqual([]);
 
-    await cluster.deleteNode('settled');
+    await cluster.retireNode('settled');
     await cluster.must('DELETE', `${paths.pools}/old`);
     await eventually(async () => {
       expect(await blocksOf('eager')).toEqual(['10.60.128.0/24 young Active']);
@@ -330,7 +330,7 @@ describe('a fresh cluster', () => {
       expect(await conditionOf('two')).toMatchObject({ reason: 'PoolDisabled' }),
     );
     expect(await blocksOf('one')).toEqual(['10.71.0.0/24 p Active']);
-    await cluster.deleteNode('one');
+    await cluster.retireNode('one');
     await eventually(async () => {
       expect(await blocksOf('one')).toEqual(['10.71.0.0/24 p Cooling']);
     });

@@ -69,8 +69,7 @@ test('a block is followed from hand to hand, through a change of leaders', async
 
   // While nobody leads the node goes, and another comes for its block.
   await first.kill9();
-  await cluster.deleteNode('node1');
-  await cluster.must('DELETE', `${reports}/node1`);
+  await cluster.retireNode('node1');
   await cluster.createNode('node2');
   await cluster.leader(['--lease-name=second']);
   const told = await eventually(

@@ -84,14 +84,14 @@ test('a block is used again only after it has rested, by whoever waits for it', 
   const [left] = await blocksOf('a');
   await cluster.createNode('waits');
   await eventually(async () => expect(await reasonOn('waits')).toBe('PoolExhausted'));
-  await cluster.deleteNode('a');
+  await cluster.retireNode('a');
   const name = left!.split(' ')[0]!.replace(/[./]/g, '-');
   const cooling = await eventually(async () => {
     const found = await block(name);
     expect(found.spec.phase).toBe('Cooling');
     return found;
   });
-  // The rest is written down: a new operator does not begin it anew, nor forget it.
+  // A new operator does not cut the cool-down short.
   await operator.stop();
   operator = await cluster.leader(shortLease);
   expect(await blocksOf('waits')).toEqual([]);
@@ -125,7 +125,7 @@ test('a node that is only being deleted still runs pods: it keeps its block', as
   await cluster.createNode('other');
   await eventually(() => mustBeSound(cluster));
   const before = await blocksOf('slow');
-  await cluster.deleteNode('slow');
+  await cluster.retireNode('slow');
   expect((await cluster.node('slow')).metadata.deletionTimestamp).toBeDefined();
   // Something else happens meanwhile, so that the operator surely looked at it all again.
   await cluster.patchPool('p', { cidrs: ['10.32.0.0/21'] });

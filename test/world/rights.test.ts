@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accountOf } from './account.ts';
 import { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
+import { paths } from './objects.ts';
 import { Services, servicePaths } from './services.ts';
 
 let cluster: Cluster;
@@ -31,6 +32,7 @@ test('the operator does all its work with the rights of deploy/operator.yaml', a
     blockSize: { ipv4: 24 },
     nodeSelector: { matchLabels: { rack: '1' } },
     cooldownSeconds: 0,
+    releaseByTimeSeconds: 1,
   });
   await cluster.createNode('served', { labels: { rack: '1' } });
   await cluster.createNode('unserved');
@@ -48,9 +50,36 @@ test('the operator does all its work with the rights of deploy/operator.yaml', a
     const histories = await cluster.list('/apis/cadastre.dev/v1alpha1/blockhistories');
     expect(histories.length).toBeGreaterThan(0);
   });
+  // One that nobody speaks for is said to be so, and released when its agent is heard again.
+  await cluster.fence('served');
+  await cluster.must('PATCH', `${paths.reports}/served`, { spec: { fenced: null } });
+  const { uid } = (await cluster.blocks())[0]!.metadata;
   await cluster.must('DELETE', '/apis/cilium.io/v2/ciliumnodes/served');
   await cluster.deleteNode('served');
-  await eventually(async () => expect(await cluster.blocks()).toEqual([]));
+  await eventually(async () => {
+    const [block] = await cluster.blocks();
+    expect(block?.status?.conditions?.[0]?.reason).toBe('AwaitingWitness');
+  });
+  const fenced = [{ cidr: '10.0.0.0/24', uid }];
+  await cluster.must('PATCH', `${paths.reports}/served`, { spec: { fenced } });
+  await eventually(async () => {
+    expect(await cluster.blocks()).toEqual([]);
+    expect(await cluster.list(paths.reports)).toEqual([]);
+  });
+  // One without an agent: it may look at what is left of the node.
+  await cluster.createNode('silent', { labels: { rack: '1' } });
+  await eventually(async () => expect(await cluster.blocks()).toHaveLength(1));
+  await eventually(async () => {
+    const names = (await cluster.ciliumNodes()).map(({ metadata }) => metadata.name);
+    expect(names).toContain('silent');
+  });
+  await cluster.deleteNode('silent');
+  // What its garbage collector would do.
+  await cluster.must('DELETE', '/apis/cilium.io/v2/ciliumnodes/silent');
+  await eventually(async () => {
+    const [block] = await cluster.blocks();
+    expect(block?.spec.released?.by, JSON.stringify(block)).toBe('Time');
+  });
   await cluster.must('DELETE', '/apis/cadastre.dev/v1alpha1/ippools/p');
   await eventually(async () => expect(await cluster.pools()).toEqual([]));
 

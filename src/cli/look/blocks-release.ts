@@ -38,7 +38,10 @@ Examples:
   $ cadastre blocks --phase Cooling       # which blocks await release, and what is missing
   $ cadastre blocks release 10.5.112.0/24 --machine-is-off "powered off, ticket 4711"`,
     )
-    .action((cidr: string, flags: ReleaseFlags) => runRelease(cidr, flags, terminal));
+    // `blocks` has the same flags, and commander gives them to whichever it likes.
+    .action((cidr: string, _: unknown, own: Command) =>
+      runRelease(cidr, own.optsWithGlobals<ReleaseFlags>(), terminal),
+    );
 }
 
 async function runRelease(cidr: string, flags: ReleaseFlags, terminal: Terminal): Promise<void> {
@@ -46,8 +49,11 @@ async function runRelease(cidr: string, flags: ReleaseFlags, terminal: Terminal)
   if (detail === '') {
     throw new CadastreError('BAD_FLAG', '--machine-is-off is empty: say how you know it');
   }
+  const problem = prefixProblem(cidr);
   const prefix = parsePrefix(cidr);
-  if (prefix === undefined) throw new CadastreError('BAD_INPUT', `${prefixProblem(cidr)}`);
+  if (problem !== undefined || prefix === undefined) {
+    throw new CadastreError('BAD_INPUT', problem ?? `${cidr} is not a CIDR`);
+  }
   await withClient(flags, terminal, async (client) => {
     const block = await readRegistered(client, blockName(prefix), cidr);
     const raw = await getIfThere(client, nodes, block.nodeName);
