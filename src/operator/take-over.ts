@@ -152,7 +152,7 @@ export class TakeOver {
         lost: lost.length,
         registered: count('registered'),
         disputed: count('disputed'),
-        unclaimed: count('unclaimed'),
+        missing: count('missing'),
       },
       `${lost.length} NodeBlocks were lost with the store's last changes`,
     );

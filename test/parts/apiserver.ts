@@ -49,8 +49,11 @@ export interface ApiServer {
   readonly pids: { etcd: number; apiServer: number };
   /** JSON in, JSON out, as admin; a status of 400 or more is an answer, not an error. */
   call<T = unknown>(method: string, path: string, body?: unknown): Promise<Answer<T>>;
-  /** Both down gently (unless they are down already) and up again, with the same data and port. */
-  restart(): Promise<void>;
+  /**
+   * Both down gently (unless they are down already) and up again, with the same port and
+   * the data that `whileDown` leaves in the folder `etcd`.
+   */
+  restart(whileDown?: () => void): Promise<void>;
   /** Only kube-apiserver, at once; etcd stays. Bring it back with restart(). */
   kill9(): Promise<void>;
   /** Both down, folder removed. Twice is fine. */
@@ -165,8 +168,9 @@ async function start(options: ApiServerOptions): Promise<ApiServer> {
       return { etcd: etcd?.process.pid ?? 0, apiServer: server?.pid ?? 0 };
     },
     call,
-    async restart() {
+    async restart(whileDown) {
       await down();
+      whileDown?.();
       await up();
     },
     async kill9() {

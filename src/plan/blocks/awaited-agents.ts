@@ -6,13 +6,13 @@ import { claimSame, isReportOf } from './report-uses.ts';
 export interface AwaitedAgents {
   /** By name, the versions of the reports that the store had then: one that is still there says nothing new. */
   readonly versions: ReadonlyMap<string, string>;
-  /** What agents that were alive had reported before; undefined where nobody remembers. */
+  /** What agents had reported before; undefined where nobody remembers. */
   readonly before: ReadonlyMap<string, NodeReport> | undefined;
 }
 
 /**
  * The names of agents that have not reported since. Who remembers waits for those
- * that were alive, and takes a report that is as it was for an answer: its agent has
+ * that had reported, and takes a report that is as it was for an answer: its agent has
  * nothing to add, and so writes nothing. Who remembers nothing waits for an agent on
  * every node: one that joined after the backup is in no list.
  */
@@ -25,12 +25,6 @@ export function unheardAgents(register: Register, { versions, before }: AwaitedA
     return isNew(report) && isReportOf(report, register.nodes.get(name));
   };
   return [...(before ?? register.nodes).keys()].filter((name) => !isHeard(name));
-}
-
-/** The agents that were alive, as far as anybody can tell: they had a Node and a report for it. */
-export function aliveAgents({ reports, nodes }: Register): Map<string, NodeReport> {
-  const alive = [...reports].filter(([name, report]) => isReportOf(report, nodes.get(name)));
-  return new Map(alive);
 }
 
 /** The versions of all reports. */
