@@ -343,7 +343,7 @@ export class Agent {
     const state = this.#usage.stateOf(situation.state);
     status.set(state);
     this.#condition.declare(agentConditionType, state);
-    if (state.isReady) this.#room.declare(addresses.book.use());
+    if (state.isReady) this.#room.declare(this.#parts.addresses.book.use());
     const reportedHijacks = this.#hijackAlarm.declare(node, hijacks);
     await this.#report({ ...situation, knowledge }, kept, findings, reportedHijacks, spec);
     const usualMs = this.#usage.isUnderWay ? 250 : this.#drain.againInMs;

@@ -60,7 +60,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const terms = new Terms({ ...common, ...settings.lease });
   const register = new Register(settings.sources);
   const cacheEvents = new CacheEvents();
-  const restores = new RestoreWatch({ register, log, mayAssign: () => terms.mayAssign });
+  const restores = new RestoreWatch({ register, log });
   cacheEvents.add(restores.handlers);
   const caches = makeBlockCaches(common, cacheEvents, (kind) =>
     restores.noticed(`the ${kind} of the API server are older than what it sent before`),

@@ -3,7 +3,6 @@ import type { CacheHandler, Kept } from '../kube/object-cache.ts';
 import { isOlder } from '../kube/resource-version.ts';
 import type { Block } from '../model/node-block.ts';
 import type { NodeReport } from '../model/node-report.ts';
-import { aliveAgents } from '../plan/blocks/awaited-agents.ts';
 import type { Register } from '../plan/blocks/register.ts';
 import type { BlockCacheHandlers } from './block-caches.ts';
 
@@ -16,8 +15,6 @@ export interface StoreMemory {
 interface RestoreWatchOptions {
   register: Register;
   log: Log;
-  /** It leads and has adopted everything: nobody else deletes NodeBlocks. */
-  mayAssign(): boolean;
 }
 
 /**
@@ -26,9 +23,10 @@ interface RestoreWatchOptions {
  *
  *   - a cache had to start over, because the server has forgotten what it once sent
  *   - an object is listed in an older version than the one that was seen
- *   - a NodeBlock is missing from a list although this leader, the only one who
- *     deletes NodeBlocks, did not delete it. (A restore that raises the revision
- *     shows no older version; neither does a hand, which is as good a reason to ask.)
+ *   - a NodeBlock in use, or a NodeReport, is missing from a list: blocks cool before
+ *     they are deleted, and a report is deleted after its last block. (A restore that
+ *     raises the revision shows no older version; neither does a hand, nor a replica
+ *     that was blind for longer than a cool-down, and asking costs them little.)
  *
  * It listens to the caches before anybody else does, so at the first sign the
  * register still holds what was known before. The memory is kept until a leader has
@@ -49,13 +47,20 @@ export class RestoreWatch {
       nodes: this.#handler(),
       blocks: {
         ...this.#handler<Block>(),
-        onDelete: ({ name }, how) => {
-          if (how === 'missing' && options.mayAssign()) {
-            this.noticed(`NodeBlock ${name} is gone, and this leader did not delete it`);
+        onDelete: ({ name, phase }, how) => {
+          if (how === 'missing' && (phase === 'Active' || phase === 'Draining')) {
+            this.noticed(`NodeBlock ${name}, which was in use, is gone`);
           }
         },
       },
-      reports: this.#handler(),
+      reports: {
+        ...this.#handler<NodeReport>(),
+        onDelete: ({ name, uses = [] }, how) => {
+          if (how === 'missing' && uses.length > 0) {
+            this.noticed(`NodeReport ${name}, whose agent used blocks, is gone`);
+          }
+        },
+      },
       ciliumNodes: this.#handler(),
     };
   }
@@ -74,7 +79,8 @@ export class RestoreWatch {
     this.#notices += 1;
     if (this.#memory === undefined) {
       const { register, log } = this.#o;
-      this.#memory = { reports: aliveAgents(register), blocks: [...register.blocks.values()] };
+      // Also of Nodes that are gone by now: the cache of Nodes may be the first to know.
+      this.#memory = { reports: new Map(register.reports), blocks: [...register.blocks.values()] };
       const message = `the API server's store went back in time: ${how}; no block is assigned before agents have reported what they use`;
       log.warn({ reason: 'RestoredFromBackup' }, message);
     }

@@ -199,7 +199,7 @@ describe('under a leader that runs on', () => {
     await bench.reportUses('a', ['10.2.0.0/28', '10.2.0.32/28'], { ipv4: 16 });
     await bench.whenBlocks([...before, '10.2.0.64/28 new Active']);
     const [summary] = operator.logged(({ disputed }) => disputed !== undefined);
-    expect(summary).toMatchObject({ lost: 2, registered: 2, disputed: 0, unclaimed: 0 });
+    expect(summary).toMatchObject({ lost: 2, registered: 2, disputed: 0, missing: 0 });
   });
 
   test('nodes that joined after the backup get their own blocks back', {

@@ -90,7 +90,7 @@ export class TakeOver {
     const { restores, caches, settleMs, register, queues, log, clock } = this.#o;
     if (restores.memory !== undefined) await caches.relistAll();
     const { memory, notices } = restores;
-    const awaited = { versions: reportVersions(register), before: memory?.reports };
+    const awaited = { versions: reportVersions(register), before: knownBefore(register, memory) };
     const why = memory === undefined ? this.#doubt : "the API server's store went back in time";
     term.waitsFor = `${why}; nothing is cut before agents have reported the blocks they use, or ${settleMs / 1_000} s are over`;
     log.warn({ reason: 'WaitingForRegister' }, term.waitsFor);
@@ -152,7 +152,7 @@ export class TakeOver {
         lost: lost.length,
         registered: count('registered'),
         disputed: count('disputed'),
-        unclaimed: count('unclaimed'),
+        missing: count('missing'),
       },
       `${lost.length} NodeBlocks were lost with the store's last changes`,
     );
@@ -186,4 +186,10 @@ export class TakeOver {
       (a, b) => a.createdMs - b.createdMs || compareText(a.name, b.name),
     );
   }
+}
+
+function knownBefore(register: Register, memory: StoreMemory | undefined) {
+  if (memory === undefined) return undefined;
+  const lost = lostBlocks(register, memory.blocks).filter(({ now }) => now !== 'registered');
+  return { reports: memory.reports, lost: lost.map(({ block }) => block) };
 }

@@ -1,36 +1,50 @@
+import type { Block } from '../../model/node-block.ts';
 import type { NodeReport } from '../../model/node-report.ts';
 import type { Register } from './register.ts';
-import { claimSame, isReportOf } from './report-uses.ts';
+import { claimSame, isReportOf, statedUses } from './report-uses.ts';
 
-/** What agents have to be heard about, after the API server's store went back in time. */
+/** Who has to be heard, after the API server's store went back in time. */
 export interface AwaitedAgents {
   /** By name, the versions of the reports that the store had then: one that is still there says nothing new. */
   readonly versions: ReadonlyMap<string, string>;
-  /** What agents that were alive had reported before; undefined where nobody remembers. */
-  readonly before: ReadonlyMap<string, NodeReport> | undefined;
+  /** What was known before; undefined where nobody remembers. */
+  readonly before: KnownBefore | undefined;
+}
+
+export interface KnownBefore {
+  readonly reports: ReadonlyMap<string, NodeReport>;
+  /** Blocks in use that the register has no longer. */
+  readonly lost: readonly Block[];
 }
 
 /**
- * The names of agents that have not reported since. Who remembers waits for those
- * that were alive, and takes a report that is as it was for an answer: its agent has
- * nothing to add, and so writes nothing. Who remembers nothing waits for an agent on
- * every node: one that joined after the backup is in no list.
+ * The names of agents that have not reported since. Who remembers waits for those that
+ * had reported or lost a block, and takes a report that is as it was, and names what was
+ * lost, for an answer: its agent has nothing to add, and so writes nothing. Who remembers
+ * nothing waits for an agent on every node: one that joined after the backup is in no list.
  */
-export function unheardAgents(register: Register, { versions, before }: AwaitedAgents): string[] {
+export function unheardAgents(register: Register, awaited: AwaitedAgents): string[] {
+  const { versions, before } = awaited;
   const isNew = (report: NodeReport) => versions.get(report.name) !== report.resourceVersion;
-  const isHeard = (name: string): boolean => {
-    const report = register.reports.get(name);
-    if (report === undefined) return false;
-    if (before !== undefined) return isNew(report) || claimSame(before.get(name), report);
-    return isNew(report) && isReportOf(report, register.nodes.get(name));
+  if (before === undefined) {
+    return [...register.nodes.values()].flatMap((node) => {
+      const report = register.reports.get(node.name);
+      return isReportOf(report, node) && isNew(report) ? [] : [node.name];
+    });
+  }
+  const isAsBefore = (report: NodeReport) => {
+    const { name } = report;
+    if (before.reports.has(name) && !claimSame(before.reports.get(name), report)) return false;
+    const uses = statedUses(report);
+    return before.lost.every(
+      ({ nodeName, prefix }) => nodeName !== name || uses.includes(prefix.toString()),
+    );
   };
-  return [...(before ?? register.nodes).keys()].filter((name) => !isHeard(name));
-}
-
-/** The agents that were alive, as far as anybody can tell: they had a Node and a report for it. */
-export function aliveAgents({ reports, nodes }: Register): Map<string, NodeReport> {
-  const alive = [...reports].filter(([name, report]) => isReportOf(report, nodes.get(name)));
-  return new Map(alive);
+  const names = new Set([...before.reports.keys(), ...before.lost.map((block) => block.nodeName)]);
+  return [...names].filter((name) => {
+    const report = register.reports.get(name);
+    return report === undefined || !(isNew(report) || isAsBefore(report));
+  });
 }
 
 /** The versions of all reports. */

@@ -10,8 +10,8 @@ import type { Register } from './register.ts';
  */
 export interface LostBlock {
   block: Block;
-  /** registered: under the same node again. disputed: under another. unclaimed: nobody says that it is in use. */
-  now: 'registered' | 'disputed' | 'unclaimed';
+  /** registered: under the same node again. disputed: under another. missing: under none. */
+  now: 'registered' | 'disputed' | 'missing';
   /** In words, for the Event and the log. */
   detail: string;
 }
@@ -29,8 +29,11 @@ export function lostBlocks(register: Register, before: Iterable<Block>): LostBlo
       const whose = found.nodeName === '' ? 'a guard' : found.nodeName;
       lost.push({ block, now: 'disputed', detail: `${what}, and gives it to ${whose}` });
     } else {
-      const detail = `${what}, and no agent says that it uses it; it is free`;
-      lost.push({ block, now: 'unclaimed', detail });
+      const isFree = register.claims.overlapping(block.prefix).length === 0;
+      const state = isFree
+        ? 'no agent says that it uses it; it is free'
+        : 'it is kept for the agent that says that it uses it';
+      lost.push({ block, now: 'missing', detail: `${what}; ${state}` });
     }
   }
   return lost;
