@@ -32,8 +32,8 @@ export class ReportCleaner {
     const report = reportStore.get(nodeName);
     if (report === undefined || report.nodeUid !== nodeUid) return;
     if (register.nodes.get(nodeName)?.uid === nodeUid) return;
-    const others = register.blocksOf(nodeName).filter((other) => other.uid !== uid);
-    if (others.some((other) => other.nodeUid === nodeUid)) return;
+    // Also those of an earlier Node of the name: that the node has an agent is seen by its report.
+    if (register.blocksOf(nodeName).some((other) => other.uid !== uid)) return;
     this.#o.assertLeading();
     await ifFound(client.delete(nodeReports, nodeName, { uid: report.uid }));
     reportStore.remove(nodeName, report.uid);

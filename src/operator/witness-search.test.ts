@@ -39,7 +39,7 @@ function searchFor(cached: KubeObject, stored: KubeObject[]) {
     register,
     nodeStore: { put: () => undefined },
     reportStore: { get: () => readNodeReport(cached), put: () => undefined },
-    heard: () => noHeardRouters,
+    heard: noHeardRouters,
     peers: () => [],
   });
   const [block] = register.blocks.values();
