@@ -414,7 +414,6 @@ export class Agent {
   #contact({ others }: Knowledge): RouterContact {
     return this.#announcer.contact(
       this.#usage.held.map(({ prefix }) => prefix),
-      others.flatMap(({ blocks }) => blocks.map(({ prefix }) => prefix)),
       (address) => others.some(({ addresses }) => addresses.includes(address)),
     );
   }

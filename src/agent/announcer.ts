@@ -156,24 +156,12 @@ export class Announcer {
   /** What the routers say, and for how long none did. */
   contact(
     ownBlocks: readonly Prefix[],
-    otherNodesBlocks: Iterable<Prefix>,
     isOtherNode: (address: string) => boolean = () => false,
   ): RouterContact {
     const { lastUpMs } = this;
-    const up = [...this.#up];
-    const received = this.#received;
     return {
       ...(lastUpMs === undefined ? {} : { lastUpMs }),
       hijacks: this.hijacks(ownBlocks, isOtherNode),
-      // Counted only when asked for: a cluster has many blocks, and a healthy node never asks.
-      get otherBlocksSeen() {
-        const blocks = [...otherNodesBlocks];
-        const counts = up.map((peer) => received.countComplete(peer, blocks));
-        return {
-          ipv4: Math.max(0, ...counts.map(({ ipv4 }) => ipv4)),
-          ipv6: Math.max(0, ...counts.map(({ ipv6 }) => ipv6)),
-        };
-      },
     };
   }
 

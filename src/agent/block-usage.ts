@@ -154,10 +154,6 @@ export class BlockUsage {
     return {
       ...(upMs === undefined ? {} : { lastUpMs: upMs }),
       hijacks: contact.hijacks,
-      // Counted when somebody asks: a healthy node never does.
-      get otherBlocksSeen() {
-        return contact.otherBlocksSeen;
-      },
     };
   }
 

@@ -1,5 +1,5 @@
 import { ReceivedRoutes } from '../bgp/rib/received-routes.ts';
-import { familyOfWire, wireFamily } from '../bgp/session/session-negotiation.ts';
+import { wireFamily } from '../bgp/session/session-negotiation.ts';
 import type { CompletePeer } from '../bgp/speaker/complete-peer.ts';
 import type { PeerEvents } from '../bgp/speaker/speaker-peer.ts';
 import { afiIpv4 } from '../bgp/wire/afi-safi.ts';
@@ -22,11 +22,9 @@ const mostKept = 20_000;
  */
 export class ReceivedPrefixes {
   readonly #routes = new ReceivedRoutes();
-  /** A route to an own block came or went, or a table is complete. */
+  /** A route to an own block came or went. */
   readonly #onNews: () => void;
   #own: readonly Prefix[] = [];
-  /** Families whose End-of-RIB has arrived, by peer. */
-  readonly #complete = new Map<string, Set<Family>>();
 
   constructor(onNews: () => void = () => {}) {
     this.#onNews = onNews;
@@ -40,18 +38,10 @@ export class ReceivedPrefixes {
       const { mpReach: _, ...rest } = update;
       const less = { ...rest, nlri: NlriRun.empty(afiIpv4) };
       this.#routes.events.onUpdate(peer, isOwn || size < mostKept ? update : less);
-      const ended = update.endOfRib && familyOfWire(update.endOfRib.afi, update.endOfRib.safi);
-      if (ended !== undefined) this.#complete.get(peer.name)?.add(ended);
-      if (isOwn || ended !== undefined) this.#onNews();
+      if (isOwn) this.#onNews();
     },
-    onUp: (peer, negotiated) => {
-      this.#complete.set(peer.name, new Set());
-      this.#routes.events.onUp(peer, negotiated);
-    },
-    onDown: (peer, end) => {
-      this.#complete.delete(peer.name);
-      this.#routes.events.onDown(peer, end);
-    },
+    onUp: this.#routes.events.onUp,
+    onDown: this.#routes.events.onDown,
   } satisfies PeerEvents;
 
   count(peer: string, family: Family): number {
@@ -81,18 +71,6 @@ export class ReceivedPrefixes {
         asPath: (attributes.asPath ?? []).flatMap(({ asns }) => asns),
         originatorId: attributes.originatorId,
       }));
-  }
-
-  /** How many of these prefixes a peer advertises, in families of which it has advertised everything. */
-  countComplete(peer: string, prefixes: Iterable<Prefix>): Record<Family, number> {
-    const seen = { ipv4: 0, ipv6: 0 };
-    const rib = this.#routes.ribOf(peer);
-    const complete = this.#complete.get(peer);
-    if (rib === undefined || complete === undefined || complete.size === 0) return seen;
-    for (const prefix of prefixes) {
-      if (complete.has(prefix.family) && rib.lookup(Nlri.of(prefix))) seen[prefix.family] += 1;
-    }
-    return seen;
   }
 
   #touchesOwn({ nlri, withdrawn, mpReach, mpUnreach }: UpdateMessage): boolean {

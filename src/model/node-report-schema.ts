@@ -51,7 +51,7 @@ const spec = field.object('', ['nodeUID'], {
     }),
   ),
   reconfirmAfterSeconds: field.count(
-    'After so long without a session to a router, the agent announces nothing to it again before the API server or its routing table confirms the blocks.',
+    'After so long without a session to a router, the agent announces nothing to it again before the API server confirms the blocks.',
   ),
 });
 
@@ -130,7 +130,7 @@ export const nodeReportDefinition: ResourceDefinition = {
   resource: nodeReports,
   shortName: 'nr',
   revision: 9,
-  digest: '2630e90665381387',
+  digest: 'c1e4136c0d7e69de',
   spec,
   status,
   columns: [

@@ -74,7 +74,7 @@ async function meet(router: Router, prepend = 0): Promise<void> {
   await thief.call('setPeers', [peer(second)]);
 }
 
-const contact = () => node!.call('contact', { own: [block4, block6], others: [other] });
+const contact = () => node!.call('contact', { own: [block4, block6] });
 const hijacks = async () =>
   (await contact()).hijacks.map(
     ({ prefix, nextHop, ownNextHop }) => `${prefix} by ${nextHop}, not ${ownNextHop}`,
@@ -87,8 +87,8 @@ test.each([frr, bird])(
     await meet(router);
     await thief!.call('set', [{ prefix: other }]);
     await eventually(
-      "the other node's own block is seen, in a complete table",
-      async () => (await contact()).otherBlocksSeen.ipv4 === 1,
+      "the other node's own block is received",
+      async () => (await contact()).received > 0,
     );
     // FRR sends the node its own blocks back, with itself as next hop.
     expect(await hijacks()).toEqual([]);

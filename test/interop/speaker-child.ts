@@ -53,12 +53,13 @@ const calls = {
     });
     announcer.declare(peers, { blocks: announcements, services: [] });
   },
-  contact: ({ own, others }: { own: string[]; others: string[] }) => {
+  contact: ({ own }: { own: string[] }) => {
     const parse = (text: string) => parsePrefix(text)!;
     const isOther = (address: string) => address === '10.88.0.3';
-    const contact = announcer.contact(own.map(parse), others.map(parse), isOther);
-    const { hijacks, otherBlocksSeen } = contact;
-    return { hijacks, otherBlocksSeen };
+    const contact = announcer.contact(own.map(parse), isOther);
+    const [session] = announcer.sessions();
+    const received = session?.families?.find(({ family }) => family === 'ipv4')?.received ?? 0;
+    return { hijacks: contact.hijacks, received };
   },
 };
 

@@ -71,6 +71,17 @@ describe('the routers of a node', () => {
     expect(ask([bmp, bgp], ['10.4.0.1'])).toMatchObject({ holding: ['tor1'] });
   });
 
+  test('one that is heard by BGP alone can tell only of a block that it has shown before', () => {
+    const shown = router('tor1', '10.4.0.1', {
+      completeSeconds: 500,
+      routeMs: agoMs(100),
+      by: 'bgp',
+    });
+    expect(ask([shown], ['10.4.0.1'])).toMatchObject({ kind: 'clear', forSeconds: 100 });
+    const never = router('tor1', '10.4.0.1', { completeSeconds: 500, by: 'bgp' });
+    expect(ask([never], ['10.4.0.1'])).toMatchObject({ kind: 'not clear', unheard: ['tor1'] });
+  });
+
   test('where no router is known none is clear', () => {
     expect(ask([router('tor1', '10.4.0.1', { completeSeconds: 500 })], [])).toEqual({
       kind: 'none',

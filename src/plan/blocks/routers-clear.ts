@@ -33,9 +33,7 @@ export function routersClear(question: RoutersQuestion): RoutersVerdict {
   for (const address of routers) {
     const known = heard.routers.filter(({ addresses }) => addresses.has(address));
     const busyMs = known.map((router) => lastBusyMs(router, question));
-    const complete = known.filter(
-      ({ completeSinceMs }) => completeSinceMs[question.prefix.family] !== undefined,
-    );
+    const complete = known.filter((router) => canTell(router, question.prefix));
     const name = known[0]?.name ?? address;
     names.push(name);
     if (busyMs.some((ms) => ms === Number.POSITIVE_INFINITY)) holding.push(name);
@@ -47,6 +45,16 @@ export function routersClear(question: RoutersQuestion): RoutersVerdict {
   }
   if (unheard.length + holding.length > 0) return { kind: 'not clear', unheard, holding };
   return { kind: 'clear', routers: names, forSeconds: (question.nowMs - sinceMs) / 1000 };
+}
+
+/**
+ * A BGP session shows what the router advertises to us, and that may leave out what it holds
+ * (iBGP without route reflection, a filter). It can tell that a block is gone only if it has
+ * shown the block before.
+ */
+function canTell({ by, completeSinceMs, lastRouteMs }: HeardRouter, prefix: Prefix): boolean {
+  if (completeSinceMs[prefix.family] === undefined) return false;
+  return by === 'bmp' || lastRouteMs(prefix) !== undefined;
 }
 
 /** When the router last had a route to the block, or a session with the node. */

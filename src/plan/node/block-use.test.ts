@@ -35,7 +35,6 @@ const register = (...own: Block[]): RegisterView => ({
 });
 const contact = (lastUpMs: number, more: Partial<RouterContact> = {}): RouterContact => ({
   lastUpMs,
-  otherBlocksSeen: { ipv4: 0, ipv6: 0 },
   hijacks: [],
   ...more,
 });
@@ -142,29 +141,11 @@ describe('the table of decision 30', () => {
       'announces, gives out',
     ],
     [
-      "… and back, and the router shows other nodes' blocks and none over ours",
-      {
-        ...unheard,
-        before: [withheld],
-        contact: contact(up, { otherBlocksSeen: { ipv4: 3, ipv6: 0 } }),
-      },
-      'announces, gives out',
-    ],
-    [
-      '… and back, and the router shows blocks of the other family alone',
-      {
-        ...unheard,
-        before: [withheld],
-        contact: contact(up, { otherBlocksSeen: { ipv4: 0, ipv6: 3 } }),
-      },
-      'withheld, asks',
-    ],
-    [
       '… and back, and the router shows ours elsewhere',
       {
         ...unheard,
         before: [withheld],
-        contact: contact(up, { otherBlocksSeen: { ipv4: 3, ipv6: 0 }, hijacks: [hijack] }),
+        contact: contact(up, { hijacks: [hijack] }),
       },
       'fencing, no claim, asks',
     ],
@@ -201,18 +182,6 @@ describe('the table of decision 30', () => {
     [
       '… half of the time is over',
       { ...unheard, register: timed, ...confirmed(301), reported: promised(300) },
-      'withheld, asks',
-    ],
-    [
-      "… where a router's table says nothing about time",
-      {
-        ...unheard,
-        register: timed,
-        before: [withheld],
-        ...confirmed(301),
-        reported: promised(300),
-        contact: contact(up, { otherBlocksSeen: { ipv4: 3, ipv6: 0 } }),
-      },
       'withheld, asks',
     ],
     [

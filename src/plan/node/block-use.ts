@@ -8,7 +8,8 @@
  *
  *   withheld  the routers, the machine itself or (where time alone releases blocks) the API
  *             server were away for so long that somebody else may have the block. Ends when the
- *             API server confirms it, or in the first two cases a router's table.
+ *             API server confirms it: that a router shows nothing over it proves nothing, because
+ *             the block may be free, or given to a node that has yet to announce it.
  *   fencing   withdrawn; the routers have not acknowledged that yet
  *   fenced    withdrawn from every router, and stated so in the NodeReport. Ends in three steps
  *             that are never taken in another order: the API server has accepted a report
@@ -275,8 +276,7 @@ function holdOf(block: HeldBlock, standing: Standing, input: BlockUseInput): Hol
       if (standing === 'released' || isTakenElsewhere(block, input)) return 'fencing';
       if (isSilent(block, standing, input)) return 'withheld';
       if (hold === 'withheld') {
-        const isConfirmed = confirmed > holdSinceMs || routersConfirm(block, standing, input);
-        return standing !== 'missing' && isConfirmed ? undefined : 'withheld';
+        return standing !== 'missing' && confirmed > holdSinceMs ? undefined : 'withheld';
       }
       return isOutOfContact(block, input, input.limits.reconfirmAfterMs) ? 'withheld' : undefined;
   }
@@ -341,13 +341,6 @@ function isOutOfContact(block: HeldBlock, input: BlockUseInput, limitMs: number)
   return input.nowMs - Math.max(Math.min(upMs, input.nowMs), confirmedMs(block, input)) > limitMs;
 }
 
-/** Routers that show other nodes' blocks would show ours, if somebody else had it. */
-function routersConfirm(block: HeldBlock, standing: Standing, input: BlockUseInput): boolean {
-  const { contact, isHeard } = input;
-  if (isHeard || standing !== 'ours' || contact.lastUpMs !== Number.POSITIVE_INFINITY) return false;
-  return contact.otherBlocksSeen[block.prefix.family] > 0 && hijacksOf(block, input).length === 0;
-}
-
 function mustConfirm(block: HeldBlock, standing: Standing, input: BlockUseInput): boolean {
   if (standing !== 'ours') return false;
   const confirmed = confirmedMs(block, input);
@@ -378,7 +371,7 @@ function whyOf(block: HeldBlock, standing: Standing, input: BlockUseInput): Bloc
   if (hold === 'withheld') {
     const detail = isSilent(block, standing, input)
       ? `time alone releases it, and the API server has not confirmed it for ${silenceMs(block, input) / 1_000} s`
-      : `this node was off, or without a session to any router, for longer than ${input.limits.reconfirmAfterMs / 1_000} s, and neither the API server nor a routing table has confirmed the block since`;
+      : `this node was off, or without a session to any router, for longer than ${input.limits.reconfirmAfterMs / 1_000} s, and the API server has not confirmed the block since`;
     return { reason: 'BlockUnconfirmed', detail };
   }
   if (standing === 'released') return fenced('the register releases it');

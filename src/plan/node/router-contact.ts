@@ -1,5 +1,4 @@
 /** What a node hears from its routers about its own blocks: what decision 30 is judged by. */
-import type { Family } from '../../net/family.ts';
 
 export interface RouterContact {
   /**
@@ -8,11 +7,6 @@ export interface RouterContact {
    * wall clock: `now - lastUpMs` is the longer of both.
    */
   readonly lastUpMs?: number;
-  /**
-   * By family: how many blocks of other nodes are in complete tables (End-of-RIB was received)
-   * that routers advertise to this node. Zero: they would not show ours either.
-   */
-  readonly otherBlocksSeen: Readonly<Record<Family, number>>;
   readonly hijacks: readonly Hijack[];
 }
 
