@@ -25,8 +25,8 @@ export const suites = [
   },
   {
     name: 'register',
-    what: 'properties and stories of the register, without a cluster',
-    include: ['test/register/**/*.test.ts'],
+    what: 'properties and stories of the register, and random partitions, without a cluster',
+    include: ['test/register/**/*.test.ts', 'test/simulation/**/*.test.ts'],
   },
   {
     name: 'agreement',

@@ -248,19 +248,32 @@ export class Agent {
   }
 
   /** Pods that run keep their addresses and routes; none is added, and nothing is announced. */
-  #standBy(
+  async #standBy(
     knowledge: Knowledge | undefined,
     { state, isOurs }: Extract<Permission, { kind: 'stand-by' }>,
-  ): void {
+  ): Promise<void> {
     this.#parts.status.set(state);
     this.#reports.withhold();
     if (isOurs) this.#condition.declare(agentConditionType, state);
+    if (knowledge === undefined) return;
     // One that has not served yet has nothing to take back.
-    if (knowledge === undefined || this.#blocksText === '') return;
-    const blocks = knowledge.truth.blocks.map((block) => ({ ...block, isDraining: true }));
-    this.#setBlocks({ ...knowledge, truth: { ...knowledge.truth, blocks } });
-    const peers = nodePeers(knowledge.peers, knowledge.node);
-    this.#announcer.declare(peers, { blocks: [], services: [] });
+    if (this.#blocksText !== '') {
+      const blocks = knowledge.truth.blocks.map((block) => ({ ...block, isDraining: true }));
+      this.#setBlocks({ ...knowledge, truth: { ...knowledge.truth, blocks } });
+      const peers = nodePeers(knowledge.peers, knowledge.node);
+      this.#announcer.declare(peers, { blocks: [], services: [] });
+    }
+    if (this.#usage.withholdAll()) await this.#save(knowledge);
+  }
+
+  #save(knowledge: Knowledge): Promise<boolean> {
+    return this.#source.save({
+      knowledge,
+      releases: this.#releases,
+      held: this.#usage.held,
+      hasReported: this.#reports.word.hasReported,
+      drain: this.#drain.memory,
+    });
   }
 
   async #apply(situation: Situation & { knowledge: Knowledge }): Promise<void> {
@@ -297,13 +310,7 @@ export class Agent {
     const wanted = this.#desired.announcements(knowledge);
     const hasPods = use.some(({ pods }) => pods > 0);
     const leaving = this.#leaving(node, hasPods, wanted.onlyHere);
-    const isSaved = await this.#source.save({
-      knowledge: known,
-      releases: this.#releases,
-      held: this.#usage.held,
-      hasReported: this.#reports.word.hasReported,
-      drain: this.#drain.memory,
-    });
+    const isSaved = await this.#save(known);
     await this.#usage.settle(isSaved);
     if (!isSaved) this.#loop.touchAfter(this.#pace.memoryEveryMs);
     const announcements = announcedDuring(leaving, {

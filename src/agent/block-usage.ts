@@ -98,6 +98,19 @@ export class BlockUsage {
     this.#stopping.abort();
   }
 
+  /**
+   * Another machine has the Node: nothing is used again, by a later run either, before the API
+   * server has confirmed it. Whether that is news for the disk.
+   */
+  withholdAll(): boolean {
+    if (this.#held.every(({ hold }) => hold !== undefined)) return false;
+    const holdSinceMs = this.#o.clock.monotonicMs();
+    this.#held = this.#held.map((block) =>
+      block.hold === undefined ? { ...block, hold: 'withheld', holdSinceMs } : block,
+    );
+    return true;
+  }
+
   /** Every second, however quiet it is. */
   look(lastUpMs: number | undefined): void {
     this.#contact.look(lastUpMs, this.#limits.reconfirmAfterMs);

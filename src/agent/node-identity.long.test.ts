@@ -123,6 +123,21 @@ describe('two machines that both have the address', () => {
     await servesNothing(first, 'DuplicateAgent');
   });
 
+  test('one that was replaced stays out after a restart, also without the API server', async () => {
+    await first.start();
+    await ready(first);
+    await until('the report', () => holder() === 'aaaa');
+    const report = first.api.object(reportPath)!;
+    const agent = { id: 'bbbb-1', machine: 'bbbb' };
+    first.api.put(reportPath, { ...report, spec: { ...first.report(), agent } });
+    await servesNothing(first, 'DuplicateAgent');
+    await first.stop();
+    first.cutOff();
+    await first.start({ apiGraceMs: 50 });
+    await says(first, 'BlockUnconfirmed');
+    expect(first.announced).toEqual([]);
+  });
+
   test('started at the same time, one of them serves', async () => {
     second = first.beside('bbbb', '10.4.94.32');
     await Promise.all([first.start(), second.start()]);
