@@ -89,6 +89,41 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   },
 );
 
+type Moment = History['happenings'][number];
+
+const someTime = fc.oneof(fc.nat(4), fc.integer({ min: 5, max: 80 }));
+const aWhile = fc.integer({ min: 20, max: 60 });
+
+const single: fc.Arbitrary<Moment[]> = fc
+  .record({ afterTicks: someTime, order: fc.nat(7), what: happening })
+  .map((moment) => [moment]);
+
+/**
+ * What chance alone seldom brings about: a machine is given up, its block may be given to
+ * another, and it comes back, on the routers' side first.
+ */
+const givenUp: fc.Arbitrary<Moment[]> = fc
+  .record({
+    machine,
+    order: fc.nat(7),
+    how: kindsOf('isolate', 'cut api', 'power off'),
+    ticks: fc.tuple(fc.nat(3), aWhile, fc.nat(6), fc.nat(20)),
+    isRestarted: fc.boolean(),
+  })
+  .map(({ machine: one, order, how, ticks: [soon, later, then, end], isRestarted }) => {
+    const at = (afterTicks: number, what: Happening): Moment => ({ afterTicks, order, what });
+    return [
+      at(soon, { kind: how, machine: one }),
+      ...(how === 'power off' ? [at(0, { kind: 'cut api', machine: one } as const)] : []),
+      at(soon, { kind: 'delete node', machine: one }),
+      at(later, { kind: 'add machine' }),
+      ...(isRestarted ? [at(then, { kind: 'kill agent', machine: one } as const)] : []),
+      at(then, { kind: 'power on', machine: one }),
+      at(0, { kind: 'reconnect', machine: one }),
+      at(end, { kind: 'heal api', machine: one }),
+    ];
+  });
+
 export const anyHistory = (most: number): fc.Arbitrary<History> =>
   fc.record({
     choices: fc.record({
@@ -97,14 +132,12 @@ export const anyHistory = (most: number): fc.Arbitrary<History> =>
       hasWitness: fc.boolean(),
       routersAdvertise: fc.boolean(),
     }),
-    happenings: fc.array(
-      fc.record({
-        afterTicks: fc.oneof(fc.nat(4), fc.integer({ min: 5, max: 80 })),
-        order: fc.nat(7),
-        what: happening,
-      }),
-      { maxLength: most, size: 'max' },
-    ),
+    happenings: fc
+      .array(fc.oneof({ weight: 5, arbitrary: single }, { weight: 1, arbitrary: givenUp }), {
+        maxLength: most,
+        size: 'max',
+      })
+      .map((moments) => moments.flat()),
   });
 
 export interface Tally {
@@ -137,10 +170,12 @@ export function live({ choices, happenings }: History, tally = emptyTally()): vo
   run(40, 0);
   checkMended(site);
   tally.histories += 1;
+  const released = new Map<string, string>();
   for (const { object } of site.api.log('NodeBlock')) {
     const by = (object?.spec as { released?: { by: string } } | undefined)?.released?.by;
-    if (by !== undefined) tally.released.set(by, (tally.released.get(by) ?? 0) + 1);
+    if (by !== undefined) released.set(object?.metadata?.uid ?? '', by);
   }
+  for (const by of released.values()) tally.released.set(by, (tally.released.get(by) ?? 0) + 1);
 }
 
 function happen(site: Site, what: Happening): void {
@@ -175,7 +210,7 @@ function happen(site: Site, what: Happening): void {
       site.isApiUp = true;
       return;
     case 'add machine':
-      if (site.isApiUp && site.machines.length < 5) site.addMachine(`n${site.machines.length}`);
+      if (site.isApiUp && site.machines.length < 6) site.addMachine(`n${site.machines.length}`);
   }
 }
 
@@ -211,7 +246,8 @@ function happenTo(
       one.routerCuts.delete(site.routers[what.router]!);
       return;
     case 'delete node':
-      if (site.isApiUp) site.deleteNode(one.nodeName);
+      // A register that has just lost a block knows of it by the report of its node alone.
+      if (site.isApiUp && !site.lost.has(one.nodeName)) site.deleteNode(one.nodeName);
       return;
     case 'lose blocks':
       // Objects that somebody deletes, or a backup does not have, while the node is there.
@@ -223,7 +259,7 @@ function happenTo(
       return;
     case 'replace machine':
       // Another machine of the same name, while the old one may be alive and cut off.
-      if (!site.isApiUp || site.machines.length >= 5) return;
+      if (!site.isApiUp || site.machines.length >= 6 || site.lost.has(one.nodeName)) return;
       site.deleteNode(one.nodeName);
       site.addMachine(one.nodeName);
       return;

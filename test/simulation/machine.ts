@@ -116,6 +116,10 @@ export class SimAgent {
   #held: readonly HeldBlock[];
   #upMs: number | undefined;
   #declaredMs: number | undefined;
+  #lacksSinceMs: number | undefined;
+  #askedSinceMs: number | undefined;
+  #hasServed = false;
+  #standsBy = false;
   #asked: readonly string[] = [];
 
   constructor(machine: SimMachine) {
@@ -143,6 +147,11 @@ export class SimAgent {
     const node = this.#view?.node ?? disk.node;
     // Nothing is known, from nobody.
     if (node === undefined) return true;
+    if (!this.#isPermitted(node)) {
+      this.#standBy(node);
+      return true;
+    }
+    this.#hasServed = true;
     this.uses = this.#judge(node);
     this.#held = this.uses.map(({ block }) => block);
     this.#asked = this.uses.flatMap(({ mustConfirm, block }) =>
@@ -192,6 +201,42 @@ export class SimAgent {
   /** One agent, one node: what the identity check of the agent says. */
   #isThisMachine({ addresses }: ClusterNode): boolean {
     return addresses.includes(this.#machine.address);
+  }
+
+  /** One agent, one node: as agent/node-identity. What is not heard is not asked. */
+  #isPermitted(node: ClusterNode): boolean {
+    const { api, nowMs } = this.#site;
+    const machine = this.#machine;
+    if (!machine.reachesApi || this.#view?.node === undefined) return !this.#standsBy;
+    this.#standsBy = this.#isRefused(node, nowMs, holderOf(api, machine.nodeName));
+    return !this.#standsBy;
+  }
+
+  #isRefused(node: ClusterNode, nowMs: number, holder: string | undefined): boolean {
+    if (!this.#isThisMachine(node)) {
+      this.#lacksSinceMs ??= nowMs;
+      return !this.#hasServed || nowMs - this.#lacksSinceMs >= limits.addressGraceMs;
+    }
+    this.#lacksSinceMs = undefined;
+    if (holder === undefined || holder === this.#machine.address) {
+      this.#askedSinceMs = undefined;
+      return false;
+    }
+    // The other one has not the Node's address, so it does not answer.
+    this.#askedSinceMs ??= nowMs;
+    return nowMs - this.#askedSinceMs < limits.answerWithinMs;
+  }
+
+  #standBy(node: ClusterNode): void {
+    const { nowMs, routers } = this.#site;
+    this.announced = new Set();
+    this.#held = this.#held.map((block) =>
+      block.hold === undefined ? { ...block, hold: 'withheld', holdSinceMs: nowMs } : block,
+    );
+    this.#save(node);
+    for (const router of routers) {
+      if (this.#machine.reaches(router)) router.hear(this.#machine, this.announced, nowMs);
+    }
   }
 
   #judge(node: ClusterNode): BlockUse[] {
@@ -321,6 +366,7 @@ export class SimAgent {
     );
     const spec = {
       nodeUID: node.uid,
+      agent: { id: this.#machine.address, machine: this.#machine.address },
       releases: [],
       uses: this.uses.filter(({ isUsed }) => isUsed).map(entry),
       fenced,
@@ -338,6 +384,13 @@ export class SimAgent {
     }
     this.#word.accepted({ fenced, silentAfter }, nowMs);
   }
+}
+
+function holderOf(api: Site['api'], nodeName: string): string | undefined {
+  const { agent } = (api.get('NodeReport', nodeName)?.spec ?? {}) as {
+    agent?: { machine: string };
+  };
+  return agent?.machine;
 }
 
 /** Objects are never altered in place: each version is read once. */

@@ -49,6 +49,7 @@ export class SimOperator {
     if (this.isApiCut || !site.isApiUp) return;
     this.#collectReports();
     for (const { metadata } of [...site.api.list('Node')]) this.#serve(metadata?.name ?? '');
+    site.lost.clear();
     for (const { metadata } of [...site.api.list('NodeBlock')]) this.#end(metadata?.name ?? '');
   }
 

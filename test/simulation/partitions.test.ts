@@ -6,9 +6,9 @@ import { anyHistory, emptyTally, live } from './history.ts';
 test('no address is reachable in two places, and an API server that is down takes no route away', () => {
   const tally = emptyTally();
   fc.assert(
-    fc.property(anyHistory(30), (history) => live(history, tally)),
-    { numRuns: runs(300) },
+    fc.property(anyHistory(20), (history) => live(history, tally)),
+    { numRuns: runs(150) },
   );
-  // The histories are worth something: blocks were released, by more than one kind of witness.
+  // Blocks were really released, and by whom.
   expect([...tally.released.keys()].sort()).toEqual(['Fenced', 'Routers', 'Time']);
-});
+}, 300_000);

@@ -19,6 +19,9 @@ export const limits = {
   holdMs: 15_000,
   missingGraceMs: 60_000,
   isHeardMs: 20_000,
+  /** An address that goes for a moment, and how long another machine of the name has to answer. */
+  addressGraceMs: 30_000,
+  answerWithinMs: 90_000,
 };
 
 export interface SiteChoices {
@@ -76,8 +79,12 @@ export class Site {
     this.api.delete('Node', name);
   }
 
+  /** The names of nodes whose blocks somebody deleted; the operator has yet to take them back. */
+  readonly lost = new Set<string>();
+
   loseBlocks(nodeName: string): void {
     if (this.api.get('Node', nodeName) === undefined) return;
+    this.lost.add(nodeName);
     for (const object of [...this.api.list('NodeBlock')]) {
       const block = blockOf(object);
       if (block.nodeName === nodeName && block.phase === 'Active') {
