@@ -4,7 +4,7 @@ import { cidrAt, indexOfCidr, landModel, stateAt } from './space-model.ts';
 
 const pool = (cidr: string, blockLength: number, reserved: string[] = []): PoolRow => ({
   name: 'p',
-  cidrs: [{ cidr, blockLength, capacity: 0, assigned: 0, cooling: 0, free: 0 }],
+  cidrs: [{ cidr, blockLength, capacity: 0, assigned: 0, awaitingRelease: 0, cooling: 0, free: 0 }],
   reserved,
   selector: '',
   priority: 0,
