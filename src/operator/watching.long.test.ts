@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { eventually, OperatorBench } from '../../test/operator/operator-bench.ts';
 import { readHistory } from '../model/block-history.ts';
 import type { KubeObject } from '../model/object.ts';
-import { blockHistories, nodeReports } from '../model/resources.ts';
+import { blockHistories } from '../model/resources.ts';
 
 let bench: OperatorBench;
 
@@ -38,8 +38,7 @@ test('the history of a block is written down, also what happened while nobody le
     expect((await history('10.5.0.0/25')).at(-1)).toBe('Withdrawn node1'),
   );
   await first.crash();
-  await bench.deleteNode('node1');
-  await bench.client.delete(nodeReports, 'node1');
+  await bench.retireNode('node1');
   await bench.leader({ lease: { name: 'second' }, intervals });
   await bench.whenBlocks([]);
   await bench.createNode('node2');

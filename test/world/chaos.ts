@@ -6,7 +6,7 @@ import { Churn, type Rack } from './churn.ts';
 import type { Cluster } from './cluster.ts';
 import { Crew, type CrewPlan, type Strike, type StrikePlan } from './crew.ts';
 import { eventually, pause } from './eventually.ts';
-import type { PoolSpec } from './objects.ts';
+import { type PoolSpec, paths } from './objects.ts';
 import { type Testimony, Witness } from './witness.ts';
 
 /**
@@ -118,6 +118,7 @@ export async function runChaos(cluster: Cluster, plan: ChaosPlan): Promise<Chaos
     const calmMs = performance.now();
     const expectations: Expectations = { mayKeepFrom: churn.mayKeepFrom };
     const isSettled = async () => {
+      await sayMachinesAreOff(cluster);
       const { cooling } = await mustBeSound(cluster, expectations).catch((error) => {
         plan.say?.((error as Error).message.split('\n', 2).join(''));
         throw error;
@@ -190,4 +191,18 @@ export function chaosLine(name: string, report: ChaosReport): string {
     `at the end ${verdict.counted.nodes} nodes, ${verdict.counted.served} served, settled in ${report.settledSeconds.toFixed(1)} s`,
     `${verdict.complaints.length + testimony.complaints.length} complaints, ${report.crashes.length} crashes, ${report.tookSeconds.toFixed(0)} s`,
   ].join('; ');
+}
+
+/** Nodes went before their agents could say a word, or were made anew: a person looks after them. */
+async function sayMachinesAreOff(cluster: Cluster): Promise<void> {
+  for (const { metadata, spec } of await cluster.blocks()) {
+    if (spec.phase !== 'Cooling' || spec.released !== undefined) continue;
+    const { name, uid, resourceVersion } = metadata;
+    const released = { by: 'Administrator', detail: 'the story is over' };
+    // Refused if the operator was faster.
+    await cluster.call('PATCH', `${paths.blocks}/${name}`, {
+      metadata: { uid, resourceVersion },
+      spec: { released },
+    });
+  }
 }
