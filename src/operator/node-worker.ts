@@ -86,7 +86,7 @@ export class NodeWorker implements Worker {
 
   async #reportWaiting(decision: NodeDecision): Promise<void> {
     const detail = this.#o.waitsFor?.();
-    if (detail === undefined || decision.assign.length === 0) return;
+    if (detail === undefined || decision.assign.length + decision.refused.length === 0) return;
     const lacking = new Set(decision.assign.map(({ prefix }) => prefix.family));
     const waiting = [...lacking].map((family) => ({
       family,

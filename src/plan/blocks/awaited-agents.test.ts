@@ -25,13 +25,15 @@ describe('who remembers', () => {
     return unheardAgents(register, { versions: reportVersions(register), before: known });
   };
 
-  test('waits for an agent whose report is gone, or says something else than before', () => {
+  test('waits for an agent whose report is gone, or lacks what it said before', () => {
     expect(unheard([])).toEqual(['a']);
     expect(unheard([report('a', '3', { uses: ['10.0.1.0/24'] })])).toEqual(['a']);
   });
 
-  test('takes a report that is as it was for an answer', () => {
+  test('takes a report that says what it said before for an answer, for whichever Node', () => {
     expect(unheard([report('a', '3', { uses: ['10.0.0.0/24'] })])).toEqual([]);
+    const anew = { nodeUid: 'made anew', uses: ['10.0.0.0/24', '10.0.2.0/24'] };
+    expect(unheard([report('a', '3', anew)])).toEqual([]);
   });
 
   test('has heard an agent that wrote since, whatever it says', () => {

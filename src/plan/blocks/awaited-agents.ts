@@ -1,7 +1,7 @@
 import type { Block } from '../../model/node-block.ts';
 import type { NodeReport } from '../../model/node-report.ts';
 import type { Register } from './register.ts';
-import { claimSame, isReportOf, statedUses } from './report-uses.ts';
+import { isReportOf, statedUses } from './report-uses.ts';
 
 /** Who has to be heard, after the API server's store went back in time. */
 export interface AwaitedAgents {
@@ -19,8 +19,8 @@ export interface KnownBefore {
 
 /**
  * The names of agents that have not reported since. Who remembers waits for those that
- * had reported or lost a block, and takes a report that is as it was, and names what was
- * lost, for an answer: its agent has nothing to add, and so writes nothing. Who remembers
+ * had reported or lost a block, and takes a report that names all that is known of it for
+ * an answer: its agent has spoken already, or has nothing to add. Who remembers
  * nothing waits for an agent on every node: one that joined after the backup is in no list.
  */
 export function unheardAgents(register: Register, awaited: AwaitedAgents): string[] {
@@ -32,18 +32,19 @@ export function unheardAgents(register: Register, awaited: AwaitedAgents): strin
       return isReportOf(report, node) && isNew(report) ? [] : [node.name];
     });
   }
-  const isAsBefore = (report: NodeReport) => {
-    const { name } = report;
-    if (before.reports.has(name) && !claimSame(before.reports.get(name), report)) return false;
-    const uses = statedUses(report);
-    return before.lost.every(
-      ({ nodeName, prefix }) => nodeName !== name || uses.includes(prefix.toString()),
-    );
+  const namesAll = (report: NodeReport) => {
+    const known = before.reports.get(report.name);
+    const lost = before.lost.filter(({ nodeName }) => nodeName === report.name);
+    const uses = new Set(statedUses(report));
+    return [
+      ...(known === undefined ? [] : statedUses(known)),
+      ...lost.map(({ prefix }) => prefix.toString()),
+    ].every((cidr) => uses.has(cidr));
   };
   const names = new Set([...before.reports.keys(), ...before.lost.map((block) => block.nodeName)]);
   return [...names].filter((name) => {
     const report = register.reports.get(name);
-    return report === undefined || !(isNew(report) || isAsBefore(report));
+    return report === undefined || !(isNew(report) || namesAll(report));
   });
 }
 
