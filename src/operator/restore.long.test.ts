@@ -241,7 +241,7 @@ describe('under a leader that runs on', () => {
     await bench.whenBlocks(['10.1.0.0/26 a Active']);
     const backup = await bench.backUp();
     // Gone for good, and its block given to b.
-    await bench.deleteNode('a');
+    await bench.retireNode('a');
     await bench.whenBlocks([]);
     await bench.createNode('b');
     await bench.whenBlocks(['10.1.0.0/26 b Active']);
