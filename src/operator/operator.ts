@@ -108,7 +108,7 @@ export class Operator {
       caches: () => [
         ...this.#followed,
         // Those may come later than the others.
-        ...(cilium.isUsed ? [caches.ciliumNodes] : []),
+        ...(this.#followed.length > 0 && cilium.isUsed ? [caches.ciliumNodes] : []),
       ],
       serviceCaches,
     });

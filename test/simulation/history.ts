@@ -216,7 +216,11 @@ function happen(site: Site, what: Happening): void {
 
 /** The links of the machine are whole, and it announces. */
 const isWell = (one: SimMachine) =>
-  one.isOn && !one.isApiCut && one.routerCuts.size === 0 && one.announced.size > 0;
+  one.isOn &&
+  !one.isApiCut &&
+  one.routerCuts.size === 0 &&
+  one.announced.size > 0 &&
+  one.killAt === undefined;
 
 function happenTo(
   site: Site,

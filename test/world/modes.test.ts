@@ -222,7 +222,8 @@ describe('kubernetes', () => {
     );
     await cluster.createNode('c');
     await pause(2_000);
-    expect((await operator.get('/readyz')).status).toBe(200);
+    const ready = await operator.get('/readyz');
+    expect(ready.status, ready.text).toBe(200);
     // The custom resources that the agents wait for, and its lease, are all that is its own.
     const ours = cluster.requests.ofOperators(mark).map(({ resource }) => resource);
     expect(ours.filter((resource) => resource !== 'customresourcedefinitions')).toEqual([]);

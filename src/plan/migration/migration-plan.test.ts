@@ -68,6 +68,19 @@ describe('the migration plan', () => {
     ]);
   });
 
+  test('a node that went back from a move may get the block again that cools for it', () => {
+    const result = plan([
+      rack('83', '10.83.0.0/24'),
+      inRack('back', '83', ['10.99.0.0/24']),
+      blockObject('10.83.0.0/24', 'back', {
+        pool: 'rack-83',
+        nodeUid: 'earlier',
+        phase: 'Cooling',
+      }),
+    ]);
+    expect(words(result)).toEqual(['back: 10.99.0.0/24 → 10.83.0.0/24 OutsidePools recreate']);
+  });
+
   test('of two owners of one block the younger moves, before all others, and the older is named', () => {
     const result = plan([
       poolObject('p', { cidrs: ['10.0.0.0/22'] }),

@@ -139,13 +139,19 @@ function arrange(register: Register, movers: Mover[], rules: Rules, plan: Migrat
       const cilium = leave(register, mover, own);
       const { assign, rebind, refused } = decideNode(register, arriving(node), rules);
       const to = [...rebind, ...assign];
-      if (refused.length > 0 || assign.length === 0) {
+      // One that cooled already, from an earlier move, is another block; what it leaves now is not.
+      const returning = own.filter(
+        ({ phase, uid }) => phase === 'Cooling' && rebind.some((block) => block.uid === uid),
+      );
+      if (refused.length > 0 || assign.length + returning.length === 0) {
         comeBack(register, mover, own, cilium);
         waiting.push(mover);
         continue;
       }
       for (const cut of assign) register.putBlock(asWritten(arriving(node), cut));
-      for (const block of own) cooling.push({ node: node.name, block });
+      for (const block of own) {
+        if (!returning.includes(block)) cooling.push({ node: node.name, block });
+      }
       const { from, reason, detail, method } = mover;
       const blocks = blocksOf(node, to).blocks;
       plan.moves.push({
