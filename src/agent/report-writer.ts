@@ -13,8 +13,8 @@ import { apiVersion } from '../model/keys.ts';
 import type { NodeReport } from '../model/node-report.ts';
 import type { NodeReportStatus } from '../model/node-report-status.ts';
 import { nodeReports } from '../model/resources.ts';
+import { AcceptedReport } from './accepted-report.ts';
 import type { AgentWorld } from './agent-world.ts';
-import { ReportedWord } from './reported-word.ts';
 
 /** What the operator reads. */
 export type ReportSpec = Pick<NodeReport, 'neededAddresses' | 'releases'> &
@@ -49,7 +49,7 @@ const hijackEveryMs = 500;
 export class ReportWriter {
   readonly #o: ReportWriterOptions;
   /** What the API server has accepted. */
-  readonly word = new ReportedWord();
+  readonly accepted = new AcceptedReport();
   #wanted: ReportContent | undefined;
   #specWritten = '';
   #statusWritten = '';
@@ -149,10 +149,10 @@ export class ReportWriter {
     const { node, spec, status } = content;
     const text = specText(content);
     if (text !== this.#specWritten) {
-      this.word.saying(spec);
+      this.accepted.sending(spec);
       await this.#writeSpec(content, signal);
       this.#specWritten = text;
-      this.word.accepted(spec, this.#o.clock.monotonicMs());
+      this.accepted.accepted(spec, this.#o.clock.monotonicMs());
       this.#o.onAccepted();
     }
     const statusText = JSON.stringify(status);
