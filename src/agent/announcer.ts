@@ -258,9 +258,10 @@ export class Announcer {
     this.#up.add(name);
     const limitMs = this.withholdBlocksAfterMs;
     if (limitMs === undefined || lostMs <= limitMs || this.#wasLost) return;
+    const lostSeconds = Math.round(lostMs / 1000);
     this.#o.log.warn(
-      { peer: name, lostSeconds: Math.round(lostMs / 1000) },
-      'no router was connected for so long that the blocks are not announced before they are confirmed again',
+      { peer: name, lostSeconds },
+      `no session with any router was established for ${lostSeconds} s: the blocks are announced only if the API server has confirmed them`,
     );
     this.#wasLost = true;
     this.#announce();

@@ -269,7 +269,7 @@ export class BlockUsage {
     return this.#derived.knowledge;
   }
 
-  /** A session that we believe in is at most a hold time older than the router's word of it. */
+  /** A session seems established here for at most a hold time after the router has ended it. */
   #limitsOf(peers: readonly NodePeer[]): BlockUseLimits {
     const { reconfirmAfterMs = usualReconfirmAfterMs, pace } = this.#o.settings;
     const longest = (of: (peer: NodePeer) => number) => Math.max(0, ...peers.map(of)) * 1_000;

@@ -56,7 +56,10 @@ export class ContactFile {
       return { upMs: plus(upMs, -this.#offsetMs), confirmedMs: plus(confirmedMs, -this.#offsetMs) };
     } catch (error) {
       const fields = { path: this.#path, error: describeError(error) };
-      log.warn(fields, 'the time of the last contact cannot be read from disk; it is ignored');
+      log.warn(
+        fields,
+        'the time of the last session with a router cannot be read from disk; the blocks are announced when they are confirmed',
+      );
       return undefined;
     }
   }
@@ -77,7 +80,10 @@ export class ContactFile {
     try {
       await replaceFile(files, this.#path, JSON.stringify(text));
     } catch (error) {
-      log.warn({ error: describeError(error) }, 'the time of the last contact was not written');
+      log.warn(
+        { error: describeError(error) },
+        'the time of the last session with a router could not be written to disk',
+      );
     }
   }
 

@@ -38,7 +38,7 @@ const patienceMs = 10_000;
  *
  *   Asked             there is a sign on the Node; its detail says which
  *   GracefulShutdown  the routers are asked to prefer every other path (RFC 8326)
- *   Acknowledged      all of them have it, by the word of their TCP; the grace begins
+ *   Acknowledged      all of them have it (acknowledged by TCP); the grace begins
  *   Moved             for how many prefixes they now use another path, by their own advertisements:
  *                     a router advertises the path that it uses itself, unless it is the peer's
  *   Kept              what is not withdrawn yet, because nobody else announces it

@@ -20,7 +20,7 @@ export class HijackAlarm {
   readonly #o: HijackAlarmOptions;
   readonly #events: EventRecorder;
   readonly #count: Gauge;
-  /** By what is said of it. */
+  /** By the message of its Event. */
   #raised = new Map<string, ReportedHijack>();
 
   constructor(options: HijackAlarmOptions) {
@@ -41,7 +41,7 @@ export class HijackAlarm {
     this.#count.set(0);
   }
 
-  /** All that there are now; what is new is said, and what is over. */
+  /** All that there are now. What is new becomes an Event, what is over is logged. */
   declare(node: { name: string; uid: string }, hijacks: readonly Hijack[]): ReportedHijack[] {
     const before = this.#raised;
     // A moment that does not move, or every report would be another one.
@@ -60,7 +60,7 @@ export class HijackAlarm {
     }
     for (const [message, { cidr, prefix, peer }] of before) {
       if (this.#raised.has(message)) continue;
-      this.#o.log.info({ reason: 'Hijacked', cidr, prefix, peer }, `no longer so: ${message}`);
+      this.#o.log.info({ reason: 'Hijacked', cidr, prefix, peer }, `over: ${message}`);
     }
     return [...this.#raised.values()];
   }
