@@ -10,7 +10,7 @@
  *   agent-settings, agent-world   what it is started with, and what it touches
  *   assemble-agent        the parts put together with the socket; the only place that does
  *   agent (here)          start, run, stop, and what wakes the loop
- *   reconcile-loop        one round at a time; one that fails is repeated
+ *   reconcile-loop        one round at a time; one that fails is repeated; wakeup
  *   node-round            one round: the order of its steps
  *   agent-caches          the objects of the cluster; kept-objects, routed-nodes, service-facts
  *   knowledge-source      the caches, or what this or the last run knew; knowledge, memory-file

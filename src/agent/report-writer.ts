@@ -15,6 +15,7 @@ import type { NodeReportStatus } from '../model/node-report-status.ts';
 import { nodeReports } from '../model/resources.ts';
 import { AcceptedReport } from './accepted-report.ts';
 import type { AgentWorld } from './agent-world.ts';
+import { Wakeup } from './wakeup.ts';
 
 /** What the operator reads. */
 export type ReportSpec = Pick<NodeReport, 'neededAddresses' | 'releases'> &
@@ -55,7 +56,7 @@ export class ReportWriter {
   #statusWritten = '';
   /** What is there may be another than what was written. */
   #isLost = false;
-  #wake: (() => void) | undefined;
+  readonly #wakeup = new Wakeup();
   #hijacksWritten = '[]';
   /** Ends the pause between two writes. */
   #hurry = new AbortController();
@@ -66,7 +67,7 @@ export class ReportWriter {
 
   declare(content: ReportContent): void {
     this.#wanted = content;
-    this.#wake?.();
+    this.#wakeup.touch();
     if (hijacksText(content) !== this.#hijacksWritten) this.#hurry.abort();
   }
 
@@ -78,7 +79,7 @@ export class ReportWriter {
   /** What was written may be lost, as after a restored backup: it is written again at once. */
   writeAgain(): void {
     this.#isLost = true;
-    this.#wake?.();
+    this.#wakeup.touch();
   }
 
   /** Until the signal aborts. */
@@ -88,9 +89,12 @@ export class ReportWriter {
     while (!signal.aborted) {
       if (this.#isLost) this.#specWritten = this.#statusWritten = '';
       this.#isLost = false;
+      this.#wakeup.clear();
       const content = this.#wanted;
       if (content === undefined || this.#isWritten(content)) {
-        this.#isLost = !(await this.#changed(signal)) || this.#isLost;
+        // Not all nodes at once.
+        await this.#wakeup.wait(signal, againEveryMs * (0.75 + this.#o.random() / 2));
+        if (!this.#wakeup.isTouched) this.#isLost = true;
         continue;
       }
       try {
@@ -117,25 +121,6 @@ export class ReportWriter {
     await pause(Math.min(everyMs, hijackEveryMs), signal);
     if (hijacksText(this.#wanted ?? written) !== this.#hijacksWritten) return;
     await pause(everyMs - hijackEveryMs, AbortSignal.any([signal, this.#hurry.signal]));
-  }
-
-  /** Whether something was declared; not if the time for another writing has come. */
-  #changed(signal: AbortSignal): Promise<boolean> {
-    return new Promise((resolve) => {
-      const end = (isHeard: boolean) => {
-        clearTimeout(timer);
-        this.#wake = undefined;
-        signal.removeEventListener('abort', done);
-        resolve(isHeard);
-      };
-      const done = () => end(true);
-      // Not all nodes at once.
-      const againMs = againEveryMs * (0.75 + this.#o.random() / 2);
-      const timer = setTimeout(() => end(false), againMs);
-      timer.unref();
-      this.#wake = done;
-      signal.addEventListener('abort', done, { once: true });
-    });
   }
 
   #isWritten(content: ReportContent): boolean {
