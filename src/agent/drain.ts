@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { plural } from '../base/count-text.ts';
 import type { DrainStep, ReportedDrain } from '../model/node-report-status.ts';
 
 /** How many routers have a session, and how many have acknowledged all that was sent. */
@@ -163,10 +164,10 @@ function movedWords({ prefixes, elsewhere }: Delivery): string {
   if (prefixes === 0) return 'nothing was advertised to any router';
   if (elsewhere === 0) return 'no router advertises another path to the prefixes of this node';
   const all = prefixes === elsewhere ? 'all' : `${elsewhere} of`;
-  return `the routers use another path to ${all} ${prefixes} prefix${prefixes === 1 ? '' : 'es'}`;
+  return `the routers use another path to ${all} ${plural(prefixes, 'prefix', 'prefixes')}`;
 }
 
 const isComplete = ({ routers, acknowledged }: Delivery) => acknowledged >= routers;
 
 const wordsOf = ({ routers, acknowledged }: Delivery) =>
-  `${acknowledged} of ${routers} router${routers === 1 ? '' : 's'}`;
+  `${acknowledged} of ${plural(routers, 'router')}`;

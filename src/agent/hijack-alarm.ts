@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
+import { timeText } from '../base/time-text.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { EventRecorder } from '../kube/events.ts';
 import type { ReportedHijack } from '../model/node-report-status.ts';
@@ -45,7 +46,7 @@ export class HijackAlarm {
   declare(node: { name: string; uid: string }, hijacks: readonly Hijack[]): ReportedHijack[] {
     const before = this.#raised;
     // A moment that does not move, or every report would be another one.
-    const now = new Date(this.#o.clock.wallMs()).toISOString().replace(/\.\d+Z$/, 'Z');
+    const now = timeText(this.#o.clock.wallMs());
     this.#raised = new Map(
       hijacks.map(({ sinceMs: _, ...hijack }) => {
         const message = hijackText(hijack);
