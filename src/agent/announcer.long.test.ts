@@ -264,16 +264,25 @@ describe('after a time without any router', () => {
     expect(first!.heard).not.toContain(`-${block}`);
   });
 
-  test('a start that withholds announces nothing before it is confirmed', async () => {
+  test('that began in an earlier run of the agent, nothing is announced before it is confirmed', async () => {
     bench = new Bench();
-    bench.routers.push(await Router.start());
-    bench.announcer.withhold();
+    const { announcer, routers } = bench;
+    routers.push(await Router.start());
+    announcer.resume({ upMs: performance.now() - 61_000 });
+    announcer.withholdBlocksAfterMs = 60_000;
     bench.declare();
-    const [router] = bench.routers;
+    const [router] = routers;
     await until('the table is out', () => router!.heard.includes('end-of-rib'));
     expect(router!.heard).toEqual([`+${service}`, 'end-of-rib']);
-    expect(bench.announcer.contact(own).lastUpMs).toBe(Number.POSITIVE_INFINITY);
-    bench.announcer.confirm();
+    expect(announcer.contact(own)).toMatchObject({
+      lastUpMs: Number.NEGATIVE_INFINITY,
+      wasLost: true,
+    });
+    announcer.confirm();
+    expect(announcer.contact(own)).toMatchObject({
+      lastUpMs: Number.POSITIVE_INFINITY,
+      wasLost: false,
+    });
     await until('the block is announced', () => router!.heard.includes(`+${block}`));
   });
 });

@@ -2,11 +2,11 @@
  * Passes the announcements to the speaker, and reports what became of them. What is
  * announced comes from plan/node/desired-announcements.
  *
- * Blocks are held back where this node was without any router for longer than
+ * Blocks are withheld where this node was without any router for longer than
  * `withholdBlocksAfterMs`: meanwhile somebody may have testified that it is gone (decision
  * 30). That is decided in the moment in which the session becomes established, before an
- * UPDATE is made, and lasts until `confirm` is called. Addresses of Services are not held
- * back: any node may announce them.
+ * UPDATE is made, and lasts until a round has judged each block by it and calls `confirm`.
+ * Addresses of Services are not withheld: any node may announce them.
  */
 
 import type { RestartEvidence } from '../bgp/session/session-negotiation.ts';
@@ -15,11 +15,13 @@ import type { ListenTarget } from '../bgp/transport/listen.ts';
 import type { ReportedSession } from '../model/node-report-status.ts';
 import { type Family, families } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
+import type { WithdrawalDelivery } from '../plan/node/block-use.ts';
 import type { DesiredAnnouncement } from '../plan/node/desired-announcements.ts';
 import type { NodePeer } from '../plan/node/node-peers.ts';
 import type { Hijack, RouterContact } from '../plan/node/router-contact.ts';
 import type { AnnouncingSession } from '../plan/node/unannounced.ts';
 import type { AgentWorld, SpeakerDriver } from './agent-world.ts';
+import type { LastContact } from './contact-file.ts';
 import type { Delivery } from './drain.ts';
 import { HijackWatch, type WatchedRouter } from './hijack-watch.ts';
 import { ReceivedPrefixes } from './received-prefixes.ts';
@@ -44,9 +46,11 @@ export class Announcer {
   readonly #up = new Set<string>();
   #peers: readonly NodePeer[] = [];
   #looking: NodeJS.Timeout | undefined;
-  #isWithholding = false;
-  #isDeclared = false;
-  /** Absent: blocks are never held back. */
+  /** No router was connected for longer than the limit; one may be again. */
+  #wasLost = false;
+  /** When the routers were last told what there is to announce. */
+  #declaredMs: number | undefined;
+  /** Absent: blocks are never withheld. */
   withholdBlocksAfterMs: number | undefined;
   #kept: readonly Prefix[] = [];
   #blocks: readonly DesiredAnnouncement[] = [];
@@ -82,6 +86,11 @@ export class Announcer {
     });
   }
 
+  /** What an earlier run of the agent knew of its sessions. */
+  resume(contact: LastContact): void {
+    this.#loss.resume(contact);
+  }
+
   /**
    * To be called before the kernel is touched: which routes were there when we
    * came. Only they prove that packets were forwarded all the time (RFC 4724).
@@ -100,7 +109,7 @@ export class Announcer {
     this.#blocks = blocks;
     this.#services = services;
     this.#peers = peers;
-    this.#isDeclared = true;
+    this.#declaredMs = this.#o.clock.monotonicMs();
     const refusedPeers = this.#speaker.setPeers(peers);
     const refused = this.#speaker.set(this.#announcements());
     this.#refused = Object.fromEntries(
@@ -117,22 +126,15 @@ export class Announcer {
     for (const complaint of complaints) this.#o.log.error({ reason: 'PeerRefused' }, complaint);
   }
 
-  /** Whether blocks are declared and not announced, because nobody has confirmed them yet. */
+  /** Whether no block is announced, because no round has judged the loss of all routers yet. */
   get isWithholding(): boolean {
-    return this.#isWithholding;
-  }
-
-  /** Announces no block before `confirm`; for who starts and cannot tell how long it was gone. */
-  withhold(): void {
-    if (this.#isWithholding) return;
-    this.#isWithholding = true;
-    this.#announce();
+    return this.#wasLost;
   }
 
   /** The blocks that are declared are this node's, as was found out after it had lost its routers. */
   confirm(): void {
-    if (!this.#isWithholding) return;
-    this.#isWithholding = false;
+    if (!this.#wasLost) return;
+    this.#wasLost = false;
     this.#announce();
   }
 
@@ -144,24 +146,26 @@ export class Announcer {
     return this.#hijacks.look(ownBlocks, this.#routers(), paths, isOtherNode, nowMs);
   }
 
-  /** When any session was last established, by the longer of both clocks; `Infinity`: one is. */
-  get lastUpMs(): number | undefined {
-    this.#look();
-    const { hasBeenUp, isInDoubt, lostMs } = this.#loss;
-    if (!hasBeenUp) return undefined;
-    const isUp = this.#up.size > 0 && !isInDoubt;
-    return isUp ? Number.POSITIVE_INFINITY : this.#o.clock.monotonicMs() - lostMs;
-  }
-
-  /** What the routers say, and for how long none did. */
+  /** What the routers say, and for how long none did. Whoever has judged `wasLost` calls `confirm`. */
   contact(
     ownBlocks: readonly Prefix[],
     isOtherNode: (address: string) => boolean = () => false,
-  ): RouterContact {
-    const { lastUpMs } = this;
+  ): RouterContact & { wasLost: boolean } {
+    const lastUpMs = this.#lastUpMs();
     return {
       ...(lastUpMs === undefined ? {} : { lastUpMs }),
       hijacks: this.hijacks(ownBlocks, isOtherNode),
+      wasLost: this.#wasLost,
+    };
+  }
+
+  /** What became of the last declaration. */
+  withdrawal(peers: readonly NodePeer[]): WithdrawalDelivery {
+    const up = this.#established();
+    return {
+      declaredMs: this.#declaredMs,
+      isAcknowledged: up.every(({ isDelivered }) => isDelivered),
+      isEveryPeerUp: up.length >= peers.length,
     };
   }
 
@@ -206,16 +210,14 @@ export class Announcer {
 
   /** Whether every established session has sent all that was declared. */
   get isInSync(): boolean {
-    return this.#speaker
-      .peers()
-      .every(({ state, isInSync }) => state !== 'Established' || isInSync);
+    return this.#established().every(({ isInSync }) => isInSync);
   }
 
   /** Of the established sessions, how many have acknowledged what was declared last, and which paths the routers use. */
   delivery(what: 'services' | 'everything'): Delivery {
     const left = what === 'everything' ? [] : this.#blocks;
     const isLeft = new Set(left.map(({ prefix }) => prefix));
-    const up = this.#speaker.peers().filter(({ state }) => state === 'Established');
+    const up = this.#established();
     const advertised = new Set<string>();
     const used = new Set<string>();
     for (const { name } of up) {
@@ -240,12 +242,12 @@ export class Announcer {
   }
 
   #announcements(): DesiredAnnouncement[] {
-    return this.#isWithholding ? [...this.#services] : [...this.#blocks, ...this.#services];
+    return this.#wasLost ? [...this.#services] : [...this.#blocks, ...this.#services];
   }
 
   /** The first `set` of a speaker begins its sessions: that is for `declare` to do. */
   #announce(): void {
-    if (this.#isDeclared) this.#speaker.set(this.#announcements());
+    if (this.#declaredMs !== undefined) this.#speaker.set(this.#announcements());
   }
 
   /** Before the first UPDATE of the session is made. */
@@ -255,12 +257,28 @@ export class Announcer {
     this.#loss.established();
     this.#up.add(name);
     const limitMs = this.withholdBlocksAfterMs;
-    if (limitMs === undefined || lostMs <= limitMs || this.#isWithholding) return;
+    if (limitMs === undefined || lostMs <= limitMs || this.#wasLost) return;
+    const lostSeconds = Math.round(lostMs / 1000);
     this.#o.log.warn(
-      { peer: name, lostSeconds: Math.round(lostMs / 1000) },
-      'no router was connected for so long that the blocks are not announced before they are confirmed again',
+      { peer: name, lostSeconds },
+      `no session with any router was established for ${lostSeconds} s: the blocks are announced only if the API server has confirmed them`,
     );
-    this.withhold();
+    this.#wasLost = true;
+    this.#announce();
+  }
+
+  /** As `RouterContact` has it. */
+  #lastUpMs(): number | undefined {
+    if (this.#wasLost) return Number.NEGATIVE_INFINITY;
+    this.#look();
+    const { hasBeenUp, isInDoubt, lostMs } = this.#loss;
+    if (!hasBeenUp) return undefined;
+    const isUp = this.#up.size > 0 && !isInDoubt;
+    return isUp ? Number.POSITIVE_INFINITY : this.#o.clock.monotonicMs() - lostMs;
+  }
+
+  #established() {
+    return this.#speaker.peers().filter(({ state }) => state === 'Established');
   }
 
   #look(): void {

@@ -8,6 +8,7 @@ import type { BlockRelease, NodeReport } from '../model/node-report.ts';
 import { maxReported } from '../model/node-report-schema.ts';
 import { type Family, families } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
+import type { Finding } from '../plan/blocks/finding.ts';
 import {
   type BlockUse,
   type BlockUseLimits,
@@ -19,18 +20,18 @@ import {
 import type { NodePeer } from '../plan/node/node-peers.ts';
 import type { OwnedBlock } from '../plan/node/node-truth.ts';
 import type { RouterContact } from '../plan/node/router-contact.ts';
+import type { AcceptedReport } from './accepted-report.ts';
 import { type AgentSettings, usualAgentPace, usualReconfirmAfterMs } from './agent-settings.ts';
 import type { AgentState } from './agent-status.ts';
 import type { AgentWorld } from './agent-world.ts';
 import { BlockConfirmation } from './block-confirmation.ts';
+import { ContactFile, type LastContact } from './contact-file.ts';
 import type { Knowledge, Memory } from './knowledge.ts';
-import { LastContact } from './last-contact.ts';
-import type { ReportedWord } from './reported-word.ts';
 
 interface BlockUsageOptions
   extends Pick<AgentWorld, 'client' | 'clock' | 'random' | 'log' | 'files' | 'boot'> {
   settings: AgentSettings;
-  word: ReportedWord;
+  accepted: AcceptedReport;
   /** The API server has confirmed blocks. */
   onConfirmed: () => void;
 }
@@ -46,8 +47,6 @@ export interface UsageRound {
   readonly podsIn: (prefix: Prefix) => number;
   readonly peers: readonly NodePeer[];
   readonly contact: RouterContact;
-  /** No router was connected for longer than the limit, by the longer of both clocks; one may be again. */
-  readonly wasLost: boolean;
   readonly delivery: WithdrawalDelivery;
   readonly hasWithdrawnBlocks: boolean;
 }
@@ -55,12 +54,14 @@ export interface UsageRound {
 export class BlockUsage {
   readonly #o: BlockUsageOptions;
   readonly #confirmation: BlockConfirmation;
-  readonly #contact: LastContact;
+  readonly #contactFile: ContactFile;
   readonly #stopping = new AbortController();
   #held: readonly HeldBlock[] = [];
   #before: readonly HeldBlock[] = [];
   #uses: readonly BlockUse[] = [];
   #limits: BlockUseLimits;
+  /** When there was a session, as this round was judged by. */
+  #upMs: number | undefined;
   #derived: { from: Knowledge; text: string; knowledge: Knowledge } | undefined;
   #missing = '';
 
@@ -69,16 +70,19 @@ export class BlockUsage {
     const { settings, files, clock, log, boot = bootClock } = options;
     const { nodeName, rules, stateFolder: folder } = settings;
     this.#confirmation = new BlockConfirmation({ ...options, nodeName, source: rules.source });
-    this.#contact = new LastContact({ files, clock, boot, log, folder });
+    this.#contactFile = new ContactFile({ files, clock, boot, log, folder });
     this.#limits = this.#limitsOf([]);
   }
 
-  /** What an earlier run has left on disk. After another boot nothing is used unconfirmed. */
-  async load(memory: Memory): Promise<void> {
-    const { clock, word } = this.#o;
+  /**
+   * What an earlier run has left on disk. After another boot nothing is used unconfirmed.
+   * Returned: when that run, of the same boot, had contact last.
+   */
+  async load(memory: Memory): Promise<LastContact | undefined> {
+    const { clock, accepted } = this.#o;
     const { blocks } = memory.knowledge.truth;
-    word.hasReported = memory.hasReported;
-    const contact = await this.#contact.load();
+    accepted.hasReported = memory.hasReported;
+    const contact = await this.#contactFile.load();
     const holdSinceMs = clock.monotonicMs();
     const held: readonly HeldBlock[] =
       memory.held ?? blocks.map(({ prefix, pool, uid }) => ({ prefix, pool, uid }));
@@ -92,6 +96,7 @@ export class BlockUsage {
         contact.confirmedMs,
       );
     }
+    return contact;
   }
 
   stop(): void {
@@ -111,29 +116,29 @@ export class BlockUsage {
     return true;
   }
 
-  /** Every second, however quiet it is. */
-  look(lastUpMs: number | undefined): void {
-    this.#contact.look(lastUpMs, this.#limits.reconfirmAfterMs);
-  }
-
   get held(): readonly HeldBlock[] {
     return this.#held;
   }
 
-  get uses(): readonly BlockUse[] {
-    return this.#uses;
+  /** Blocks that the register has lost. */
+  *findings(node: string): Iterable<Finding> {
+    for (const { block, why } of this.#uses) {
+      if (why?.reason !== 'BlockMissing') continue;
+      yield { ...why, reason: 'BlockMissing', nodes: [node], cidr: block.prefix.toString() };
+    }
   }
 
   /** The knowledge with the blocks as they are used; the very same object as long as nothing changes. */
   judge(round: UsageRound): Knowledge {
-    const { knowledge, listedMs, isHeard, register } = round;
-    const { clock, settings, word } = this.#o;
+    const { knowledge, listedMs, isHeard, register, contact } = round;
+    const { clock, settings, accepted } = this.#o;
     const owned = knowledge.truth.blocks;
+    const nowMs = clock.monotonicMs();
     if (listedMs !== undefined) this.#confirmation.note(usable(owned, register), listedMs);
     this.#limits = this.#limitsOf(round.peers);
     this.#before = this.#held;
     this.#uses = blockUse({
-      nowMs: clock.monotonicMs(),
+      nowMs,
       source: settings.rules.source,
       isHeard,
       isNodeThere: round.isNodeThere,
@@ -143,14 +148,16 @@ export class BlockUsage {
       releases: round.releases,
       podsIn: round.podsIn,
       confirmedMs: this.#confirmation.confirmedMs,
-      contact: this.#judgedContact(round),
+      contact,
       hasPeers: round.peers.length > 0,
       delivery: round.delivery,
       hasWithdrawnBlocks: round.hasWithdrawnBlocks,
-      reported: word,
+      reported: accepted,
       limits: this.#limits,
     });
-    this.#contact.judged();
+    // Not later: what happens after this judgement must not be forgotten with this process.
+    const { lastUpMs } = contact;
+    this.#upMs = lastUpMs === undefined ? undefined : Math.min(lastUpMs, nowMs);
     this.#held = this.#uses.map(({ block }) => block);
     this.#logMissing();
     const asked = this.#uses.filter(({ mustConfirm }) => mustConfirm);
@@ -159,15 +166,6 @@ export class BlockUsage {
       this.#stopping.signal,
     );
     return this.#derive(knowledge);
-  }
-
-  #judgedContact({ contact, wasLost }: UsageRound): RouterContact {
-    const lastUpMs = this.#contact.look(contact.lastUpMs, this.#limits.reconfirmAfterMs);
-    const upMs = wasLost ? Number.NEGATIVE_INFINITY : lastUpMs;
-    return {
-      ...(upMs === undefined ? {} : { lastUpMs: upMs }),
-      hijacks: contact.hijacks,
-    };
   }
 
   /** Without a router for longer, blocks are announced only after they are confirmed. */
@@ -190,11 +188,9 @@ export class BlockUsage {
     const confirmed = this.#held.map(
       ({ prefix }) => this.#confirmation.confirmedMs.get(prefix.toString()) ?? -Infinity,
     );
-    const oldestMs = confirmed.length === 0 ? -Infinity : Math.min(...confirmed);
-    await this.#contact.save(
-      Number.isFinite(oldestMs) ? oldestMs : undefined,
-      this.#limits.reconfirmAfterMs / 4,
-    );
+    const finite = (ms = Number.NaN) => (Number.isFinite(ms) ? ms : undefined);
+    const contact = { upMs: finite(this.#upMs), confirmedMs: finite(Math.min(...confirmed)) };
+    await this.#contactFile.save(contact, this.#limits.reconfirmAfterMs / 4);
   }
 
   /** Whether the routers' acknowledgement of a withdrawal is waited for. */
@@ -273,7 +269,7 @@ export class BlockUsage {
     return this.#derived.knowledge;
   }
 
-  /** A session that we believe in is at most a hold time older than the router's word of it. */
+  /** A session seems established here for at most a hold time after the router has ended it. */
   #limitsOf(peers: readonly NodePeer[]): BlockUseLimits {
     const { reconfirmAfterMs = usualReconfirmAfterMs, pace } = this.#o.settings;
     const longest = (of: (peer: NodePeer) => number) => Math.max(0, ...peers.map(of)) * 1_000;

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { plural } from '../base/count-text.ts';
 import type { DrainStep, ReportedDrain } from '../model/node-report-status.ts';
 
 /** How many routers have a session, and how many have acknowledged all that was sent. */
@@ -38,7 +39,7 @@ const patienceMs = 10_000;
  *
  *   Asked             there is a sign on the Node; its detail says which
  *   GracefulShutdown  the routers are asked to prefer every other path (RFC 8326)
- *   Acknowledged      all of them have it, by the word of their TCP; the grace begins
+ *   Acknowledged      all of them have it (acknowledged by TCP); the grace begins
  *   Moved             for how many prefixes they now use another path, by their own advertisements:
  *                     a router advertises the path that it uses itself, unless it is the peer's
  *   Kept              what is not withdrawn yet, because nobody else announces it
@@ -163,10 +164,10 @@ function movedWords({ prefixes, elsewhere }: Delivery): string {
   if (prefixes === 0) return 'nothing was advertised to any router';
   if (elsewhere === 0) return 'no router advertises another path to the prefixes of this node';
   const all = prefixes === elsewhere ? 'all' : `${elsewhere} of`;
-  return `the routers use another path to ${all} ${prefixes} prefix${prefixes === 1 ? '' : 'es'}`;
+  return `the routers use another path to ${all} ${plural(prefixes, 'prefix', 'prefixes')}`;
 }
 
 const isComplete = ({ routers, acknowledged }: Delivery) => acknowledged >= routers;
 
 const wordsOf = ({ routers, acknowledged }: Delivery) =>
-  `${acknowledged} of ${routers} router${routers === 1 ? '' : 's'}`;
+  `${acknowledged} of ${plural(routers, 'router')}`;

@@ -51,7 +51,9 @@ export class FullTaint {
           { op: 'add', path: '/spec/taints', value: wanted ? [...taints, fullTaint] : others },
         ];
         await client.patch(nodes, nodeName, { type: 'json', body, retries: 0 });
-        const done = wanted ? 'tainted the Node: no pod address is free' : 'removed our taint';
+        const done = wanted
+          ? 'tainted the Node: no pod address is free'
+          : 'removed the taint of the Node: pod addresses are free';
         log.info({ reason: wanted ? 'BlockFull' : 'AddressesFree', taint: fullTaint.key }, done);
       }
       this.#held = wanted;

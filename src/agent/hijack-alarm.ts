@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Gauge, Metrics } from '../base/metrics.ts';
+import { timeText } from '../base/time-text.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { EventRecorder } from '../kube/events.ts';
 import type { ReportedHijack } from '../model/node-report-status.ts';
@@ -20,7 +21,7 @@ export class HijackAlarm {
   readonly #o: HijackAlarmOptions;
   readonly #events: EventRecorder;
   readonly #count: Gauge;
-  /** By what is said of it. */
+  /** By the message of its Event. */
   #raised = new Map<string, ReportedHijack>();
 
   constructor(options: HijackAlarmOptions) {
@@ -41,11 +42,11 @@ export class HijackAlarm {
     this.#count.set(0);
   }
 
-  /** All that there are now; what is new is said, and what is over. */
+  /** All that there are now. What is new becomes an Event, what is over is logged. */
   declare(node: { name: string; uid: string }, hijacks: readonly Hijack[]): ReportedHijack[] {
     const before = this.#raised;
     // A moment that does not move, or every report would be another one.
-    const now = new Date(this.#o.clock.wallMs()).toISOString().replace(/\.\d+Z$/, 'Z');
+    const now = timeText(this.#o.clock.wallMs());
     this.#raised = new Map(
       hijacks.map(({ sinceMs: _, ...hijack }) => {
         const message = hijackText(hijack);
@@ -60,7 +61,7 @@ export class HijackAlarm {
     }
     for (const [message, { cidr, prefix, peer }] of before) {
       if (this.#raised.has(message)) continue;
-      this.#o.log.info({ reason: 'Hijacked', cidr, prefix, peer }, `no longer so: ${message}`);
+      this.#o.log.info({ reason: 'Hijacked', cidr, prefix, peer }, `over: ${message}`);
     }
     return [...this.#raised.values()];
   }

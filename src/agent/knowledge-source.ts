@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path';
 import { describeError } from '../base/errors.ts';
+import { silentLimitMs } from '../kube/watch-times.ts';
 import type { RegisterView } from '../plan/node/block-use.ts';
 import type { AgentCaches } from './agent-caches.ts';
 import type { AgentSettings } from './agent-settings.ts';
@@ -27,12 +28,9 @@ export interface Situation {
   register: RegisterView | undefined;
   /** As far as it is known. */
   isNodeThere: boolean;
-  /** Something was received from the API server a short while ago. */
+  /** No cache has been silent for longer than `silentLimitMs`. */
   isHeard: boolean;
 }
-
-/** Nothing was heard for so long although bookmarks come every minute: the API server is away. */
-const awayMs = 90_000;
 
 export class KnowledgeSource {
   readonly #o: KnowledgeSourceOptions;
@@ -142,16 +140,15 @@ export class KnowledgeSource {
   }
 
   get #isHeard(): boolean {
-    return this.#o.caches.silentMs() <= awayMs;
+    return this.#o.caches.silentMs() <= silentLimitMs;
   }
 
   #stateOf({ truth }: Knowledge): AgentState {
     if (truth.kind === 'incomplete') {
       return { isReady: false, reason: truth.reason, detail: truth.detail };
     }
-    const silentMs = this.#o.caches.silentMs();
-    if (silentMs > awayMs) {
-      const seconds = Math.round(silentMs / 1000);
+    if (!this.#isHeard) {
+      const seconds = Math.round(this.#o.caches.silentMs() / 1000);
       const detail = `the API server has sent nothing for ${seconds} s; working from the last known state`;
       return { isReady: true, reason: 'WorkingFromMemory', detail };
     }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { dirname } from 'node:path';
 import { describeError } from '../base/errors.ts';
 import type { DurableFiles } from '../base/journal/durable-files.ts';
+import { replaceFile } from '../base/journal/replace-file.ts';
 import type { Log } from '../base/log.ts';
 import { type Memory, readMemory, writeMemory } from './knowledge.ts';
 
@@ -50,17 +50,7 @@ export class MemoryFile {
     const text = writeMemory(memory);
     const hash = hashOf(text);
     if (hash === this.#written) return;
-    const next = `${this.#path}.next`;
-    await this.#files.remove(next);
-    const file = await this.#files.open(next);
-    try {
-      await file.write(Buffer.from(text), 0);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await this.#files.rename(next, this.#path);
-    await this.#files.syncDirectory(dirname(this.#path));
+    await replaceFile(this.#files, this.#path, text);
     this.#written = hash;
   }
 }

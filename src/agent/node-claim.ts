@@ -17,13 +17,13 @@ import { rowCache } from '../cluster/cluster-caches.ts';
 import { ApiError } from '../kube/api-error.ts';
 import { Backoff } from '../kube/backoff.ts';
 import type { ListWatch } from '../kube/list-watch.ts';
-import { onAbort } from '../kube/on-abort.ts';
 import { row } from '../model/cluster-kinds.ts';
 import { apiVersion } from '../model/keys.ts';
 import { type NodeReport, type ReportingAgent, readNodeReport } from '../model/node-report.ts';
 import { nodeReports } from '../model/resources.ts';
 import { holderOf, type NodeHolder } from '../plan/node/machine-identity.ts';
 import type { AgentWorld } from './agent-world.ts';
+import { Wakeup } from './wakeup.ts';
 
 interface NodeClaimOptions extends Pick<AgentWorld, 'client' | 'clock' | 'random' | 'log'> {
   nodeName: string;
@@ -54,14 +54,12 @@ export class NodeClaim {
   #question: { machine: string; atMs: number } | undefined;
   #isWritten = false;
   #hasLooked = false;
-  /** Something changed while we wrote. */
-  #isDirty = false;
-  #wake: (() => void) | undefined;
+  readonly #wakeup = new Wakeup();
 
   constructor(options: NodeClaimOptions) {
     this.#o = options;
     this.#retry = new Backoff({ baseMs: 500, capMs: 30_000, random: options.random });
-    const changed = () => this.#touch();
+    const changed = () => this.#wakeup.touch();
     this.#cache = rowCache(row(nodeReports, readNodeReport), options, {
       fieldSelector: `metadata.name=${options.nodeName}`,
       handler: { onPut: changed, onDelete: changed },
@@ -88,7 +86,7 @@ export class NodeClaim {
   want(node: { name: string; uid: string }): void {
     if (this.#node?.uid === node.uid) return;
     this.#node = node;
-    this.#touch();
+    this.#wakeup.touch();
   }
 
   /** Until the signal aborts. */
@@ -99,7 +97,7 @@ export class NodeClaim {
     this.#hasLooked = true;
     this.#o.onChange();
     while (!signal.aborted) {
-      this.#isDirty = false;
+      this.#wakeup.clear();
       let againMs: number | undefined;
       try {
         againMs = await this.#step(signal);
@@ -108,7 +106,7 @@ export class NodeClaim {
         if (signal.aborted) return;
         againMs = this.#failed(error);
       }
-      await this.#changed(againMs, signal);
+      await this.#wakeup.wait(signal, againMs);
     }
   }
 
@@ -187,11 +185,6 @@ export class NodeClaim {
     return answerWithinMs;
   }
 
-  #touch(): void {
-    this.#isDirty = true;
-    this.#wake?.();
-  }
-
   #stand(next: Standing): void {
     if (JSON.stringify(next) === JSON.stringify(this.#standing)) return;
     this.#standing = next;
@@ -232,21 +225,5 @@ export class NodeClaim {
       if (isNobodys.kind === 'nobody') this.#stand({ kind: 'held' });
     }
     return this.#retry.nextMs();
-  }
-
-  #changed(ms: number | undefined, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted || this.#isDirty) return resolve();
-      let forget: (() => void) | undefined;
-      const done = () => {
-        clearTimeout(timer);
-        forget?.();
-        this.#wake = undefined;
-        resolve();
-      };
-      const timer = ms === undefined ? undefined : setTimeout(done, ms);
-      this.#wake = done;
-      forget = onAbort(signal, done);
-    });
   }
 }

@@ -1,6 +1,7 @@
 import { describeError } from '../base/errors.ts';
 import { Backoff, pause } from '../kube/backoff.ts';
 import type { AgentWorld } from './agent-world.ts';
+import { Wakeup } from './wakeup.ts';
 
 interface ReconcileLoopOptions extends Pick<AgentWorld, 'clock' | 'random' | 'log'> {
   reconcile: () => Promise<void>;
@@ -17,8 +18,7 @@ const maxCoalesceMs = 1_000;
 export class ReconcileLoop {
   readonly #o: ReconcileLoopOptions;
   readonly #retry: Backoff;
-  #isDirty = false;
-  #wake: (() => void) | undefined;
+  readonly #wakeup = new Wakeup();
 
   constructor(options: ReconcileLoopOptions) {
     this.#o = options;
@@ -26,8 +26,7 @@ export class ReconcileLoop {
   }
 
   touch(): void {
-    this.#isDirty = true;
-    this.#wake?.();
+    this.#wakeup.touch();
   }
 
   touchAfter(ms: number): void {
@@ -39,11 +38,11 @@ export class ReconcileLoop {
     const { clock, coalesceMs, reconcile } = this.#o;
     let tookMs = 0;
     while (!signal.aborted) {
-      if (!this.#isDirty) await this.#touched(signal);
+      await this.#wakeup.wait(signal);
       // In a large cluster where everything moves, at most a fifth of the time is spent here.
       await pause(Math.max(coalesceMs, Math.min(4 * tookMs, maxCoalesceMs)), signal);
       if (signal.aborted) return;
-      this.#isDirty = false;
+      this.#wakeup.clear();
       const beganMs = clock.monotonicMs();
       try {
         await reconcile();
@@ -58,20 +57,8 @@ export class ReconcileLoop {
           'reconciling the node failed; it is tried again',
         );
         await pause(waitMs, signal);
-        this.#isDirty = true;
+        this.touch();
       }
     }
-  }
-
-  #touched(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        this.#wake = undefined;
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      this.#wake = done;
-      signal.addEventListener('abort', done, { once: true });
-    });
   }
 }

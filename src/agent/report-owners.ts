@@ -12,9 +12,9 @@ interface OwnersInput {
 }
 
 /**
- * Who keeps the report alive: the Node, and each of its NodeBlocks, so that an agent's last
- * words outlive the Node for as long as somebody needs them. With the last owner Kubernetes
- * deletes the report.
+ * The ownerReferences of the report: the Node, and each of its NodeBlocks, so that an agent's
+ * last report is there for as long as a block of a deleted Node is. With the last owner
+ * Kubernetes deletes the report.
  */
 export class ReportOwners {
   #isOrphan = false;

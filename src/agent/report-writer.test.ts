@@ -3,8 +3,8 @@ import { systemClock } from '../base/clock.ts';
 import { silentLog } from '../base/log.ts';
 import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { AcceptedReport } from './accepted-report.ts';
 import { type ReportContent, ReportWriter } from './report-writer.ts';
-import { ReportedWord } from './reported-word.ts';
 
 afterEach(() => vi.useRealTimers());
 
@@ -150,17 +150,17 @@ test('after the store went back in time it is written again at once', async () =
 });
 
 test('a fence counts as said from the moment it is sent, and as taken back when a report without it is accepted', () => {
-  const word = new ReportedWord();
+  const accepted = new AcceptedReport();
   const block = { cidr: '10.5.113.0/24', uid: 'b1' };
-  expect(word.unfencedMs('b1')).toBeUndefined();
-  word.accepted({ fenced: [], silentAfter: [] }, 100);
-  expect(word.unfencedMs('b1')).toBe(100);
-  word.saying({ fenced: [block], silentAfter: [] });
-  expect(word.unfencedMs('b1')).toBeUndefined();
-  word.accepted({ fenced: [block], silentAfter: [] }, 200);
-  expect(word.unfencedMs('b1')).toBeUndefined();
-  word.saying({ fenced: [], silentAfter: [] });
-  word.accepted({ fenced: [], silentAfter: [{ ...block, seconds: 300 }] }, 300);
-  expect(word.unfencedMs('b1')).toBe(300);
-  expect(word.silentAfter?.get('b1')).toBe(300);
+  expect(accepted.unfencedMs('b1')).toBeUndefined();
+  accepted.accepted({ fenced: [], silentAfter: [] }, 100);
+  expect(accepted.unfencedMs('b1')).toBe(100);
+  accepted.sending({ fenced: [block], silentAfter: [] });
+  expect(accepted.unfencedMs('b1')).toBeUndefined();
+  accepted.accepted({ fenced: [block], silentAfter: [] }, 200);
+  expect(accepted.unfencedMs('b1')).toBeUndefined();
+  accepted.sending({ fenced: [], silentAfter: [] });
+  accepted.accepted({ fenced: [], silentAfter: [{ ...block, seconds: 300 }] }, 300);
+  expect(accepted.unfencedMs('b1')).toBe(300);
+  expect(accepted.silentAfter?.get('b1')).toBe(300);
 });

@@ -13,8 +13,9 @@ import { apiVersion } from '../model/keys.ts';
 import type { NodeReport } from '../model/node-report.ts';
 import type { NodeReportStatus } from '../model/node-report-status.ts';
 import { nodeReports } from '../model/resources.ts';
+import { AcceptedReport } from './accepted-report.ts';
 import type { AgentWorld } from './agent-world.ts';
-import { ReportedWord } from './reported-word.ts';
+import { Wakeup } from './wakeup.ts';
 
 /** What the operator reads. */
 export type ReportSpec = Pick<NodeReport, 'neededAddresses' | 'releases'> &
@@ -49,13 +50,13 @@ const hijackEveryMs = 500;
 export class ReportWriter {
   readonly #o: ReportWriterOptions;
   /** What the API server has accepted. */
-  readonly word = new ReportedWord();
+  readonly accepted = new AcceptedReport();
   #wanted: ReportContent | undefined;
   #specWritten = '';
   #statusWritten = '';
   /** What is there may be another than what was written. */
   #isLost = false;
-  #wake: (() => void) | undefined;
+  readonly #wakeup = new Wakeup();
   #hijacksWritten = '[]';
   /** Ends the pause between two writes. */
   #hurry = new AbortController();
@@ -66,7 +67,7 @@ export class ReportWriter {
 
   declare(content: ReportContent): void {
     this.#wanted = content;
-    this.#wake?.();
+    this.#wakeup.touch();
     if (hijacksText(content) !== this.#hijacksWritten) this.#hurry.abort();
   }
 
@@ -78,7 +79,7 @@ export class ReportWriter {
   /** What was written may be lost, as after a restored backup: it is written again at once. */
   writeAgain(): void {
     this.#isLost = true;
-    this.#wake?.();
+    this.#wakeup.touch();
   }
 
   /** Until the signal aborts. */
@@ -88,9 +89,12 @@ export class ReportWriter {
     while (!signal.aborted) {
       if (this.#isLost) this.#specWritten = this.#statusWritten = '';
       this.#isLost = false;
+      this.#wakeup.clear();
       const content = this.#wanted;
       if (content === undefined || this.#isWritten(content)) {
-        this.#isLost = !(await this.#changed(signal)) || this.#isLost;
+        // Not all nodes at once.
+        await this.#wakeup.wait(signal, againEveryMs * (0.75 + this.#o.random() / 2));
+        if (!this.#wakeup.isTouched) this.#isLost = true;
         continue;
       }
       try {
@@ -119,25 +123,6 @@ export class ReportWriter {
     await pause(everyMs - hijackEveryMs, AbortSignal.any([signal, this.#hurry.signal]));
   }
 
-  /** Whether something was declared; not if the time for another writing has come. */
-  #changed(signal: AbortSignal): Promise<boolean> {
-    return new Promise((resolve) => {
-      const end = (isHeard: boolean) => {
-        clearTimeout(timer);
-        this.#wake = undefined;
-        signal.removeEventListener('abort', done);
-        resolve(isHeard);
-      };
-      const done = () => end(true);
-      // Not all nodes at once.
-      const againMs = againEveryMs * (0.75 + this.#o.random() / 2);
-      const timer = setTimeout(() => end(false), againMs);
-      timer.unref();
-      this.#wake = done;
-      signal.addEventListener('abort', done, { once: true });
-    });
-  }
-
   #isWritten(content: ReportContent): boolean {
     return (
       specText(content) === this.#specWritten &&
@@ -149,10 +134,10 @@ export class ReportWriter {
     const { node, spec, status } = content;
     const text = specText(content);
     if (text !== this.#specWritten) {
-      this.word.saying(spec);
+      this.accepted.sending(spec);
       await this.#writeSpec(content, signal);
       this.#specWritten = text;
-      this.word.accepted(spec, this.#o.clock.monotonicMs());
+      this.accepted.accepted(spec, this.#o.clock.monotonicMs());
       this.#o.onAccepted();
     }
     const statusText = JSON.stringify(status);

@@ -3,6 +3,7 @@
  * forwarding. Each call declares everything. What differs although nothing new
  * was declared is another program's doing: it is restored, counted and logged.
  */
+import { plural } from '../base/count-text.ts';
 import type { Log } from '../base/log.ts';
 import type { Counter, Metrics } from '../base/metrics.ts';
 import type { Kernel, RefusedRoute } from '../kernel/kernel.ts';
@@ -164,7 +165,7 @@ function tunnelText(tunnel: DesiredTunnel | undefined): string {
 function wordsOf(changed: { routes: number; tunnel: number; forwarding: number }): string {
   const { routes, tunnel, forwarding } = changed;
   return [
-    ...(routes > 0 ? [`${routes} route${routes === 1 ? '' : 's'}`] : []),
+    ...(routes > 0 ? [plural(routes, 'route')] : []),
     ...(tunnel > 0 ? ['the tunnel'] : []),
     ...(forwarding > 0 ? ['the forwarding switch'] : []),
   ].join(' and ');

@@ -42,6 +42,17 @@ describe('the time without a router', () => {
     expect(loss.lostMs).toBe(20_000);
   });
 
+  test('counts from the last session of an earlier run, or else from the last confirmation', () => {
+    loss.resume({ upMs: -100_000, confirmedMs: 1_000 });
+    expect(loss.hasBeenUp).toBe(true);
+    expect(loss.lostMs).toBe(105_000);
+    live(60, false);
+    expect(loss.lostMs).toBe(165_000);
+    loss.resume({ confirmedMs: 4_000 });
+    expect(loss.hasBeenUp).toBe(false);
+    expect(loss.lostMs).toBe(61_000);
+  });
+
   test('counts a process that was stopped, although its sessions look established', () => {
     loss.established();
     live(10, true);

@@ -1,5 +1,6 @@
 /**
- * How long this node has been without a session to any router.
+ * How long this node has been without a session to any router: the one place that knows, from
+ * one second to the next. What an earlier run of the agent saw comes from contact-file.
  *
  * The end of a session is not the beginning of the loss. A process that was stopped, or a
  * machine that was paused, finds its sessions established, reads what routers sent before
@@ -10,6 +11,7 @@
  * set forward raises doubt as well, which running sessions then dispel.)
  */
 import type { Clock } from '../base/clock.ts';
+import type { LastContact } from './contact-file.ts';
 
 interface Moment {
   readonly monotonicMs: number;
@@ -23,7 +25,7 @@ const gapMs = 2_500;
 
 export class RouterLoss {
   readonly #clock: Clock;
-  /** When a session was last established for certain; before the first one: the beginning. */
+  /** When a session was last established for certain; before the first one: when counting began. */
   #lastSure: Moment;
   #lastLook: Moment;
   #inDoubtUntilMs = Number.NEGATIVE_INFINITY;
@@ -34,6 +36,16 @@ export class RouterLoss {
     this.#lastSure = this.#lastLook = this.#now();
   }
 
+  /** An earlier run saw a session then; or none, but the API server has confirmed the blocks then. */
+  resume({ upMs, confirmedMs }: LastContact): void {
+    this.#hasBeenUp = upMs !== undefined;
+    const fromMs = upMs ?? confirmedMs;
+    if (fromMs === undefined) return;
+    const { monotonicMs, wallMs } = this.#now();
+    this.#lastSure = { monotonicMs: fromMs, wallMs: wallMs - (monotonicMs - fromMs) };
+  }
+
+  /** Whether there was a session, in this run or the one before. */
   get hasBeenUp(): boolean {
     return this.#hasBeenUp;
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { timeText } from '../base/time-text.ts';
 import type { AnnouncedRoute } from '../bgp/speaker/speaker.ts';
 import { formatCommunity, formatLargeCommunity } from '../bgp/wire/attribute/community.ts';
 import type { PathAttributes } from '../bgp/wire/message.ts';
@@ -44,8 +45,6 @@ export class SessionTimes {
     });
   }
 }
-
-const timeText = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 
 /** `AS path 64513, local-pref 100, communities 64513:7`: what differs between routes, in one line. */
 function attributesText(from: PathAttributes): string {

@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { type Counter, Metrics } from '../base/metrics.ts';
+import { timeText } from '../base/time-text.ts';
 import type { KubeClient } from './client.ts';
 import { ifFound } from './get-if-there.ts';
 import { KeyedQueue } from './keyed-queue.ts';
@@ -162,7 +163,7 @@ export class EventRecorder {
     const { client } = this.#options;
     const namespace = series.news.object.namespace ?? 'default';
     if (series.name !== undefined) {
-      const body = { count, lastTimestamp: isoSeconds(series.lastMs) };
+      const body = { count, lastTimestamp: timeText(series.lastMs) };
       const patch = { type: 'merge', body, namespace } as const;
       if (await ifFound(client.patch(eventResource, series.name, patch))) return;
     }
@@ -193,15 +194,11 @@ export class EventRecorder {
       source: { component, host: instance },
       reportingComponent: component,
       reportingInstance: instance,
-      firstTimestamp: isoSeconds(series.firstMs),
-      lastTimestamp: isoSeconds(series.lastMs),
+      firstTimestamp: timeText(series.firstMs),
+      lastTimestamp: timeText(series.lastMs),
       count,
     };
   }
-}
-
-function isoSeconds(wallMs: number): string {
-  return new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 function forgetOldest(map: Map<string, unknown>): void {

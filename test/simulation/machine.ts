@@ -4,7 +4,7 @@
  * (plan/node/block-use), writes that to disk, then acts on it, then reports it. It may be
  * killed between any two of these.
  */
-import { ReportedWord } from '../../src/agent/reported-word.ts';
+import { AcceptedReport } from '../../src/agent/accepted-report.ts';
 import { apiVersion } from '../../src/model/keys.ts';
 import { type ClusterNode, readNode } from '../../src/model/node.ts';
 import type { Block } from '../../src/model/node-block.ts';
@@ -107,7 +107,7 @@ export class SimAgent {
   uses: readonly BlockUse[] = [];
   readonly #machine: SimMachine;
   readonly #site: Site;
-  readonly #word = new ReportedWord();
+  readonly #accepted = new AcceptedReport();
   readonly #confirmedMs = new Map<string, number>();
   readonly #reachedMs = new Map<SimRouter, number>();
   readonly #hijackedSinceMs = new Map<string, number>();
@@ -127,7 +127,7 @@ export class SimAgent {
     this.#site = machine.site;
     const { disk } = machine;
     const { nowMs } = machine.site;
-    this.#word.hasReported = disk.hasReported;
+    this.#accepted.hasReported = disk.hasReported;
     const contact = disk.contact?.boot === machine.boot ? disk.contact : undefined;
     this.#upMs = contact?.upMs;
     this.#held = disk.held.map(({ holdSinceMs: _, missingSinceMs: __, ...block }) => {
@@ -272,7 +272,7 @@ export class SimAgent {
         isEveryPeerUp: this.#site.routers.every((router) => this.#machine.reaches(router)),
       },
       hasWithdrawnBlocks: false,
-      reported: this.#word,
+      reported: this.#accepted,
       limits: {
         reconfirmAfterMs: limits.reconfirmAfterMs,
         routersForgetMs: limits.holdMs * 2,
@@ -334,7 +334,7 @@ export class SimAgent {
     const { disk, boot } = this.#machine;
     disk.held = [...this.#held];
     disk.node = node;
-    disk.hasReported = this.#word.hasReported;
+    disk.hasReported = this.#accepted.hasReported;
     if (this.#view !== undefined) disk.owned = this.#view.blocks;
     const confirmed = this.#held.map(({ prefix }) => this.#confirmedMs.get(prefix.toString()));
     const times = confirmed.filter((ms) => ms !== undefined);
@@ -376,13 +376,13 @@ export class SimAgent {
     const status = {
       sessions: routers.map(({ name, address }) => ({ peer: name, address, state: '' })),
     };
-    this.#word.saying({ fenced, silentAfter });
+    this.#accepted.sending({ fenced, silentAfter });
     const report = { apiVersion, kind: 'NodeReport', metadata: { name: node.name }, spec, status };
     const answer = api.create(report as KubeObject);
     if (answer.kind === 'exists' && JSON.stringify(answer.object.spec) !== JSON.stringify(spec)) {
       api.change('NodeReport', node.name, {}, (object) => ({ ...object, spec, status }));
     }
-    this.#word.accepted({ fenced, silentAfter }, nowMs);
+    this.#accepted.accepted({ fenced, silentAfter }, nowMs);
   }
 }
 

@@ -1,3 +1,4 @@
+import { timeText } from '../../base/time-text.ts';
 import type { StoredMeta } from '../resource.ts';
 import { addEntry, type ProtobufFields } from './fields.ts';
 
@@ -48,5 +49,5 @@ export function decodeMeta(fields: ProtobufFields): StoredMeta {
 export function decodeTime(fields: ProtobufFields): string {
   let seconds = 0;
   while (fields.next()) if (fields.number === 1) seconds = fields.value;
-  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
+  return timeText(seconds * 1000);
 }

@@ -53,7 +53,7 @@ export interface RegisterView {
 export interface BlockUseInput {
   readonly nowMs: number;
   readonly source: TruthSource;
-  /** Something was received from the API server a short while ago. */
+  /** The API server has sent something within the last minute. */
   readonly isHeard: boolean;
   /** As last heard. */
   readonly isNodeThere: boolean;
@@ -334,7 +334,7 @@ function silenceMs(block: HeldBlock, input: BlockUseInput): number {
   return (seconds ?? unreportedSilentAfterSeconds) * 1_000;
 }
 
-/** No sign for so long that the block is still this node's: no session, and no word from the API server. */
+/** No sign for so long that the block is still this node's: no session, and no confirmation. */
 function isOutOfContact(block: HeldBlock, input: BlockUseInput, limitMs: number): boolean {
   if (!input.hasPeers) return false;
   const upMs = input.contact.lastUpMs ?? Number.NEGATIVE_INFINITY;
@@ -370,11 +370,11 @@ function whyOf(block: HeldBlock, standing: Standing, input: BlockUseInput): Bloc
   if (hold === undefined) return undefined;
   if (hold === 'withheld') {
     const detail = isSilent(block, standing, input)
-      ? `time alone releases it, and the API server has not confirmed it for ${silenceMs(block, input) / 1_000} s`
+      ? `its pool releases blocks by time (releaseByTimeSeconds), and the API server has not confirmed it for ${silenceMs(block, input) / 1_000} s`
       : `this node was off, or without a session to any router, for longer than ${input.limits.reconfirmAfterMs / 1_000} s, and the API server has not confirmed the block since`;
     return { reason: 'BlockUnconfirmed', detail };
   }
-  if (standing === 'released') return fenced('the register releases it');
+  if (standing === 'released') return fenced('its NodeBlock is Cooling or released');
   if (input.hasWithdrawnBlocks) {
     return { reason: 'NodeDraining', detail: 'the node is drained; its routes are withdrawn' };
   }

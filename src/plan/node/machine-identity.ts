@@ -24,14 +24,14 @@ export type NodeHolder =
   | { kind: 'nobody' }
   /** `question`: the machine that asks whether we are alive. */
   | { kind: 'this-machine'; isThisAgent: boolean; question?: string }
-  /** `asker`: who waits for an answer; undefined after the machine's own word. */
+  /** `asker`: who waits for an answer; undefined if the machine itself wrote last. */
   | { kind: 'other-machine'; machine: string; asker: string | undefined };
 
 /** Whose Node it is, as its report says. */
 export function holderOf(stated: ReportingAgent | undefined, own: ReportingAgent): NodeHolder {
   if (stated === undefined || stated.machine === '') return { kind: 'nobody' };
-  const isOwnWord = stated.id.startsWith(`${stated.machine}-`);
-  const asker = isOwnWord ? undefined : (stated.id.split('-')[0] ?? '');
+  const isAnswer = stated.id.startsWith(`${stated.machine}-`);
+  const asker = isAnswer ? undefined : (stated.id.split('-')[0] ?? '');
   if (stated.machine !== own.machine) {
     return { kind: 'other-machine', machine: stated.machine, asker };
   }

@@ -3,8 +3,9 @@
 export interface RouterContact {
   /**
    * Monotonic: when any session was last established for certain; `Infinity` while one is; absent
-   * if none was yet. A machine that was paused, and with it its monotonic clock, counts by the
-   * wall clock: `now - lastUpMs` is the longer of both.
+   * if none was yet; `-Infinity` if all were lost for longer than the limit, whatever is up now. A
+   * machine that was paused, and with it its monotonic clock, counts by the wall clock:
+   * `now - lastUpMs` is the longer of both.
    */
   readonly lastUpMs?: number;
   readonly hijacks: readonly Hijack[];

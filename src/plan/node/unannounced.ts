@@ -1,3 +1,4 @@
+import { plural } from '../../base/count-text.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { parseAddress } from '../../net/address.ts';
 import { families as bothFamilies, type Family } from '../../net/family.ts';
@@ -76,7 +77,7 @@ function whyOfBlock(block: Prefix, input: UnannouncedInput): Unannounced[] {
     const detail =
       configuredPeers === 0
         ? 'no BGP peer is configured'
-        : `none of ${configuredPeers} configured BGP peer${configuredPeers === 1 ? '' : 's'} selects ${node} by its labels`;
+        : `none of ${plural(configuredPeers, 'configured BGP peer')} selects ${node} by its labels`;
     return all('NoPeerSelectsNode', detail);
   }
   const session = new Map(sessions.map((one) => [one.peer, one]));
