@@ -166,6 +166,31 @@ export function blockIs(cidr: string, phase: string, node: string): Expectation 
   };
 }
 
+export function awaitsWitness(node: string): Expectation {
+  return {
+    what: `the block of ${node} is still its own, cools, and awaits a witness`,
+    judge: ({ blocks }) => {
+      const held = blocks.filter((one) => one.node === node);
+      if (held.length === 0) return `${node} has no block`;
+      const wrong = held.filter(({ phase, awaitsWitness: waits }) => phase !== 'Cooling' || !waits);
+      return wrong.length === 0
+        ? undefined
+        : wrong.map(({ cidr, phase }) => `${cidr} is ${phase}`).join();
+    },
+  };
+}
+
+/** Never since the story began to look. */
+export function noAddressInTwoPlaces(): Expectation {
+  return {
+    what: 'no address is alive in two places',
+    judge: ({ twoPlaces }) => {
+      if (twoPlaces === undefined) return 'nobody has looked';
+      return twoPlaces.length === 0 ? undefined : twoPlaces.join('; ');
+    },
+  };
+}
+
 /** Each of them exactly one. */
 export function nodesHaveABlock(nodes: readonly string[]): Expectation {
   return {

@@ -45,6 +45,8 @@ export interface ReplayReport {
   readonly steps: readonly StepReport[];
   readonly pings: ReturnType<Stage['totals']>;
   readonly nodes: Readonly<Record<string, string>>;
+  /** Of the whole story, if it has looked for them: it must be empty. */
+  readonly twoPlaces?: readonly string[];
   /** Why the lab could not be brought back to where it was, if so. */
   readonly notRestored?: string;
 }
@@ -52,6 +54,8 @@ export interface ReplayReport {
 interface ReplayOptions {
   /** How long a step may take to come to rest; one that needs longer has failed. */
   readonly patienceMs: number;
+  /** How long the API server is down, in stories in which it is. */
+  readonly outageSeconds?: number;
   onStep(step: StepReport, nodes: Readonly<Record<string, string>>): void;
 }
 
@@ -60,7 +64,7 @@ export async function replay(
   story: Story,
   options: ReplayOptions,
 ): Promise<ReplayReport> {
-  const stage = await Stage.open(lab);
+  const stage = await Stage.open(lab, options.outageSeconds);
   const start = performance.now();
   const steps: StepReport[] = [];
   let nodes: Record<string, string> = {};
@@ -74,6 +78,7 @@ export async function replay(
       if (done.report.expectations.some(({ ok }) => !ok)) break;
     }
     const pings = stage.totals();
+    const twoPlaces = stage.places.found;
     const ok = steps.every(({ expectations }) => expectations.every((one) => one.ok));
     let leftAs: string | undefined;
     try {
@@ -93,6 +98,7 @@ export async function replay(
       steps,
       pings,
       nodes,
+      ...(twoPlaces === undefined ? {} : { twoPlaces }),
       ...(leftAs === undefined ? {} : { notRestored: leftAs }),
     };
   } finally {

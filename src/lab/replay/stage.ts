@@ -12,18 +12,21 @@ import type { LabPod } from '../folder.ts';
 import type { Lab } from '../lab.ts';
 import { becomeGateway, legName, nodeRoutes, routerLines } from '../layout.ts';
 import { endProcesses, ipBatch, runInside } from '../namespaces.ts';
+import { type HeldRoute, tableOf } from '../routers/router.ts';
 import { whenAgentReady } from '../up.ts';
 import { Cuts } from './cuts.ts';
 import { NodeSigns } from './node-signs.ts';
 import { NodeSpecSpeaker } from './node-spec-speaker.ts';
 import type { Observation, ObservedBlock } from './observation.ts';
 import { PingStream } from './ping-stream.ts';
+import { PlaceWatch } from './place-watch.ts';
 import { type RouteEvent, watchRoutes } from './route-watch.ts';
 import { LabServices } from './services.ts';
 
 interface BlockObject {
   metadata: { name: string; uid: string };
   spec: { cidr: string; phase: string; node?: { name: string } };
+  status?: { conditions?: Array<{ type: string; reason?: string }> };
 }
 
 export interface TimedRouteEvent extends RouteEvent {
@@ -36,38 +39,45 @@ const leastPings = 10;
 export class Stage {
   readonly lab: Lab;
   readonly client: KubeClient;
+  readonly outageSeconds: number;
   readonly notes: Record<string, string> = {};
   readonly services: LabServices;
   readonly signs: NodeSigns;
   readonly cuts: Cuts;
+  readonly places: PlaceWatch;
   readonly nodeSpecSpeaker: NodeSpecSpeaker;
   readonly #streams = new Map<string, { pod: LabPod; stream: PingStream }>();
   readonly #closed: Array<{ pod: LabPod; stream: PingStream; end: number }> = [];
   readonly #events: TimedRouteEvent[] = [];
   readonly #stopWatching: () => void;
+  #register: { blocks: ObservedBlock[]; leader: string } = { blocks: [], leader: '' };
   #traces: Record<string, readonly string[]> = {};
   #marks = new Map<string, number>();
   #eventMark = 0;
 
-  private constructor(lab: Lab, client: KubeClient) {
+  private constructor(lab: Lab, client: KubeClient, outageSeconds: number) {
     this.lab = lab;
+    this.outageSeconds = outageSeconds;
     this.client = client;
     this.services = new LabServices(lab, client);
     this.signs = new NodeSigns(client);
     this.cuts = new Cuts(lab);
+    this.places = new PlaceWatch(lab);
     this.nodeSpecSpeaker = new NodeSpecSpeaker(lab, client);
-    this.#stopWatching = watchRoutes(lab, (event) =>
+    const routers = lab.topology.routers.map(({ name }) => name);
+    this.#stopWatching = watchRoutes(lab, routers, (event) =>
       this.#events.push({ ...event, atMs: performance.now() }),
     );
   }
 
-  static async open(lab: Lab): Promise<Stage> {
-    return new Stage(lab, await lab.client());
+  static async open(lab: Lab, outageSeconds = 3600): Promise<Stage> {
+    return new Stage(lab, await lab.client(), outageSeconds);
   }
 
   close(): void {
     for (const { stream } of this.#streams.values()) stream.close();
     this.#stopWatching();
+    this.places.close();
   }
 
   // Watching.
@@ -131,16 +141,16 @@ export class Stage {
     const running = topology.routers.filter(
       ({ name }) => this.lab.manifest.software[name] !== 'none' && this.lab.isRouterRunning(name),
     );
-    const [tables, blocks, leader] = await Promise.all([
-      Promise.all(running.map(async ({ name }) => [name, await this.lab.tableOf(name)] as const)),
-      this.blocks(),
-      this.leader(),
+    const [tables, register] = await Promise.all([
+      Promise.all(running.map(async ({ name }) => [name, await this.#table(name)] as const)),
+      this.#lastRead(),
     ]);
+    const twoPlaces = this.places.found;
     return {
       routers: Object.fromEntries(tables),
-      blocks,
+      ...register,
       services: this.services.prefixes,
-      leader,
+      ...(twoPlaces === undefined ? {} : { twoPlaces }),
       routeEvents: this.routeEvents,
       traces: this.#traces,
       notes: { ...this.notes },
@@ -160,6 +170,20 @@ export class Stage {
     };
   }
 
+  async #table(router: string): Promise<HeldRoute[]> {
+    const paths = await this.lab.pathsOf(router);
+    this.places.take(router, paths, this.services.prefixes);
+    return tableOf(paths);
+  }
+
+  async #lastRead(): Promise<{ blocks: ObservedBlock[]; leader: string }> {
+    if (!this.cuts.isApiServerStopped) {
+      const [blocks, leader] = await Promise.all([this.blocks(), this.leader()]);
+      this.#register = { blocks, leader };
+    }
+    return this.#register;
+  }
+
   /** Of the whole story, pods that are gone included. */
   totals() {
     const all = [
@@ -177,10 +201,13 @@ export class Stage {
 
   async blocks(): Promise<ObservedBlock[]> {
     const { items } = await this.client.list<BlockObject>(nodeBlocks);
-    return items.map(({ spec }) => ({
+    return items.map(({ metadata, spec, status }) => ({
       cidr: spec.cidr,
+      uid: metadata.uid,
       node: spec.node?.name ?? '',
       phase: spec.phase,
+      awaitsWitness:
+        status?.conditions?.some(({ reason }) => reason === 'AwaitingWitness') ?? false,
     }));
   }
 
@@ -207,6 +234,22 @@ export class Stage {
     }
     const label = `${from === 'outside' ? from : from.name} to ${to}`;
     this.#traces = { ...this.#traces, [label]: hops };
+  }
+
+  /** How many echo requests have reached a pod, whoever answered for its address. */
+  async echoesAt({ namespace }: LabPod): Promise<number> {
+    const { stdout } = await runInside(namespace, ['cat', '/proc/net/snmp']);
+    const [names = [], values = []] = stdout
+      .split('\n')
+      .filter((line) => line.startsWith('Icmp:'))
+      .map((line) => line.split(' '));
+    return Number(values[names.indexOf('InEchos')]);
+  }
+
+  /** So many more pings to the pod have been sent. */
+  async whenPinged(pod: string, times: number): Promise<void> {
+    const { stream } = this.#streams.get(pod)!;
+    await stream.whenSent(stream.mark, times);
   }
 
   pod(name: string): LabPod {
