@@ -191,8 +191,6 @@ function endText(report: ReplayReport, columns: number): string {
   const software = report.software.join(', ');
   const verdict =
     failed === 0 ? 'as expected' : `${failed} of ${verdicts.length} expectations failed`;
-  const { twoPlaces } = report;
-  const places =
-    twoPlaces === undefined ? '' : `addresses alive in two places: ${twoPlaces.length}\n`;
-  return `\n${table}${places}${report.name} on ${software}: ${verdict}, ${report.seconds.toFixed(1)} s\n`;
+  const figures = Object.entries(report.figures).map(([name, value]) => `${name}: ${value}\n`);
+  return `\n${table}${figures.join('')}${report.name} on ${software}: ${verdict}, ${report.seconds.toFixed(1)} s\n`;
 }

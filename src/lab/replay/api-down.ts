@@ -6,6 +6,7 @@ import {
   podsAnswer,
   routersHoldTheRegister,
 } from './expectations.ts';
+import { measureLosses } from './losses.ts';
 import type { Expectation, ObservedBlock } from './observation.ts';
 import type { Story } from './story.ts';
 
@@ -94,6 +95,7 @@ function apiDownStory(): Story {
           );
         },
         until: [nodesHaveABlock([newcomer]), registerIsAsItWas, routersHoldTheRegister([newcomer])],
+        measure: (stage) => measureLosses(stage, [node]),
         after: [...calm, podsAnswer()],
       },
     ],

@@ -172,10 +172,9 @@ export function awaitsWitness(node: string): Expectation {
     judge: ({ blocks }) => {
       const held = blocks.filter((one) => one.node === node);
       if (held.length === 0) return `${node} has no block`;
-      const wrong = held.filter(({ phase, awaitsWitness: waits }) => phase !== 'Cooling' || !waits);
-      return wrong.length === 0
-        ? undefined
-        : wrong.map(({ cidr, phase }) => `${cidr} is ${phase}`).join();
+      const wrong = held.filter(({ phase, awaits }) => phase !== 'Cooling' || awaits === undefined);
+      if (wrong.length === 0) return undefined;
+      return wrong.map(({ cidr, phase }) => `${cidr} is ${phase}`).join();
     },
   };
 }

@@ -8,8 +8,8 @@ export interface ObservedBlock {
   readonly cidr: string;
   readonly node: string;
   readonly phase: string;
-  /** It has cooled down, and nobody says that its node does not use it. */
-  readonly awaitsWitness?: boolean;
+  /** Why it is not free, in the words of its condition. */
+  readonly awaits?: string;
 }
 
 interface ObservedPod {
@@ -40,6 +40,8 @@ export interface Observation {
   readonly leader: string;
   /** Two nodes to which packets for one address went at one moment; absent: nobody looked. */
   readonly twoPlaces?: readonly string[];
+  /** What was measured, by its name. */
+  readonly figures: Readonly<Record<string, number>>;
   /** Anything else a step has found out. */
   readonly notes: Readonly<Record<string, string>>;
 }

@@ -9,6 +9,7 @@ import {
   podsAnswer,
   routersHoldTheRegister,
 } from './expectations.ts';
+import { measureLosses } from './losses.ts';
 import type { Expectation } from './observation.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
@@ -27,6 +28,7 @@ const apiServer = { fromApiServer: true, fromRouters: false };
 const routers = { fromApiServer: false, fromRouters: true };
 const both = { fromApiServer: true, fromRouters: true };
 
+const gap = `seconds without ${deleted}'s block before it was ${leaver}'s`;
 const echoes = 'echo requests that reached the old pod';
 
 function isUnchanged(node: string): Expectation {
@@ -49,7 +51,6 @@ function hasNoBlock(node: string): Expectation {
   };
 }
 
-/** Somebody else has the block, and not too early: its node must have fallen silent long before. */
 function isPassedOn(cidr: () => string, node: string): Expectation {
   return {
     what: `${node} has the block that ${deleted} had`,
@@ -59,6 +60,25 @@ function isPassedOn(cidr: () => string, node: string): Expectation {
       return block === undefined ? 'nobody has it' : `it is ${block.phase}, of ${block.node}`;
     },
   };
+}
+
+/** Wherever its old node comes back, it does not announce the block unasked any more. */
+function wasLongUnused(seconds: () => number): Expectation {
+  return {
+    what: `no router held the block for longer than ${deleted} announces it unconfirmed`,
+    judge: ({ figures }) => {
+      const was = figures[gap] ?? 0;
+      return was > seconds() ? undefined : `only for ${was} s`;
+    },
+  };
+}
+
+function measureGap({ routeEvents, figures }: Stage, cidr: string): void {
+  const ofBlock = routeEvents.filter(({ prefix }) => prefix === cidr);
+  const times = (change: 'set' | 'removed') =>
+    ofBlock.filter((one) => one.change === change).map(({ atMs }) => atMs);
+  const gapMs = Math.min(...times('set')) - Math.max(...times('removed'));
+  figures[gap] = Math.round(gapMs / 100) / 10;
 }
 
 async function cutAll(stage: Stage, cut: typeof both): Promise<void> {
@@ -82,6 +102,7 @@ async function removePods(stage: Stage, node: string): Promise<void> {
  */
 function partitionStory(): Story {
   let block = '';
+  let reconfirmAfterSeconds = 0;
   const always = [noAddressInTwoPlaces()];
   return {
     name: 'partition',
@@ -93,6 +114,7 @@ function partitionStory(): Story {
         async act(stage) {
           await stage.startPings();
           await stage.places.start(cutOff);
+          reconfirmAfterSeconds = stage.lab.topology.reconfirmAfterSeconds ?? 0;
           block = (await stage.blocks()).find(({ node }) => node === deleted)?.cidr ?? '';
         },
         until: [routersHoldTheRegister(), podsAnswer()],
@@ -158,7 +180,14 @@ function partitionStory(): Story {
           await stage.createNode(leaver);
         },
         until: [isPassedOn(() => block, leaver), routersHoldTheRegister([kept, newcomer])],
-        after: [isUnchanged(kept), noPingLost(cutOff), podsAnswer(cutOff), ...always],
+        measure: (stage) => measureGap(stage, block),
+        after: [
+          wasLongUnused(() => reconfirmAfterSeconds),
+          isUnchanged(kept),
+          noPingLost(cutOff),
+          podsAnswer(cutOff),
+          ...always,
+        ],
       },
       {
         title: `${deleted} has its routers again, but not the API server: it announces nothing of what it had`,
@@ -198,6 +227,7 @@ function partitionStory(): Story {
           routersHoldTheRegister(),
           podsAnswer([deleted]),
         ],
+        measure: (stage) => measureLosses(stage, cutOff),
         after: [isPassedOn(() => block, leaver), isUnchanged(kept), noPingLost(cutOff), ...always],
       },
     ],

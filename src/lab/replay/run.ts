@@ -44,9 +44,9 @@ export interface ReplayReport {
   readonly seconds: number;
   readonly steps: readonly StepReport[];
   readonly pings: ReturnType<Stage['totals']>;
+  /** What the story has measured. */
+  readonly figures: Readonly<Record<string, number>>;
   readonly nodes: Readonly<Record<string, string>>;
-  /** Of the whole story, if it has looked for them: it must be empty. */
-  readonly twoPlaces?: readonly string[];
   /** Why the lab could not be brought back to where it was, if so. */
   readonly notRestored?: string;
 }
@@ -78,7 +78,6 @@ export async function replay(
       if (done.report.expectations.some(({ ok }) => !ok)) break;
     }
     const pings = stage.totals();
-    const twoPlaces = stage.places.found;
     const ok = steps.every(({ expectations }) => expectations.every((one) => one.ok));
     let leftAs: string | undefined;
     try {
@@ -97,8 +96,8 @@ export async function replay(
       seconds: round((performance.now() - start) / 1000),
       steps,
       pings,
+      figures: stage.figures,
       nodes,
-      ...(twoPlaces === undefined ? {} : { twoPlaces }),
       ...(leftAs === undefined ? {} : { notRestored: leftAs }),
     };
   } finally {
@@ -125,6 +124,7 @@ async function runStep(stage: Stage, step: Step, startMs: number, patienceMs: nu
   }
   const convergedSeconds = round((performance.now() - actedMs) / 1000);
   await stage.endStep();
+  if (broken.length === 0) await step.measure?.(stage);
   const last = await stage.observe();
   const report: StepReport = {
     title: step.title,

@@ -2,7 +2,7 @@
 import type { KubeClient } from '../../kube/client.ts';
 import { ifFound, ifNew } from '../../kube/get-if-there.ts';
 import { leaseResource } from '../../kube/lease-object.ts';
-import { drainAnnotation } from '../../model/keys.ts';
+import { drainAnnotation, releasableCondition } from '../../model/keys.ts';
 import { selects } from '../../model/label-selector.ts';
 import type { DrainStep } from '../../model/node-report-status.ts';
 import { nodeBlocks, nodes } from '../../model/resources.ts';
@@ -26,7 +26,7 @@ import { LabServices } from './services.ts';
 interface BlockObject {
   metadata: { name: string; uid: string };
   spec: { cidr: string; phase: string; node?: { name: string } };
-  status?: { conditions?: Array<{ type: string; reason?: string }> };
+  status?: { conditions?: Array<{ type: string; status: string; message: string }> };
 }
 
 export interface TimedRouteEvent extends RouteEvent {
@@ -41,6 +41,7 @@ export class Stage {
   readonly client: KubeClient;
   readonly outageSeconds: number;
   readonly notes: Record<string, string> = {};
+  readonly figures: Record<string, number> = {};
   readonly services: LabServices;
   readonly signs: NodeSigns;
   readonly cuts: Cuts;
@@ -146,6 +147,7 @@ export class Stage {
       this.#lastRead(),
     ]);
     const twoPlaces = this.places.found;
+    if (twoPlaces !== undefined) this.figures['addresses alive in two places'] = twoPlaces.length;
     return {
       routers: Object.fromEntries(tables),
       ...register,
@@ -154,6 +156,7 @@ export class Stage {
       routeEvents: this.routeEvents,
       traces: this.#traces,
       notes: { ...this.notes },
+      figures: { ...this.figures },
       nodeOf: Object.fromEntries(
         topology.nodes.flatMap(({ name, addresses }) =>
           Object.values(addresses).map((address) => [address, name]),
@@ -201,14 +204,18 @@ export class Stage {
 
   async blocks(): Promise<ObservedBlock[]> {
     const { items } = await this.client.list<BlockObject>(nodeBlocks);
-    return items.map(({ metadata, spec, status }) => ({
-      cidr: spec.cidr,
-      uid: metadata.uid,
-      node: spec.node?.name ?? '',
-      phase: spec.phase,
-      awaitsWitness:
-        status?.conditions?.some(({ reason }) => reason === 'AwaitingWitness') ?? false,
-    }));
+    return items.map(({ metadata, spec, status }) => {
+      const waiting = status?.conditions?.find(
+        (one) => one.type === releasableCondition && one.status === 'False',
+      );
+      return {
+        cidr: spec.cidr,
+        uid: metadata.uid,
+        node: spec.node?.name ?? '',
+        phase: spec.phase,
+        ...(waiting === undefined ? {} : { awaits: waiting.message }),
+      };
+    });
   }
 
   async leader(): Promise<string> {
@@ -351,6 +358,17 @@ export class Stage {
       );
       return isThere ? true : undefined;
     });
+  }
+
+  /** All that the register gives it: after a drain, only then does it give out addresses again. */
+  async whenBlocksAnnounced(node: string): Promise<void> {
+    const active = (await this.blocks()).filter(
+      (block) => block.node === node && block.phase === 'Active',
+    );
+    await this.whenAnnounced(
+      node,
+      active.map(({ cidr }) => cidr),
+    );
   }
 
   /** The agent has come to this step of its drain. */

@@ -118,3 +118,15 @@ test('without FRR BIRD serves, and without either our own stands in, which is sa
   expect(kinds(only('node'))).toEqual([new Set(['own']), ['frr', 'bird']]);
   expect(kinds(only('node'), 'frr')).toEqual([new Set(['own']), ['frr']]);
 });
+
+test('routers report to both operators, where the topology says so', () => {
+  const { topology: watched } = loadTopology('partition');
+  const plan = planRouter(watched, watched.routers[0]!);
+  const text = frr.files(plan, '/x')['bgpd.conf']!;
+  expect(text).toContain('  bmp connect 198.18.0.1 port 11019 ');
+  expect(text).toContain('  bmp connect 198.18.0.1 port 11020 ');
+  const config = bird.files(plan, '/x')['bird.conf']!;
+  expect(config).toContain('neighbor 198.18.0.1 port 1790 as 64524;');
+  expect(config).toContain('neighbor 198.18.0.1 port 1791 as 64524;');
+  expect(frr.files(planOf('r238'), '/x')['bgpd.conf']).not.toContain('bmp');
+});
