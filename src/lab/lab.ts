@@ -16,7 +16,7 @@ import { namespaceOf } from './layout.ts';
 import { enterNamespace, ipJson, runInside } from './namespaces.ts';
 import { LabProcesses } from './processes.ts';
 import { readTopology } from './read-topology.ts';
-import { type HeldRoute, planRouter } from './routers/router.ts';
+import { type HeldPath, type HeldRoute, planRouter, stationOf, tableOf } from './routers/router.ts';
 import { softwareOf } from './routers/softwares.ts';
 import type { LabNode, LabRouter, Topology } from './topology.ts';
 
@@ -156,17 +156,22 @@ export class Lab {
 
   /** What a router's own command shows: pods' blocks, not the site's subnets. */
   async tableOf(name: string): Promise<HeldRoute[]> {
+    return tableOf(await this.pathsOf(name));
+  }
+
+  /** The same with the paths that it does not use. */
+  async pathsOf(name: string): Promise<HeldPath[]> {
     const software = softwareOf(this.manifest.software[name]);
     if (software === undefined) return [];
     const { families } = planRouter(this.topology, this.router(name));
-    const tables = await Promise.all(families.map((family) => this.#table(name, family)));
+    const tables = await Promise.all(families.map((family) => this.#paths(name, family)));
     return tables
       .flat()
       .filter(({ prefix }) => !this.isSubnet(prefix))
       .sort((a, b) => parsePrefix(a.prefix)!.compare(parsePrefix(b.prefix)!));
   }
 
-  async #table(name: string, family: Family): Promise<HeldRoute[]> {
+  async #paths(name: string, family: Family): Promise<HeldPath[]> {
     const software = softwareOf(this.manifest.software[name])!;
     const folder = this.folder.file('routers', name);
     const command = software.tableCommand(folder, family);
@@ -176,11 +181,15 @@ export class Lab {
         this.namespace(name),
         words,
       );
-      return routes.map(({ dst, gateway }) => ({ prefix: dst, nextHop: gateway ?? '' }));
+      return routes.map(({ dst, gateway }) => ({
+        prefix: dst,
+        nextHop: gateway ?? '',
+        isBest: true,
+      }));
     }
     const { stdout, stderr, code } = await runInside(this.namespace(name), command);
     if (code !== 0) throw new CadastreError('LAB_FAILED', `${name}: ${stderr || stdout}`);
-    return software.readTable(stdout);
+    return software.readPaths(stdout);
   }
 
   /** One of the site's own networks, not a block of pods. */
@@ -195,7 +204,7 @@ export class Lab {
   }
 
   startOperator(index: number): void {
-    const { mode, clusterPool, cooldownSeconds } = this.topology;
+    const { mode, clusterPool, cooldownSeconds, witness } = this.topology;
     const name = this.operatorName(index);
     const pool =
       clusterPool === undefined
@@ -213,7 +222,18 @@ export class Lab {
       `--listen=127.0.0.1:${operatorPort(index)}`,
       `--ipam=${mode.name}`,
       ...pool,
+      ...(witness ? this.#witnessFlags(index) : []),
     ]);
+  }
+
+  /** FRR reports by BMP, BIRD by a BGP session. */
+  #witnessFlags(index: number): string[] {
+    const { address, bmpPort, bgpPort } = stationOf(index);
+    const asn = this.topology.routers.find((one) => one.asn !== undefined)?.asn;
+    return [
+      `--witness=bmp=${address}:${bmpPort}`,
+      `--witness=bgp=${address}:${bgpPort},as=${asn},peer-as=${asn}`,
+    ];
   }
 
   /** Its caches are synced. Asked inside the control namespace, which `client()` has entered. */
@@ -243,7 +263,7 @@ export class Lab {
   startAgent(node: string): void {
     if (this.processes.isRunning(this.agentName(node))) return;
     const folder = this.folder.makeFolder('nodes', node);
-    const { mode, routing } = this.topology;
+    const { mode, routing, reconfirmAfterSeconds } = this.topology;
     this.processes.start(this.agentName(node), this.namespace(node), [
       ...this.world.cadastre,
       'agent',
@@ -255,6 +275,9 @@ export class Lab {
       `--routing=${routing}`,
       ...(routing === 'native' ? ['--auto-direct-node-routes'] : []),
       '--drain-grace=3',
+      ...(reconfirmAfterSeconds === undefined
+        ? []
+        : [`--reconfirm-after=${reconfirmAfterSeconds}`]),
     ]);
   }
 

@@ -72,3 +72,12 @@ test('routers without a routing protocol have the other subnets written down', (
   expect(r250).toContain('route replace 10.4.94.0/24 via 10.4.36.238 dev core onlink');
   expect(r250).toContain('route replace 10.9.25.0/24 via 10.4.36.238 dev core onlink');
 });
+
+test('routers that report are on the management network, and known there by their loopbacks', () => {
+  const { topology: watched } = loadTopology('partition');
+  const { machines } = layOut('x', watched);
+  const lines = (name: string) => machines.find((one) => one.name === name)!.lines;
+  expect(lines('r239')).toContain('addr add 198.18.0.231/24 dev mgmt0');
+  expect(lines('control')).toContain('route add 10.4.36.239/32 via 198.18.0.231 dev mgmt0');
+  expect(linesOf('r250').join()).not.toContain('mgmt0');
+});

@@ -4,6 +4,7 @@
  *
  *   node, outside   eth0 in its subnet, default route to the gateway
  *   node, control   mgmt0: how agents reach the API server
+ *   router          mgmt0 too, where routers report to the operators
  *   router          one interface per subnet, and `core`, between the routers
  *
  * Routers are known by their loopback addresses, and `core` is unnumbered: it
@@ -24,6 +25,7 @@ import {
 export const managementNetwork = '198.18.0.0/24';
 export const apiServerAddress = '198.18.0.1';
 const firstManagementHost = 10;
+const firstManagementRouter = 230;
 
 interface Machine {
   readonly name: string;
@@ -86,6 +88,7 @@ export function layOut(lab: string, topology: Topology): Layout {
       connect(router.name, legName(subnet), bridges.get(subnet)!);
     }
     connect(router.name, 'core', 'core');
+    if (topology.witness) connect(router.name, 'mgmt0', 'mgmt');
   }
   for (const node of topology.nodes) {
     // eth0 first: an answer of the node itself comes from its first interface.
@@ -102,7 +105,11 @@ export function layOut(lab: string, topology: Topology): Layout {
         name: 'control',
         kind: 'control',
         settings: {},
-        lines: ['link set lo up', ...management(apiServerAddress)],
+        lines: [
+          'link set lo up',
+          ...management(apiServerAddress),
+          ...(topology.witness ? toRouters(topology) : []),
+        ],
       },
       {
         name: 'outside',
@@ -116,7 +123,10 @@ export function layOut(lab: string, topology: Topology): Layout {
           name: router.name,
           kind: 'router',
           settings,
-          lines: routerLines(topology, router),
+          lines: [
+            ...routerLines(topology, router),
+            ...(topology.witness ? management(routerManagementAddress(topology, router)) : []),
+          ],
         };
       }),
       ...topology.nodes.map((node, index): Machine => {
@@ -216,7 +226,23 @@ function management(address: string): string[] {
 }
 
 function managementAddress(index: number): string {
-  return apiServerAddress.replace(/\d+$/, String(firstManagementHost + index));
+  return managementHost(firstManagementHost + index);
+}
+
+function routerManagementAddress({ routers }: Topology, { name }: LabRouter): string {
+  return managementHost(firstManagementRouter + routers.findIndex((one) => one.name === name));
+}
+
+function managementHost(host: number): string {
+  return apiServerAddress.replace(/\d+$/, String(host));
+}
+
+/** A router speaks from its loopback, by which nodes know it too. */
+function toRouters(topology: Topology): string[] {
+  return topology.routers.map(
+    (router) =>
+      `route add ${router.address}/32 via ${routerManagementAddress(topology, router)} dev mgmt0`,
+  );
 }
 
 function host(addresses: Addresses, subnet: Subnet): string[] {

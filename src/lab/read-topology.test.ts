@@ -9,7 +9,14 @@ const shipped = join(import.meta.dirname, '../../topologies');
 const incident = readFileSync(join(shipped, 'incident.yaml'), 'utf8');
 
 test('every shipped topology can be read, and says what it is about', () => {
-  expect(shippedTopologies()).toEqual(['dual-stack', 'incident', 'overlay', 'pools', 'two-racks']);
+  expect(shippedTopologies()).toEqual([
+    'dual-stack',
+    'incident',
+    'overlay',
+    'partition',
+    'pools',
+    'two-racks',
+  ]);
   for (const name of shippedTopologies()) {
     expect(loadTopology(name).topology.about).not.toBe('');
   }

@@ -46,6 +46,8 @@ export function readTopology(name: string, text: string): TopologyResult {
     mode: defaultMode,
     clusterPool: undefined,
     cooldownSeconds: undefined,
+    reconfirmAfterSeconds: undefined,
+    witness: false,
     routing: 'native',
     subnets,
     outside: { subnet: '', addresses: {} },
@@ -119,6 +121,12 @@ export function readTopology(name: string, text: string): TopologyResult {
     },
     cooldownSeconds: (node, key) => {
       topology.cooldownSeconds = reader.integer(node, key, 0, 86_400);
+    },
+    reconfirmAfterSeconds: (node, key) => {
+      topology.reconfirmAfterSeconds = reader.integer(node, key, 0, 86_400);
+    },
+    witness: (node, key) => {
+      topology.witness = reader.boolean(node, key) ?? false;
     },
     clusterPool: (node, key) => {
       const pool = { cidr: '', maskSize: 24 };

@@ -112,6 +112,10 @@ export function topologyProblems(topology: Topology): TopologyProblem[] {
     }
     if (asn === 0) say(key, `${key} needs an asn, that of the nodes`);
   }
+  const asns = new Set(topology.routers.flatMap(({ asn }) => asn ?? []));
+  if (topology.witness && asns.size !== 1) {
+    say('witness', 'witness needs routers of one AS: each reports by iBGP, or by BMP');
+  }
   const { mode, pools, clusterPool } = topology;
   const isByFlags = mode.pools === 'flags';
   if (isByFlags && clusterPool === undefined) say('ipam', `ipam ${mode.name} needs clusterPool`);

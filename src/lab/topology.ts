@@ -80,6 +80,10 @@ export interface Topology {
   readonly mode: Mode;
   readonly clusterPool: { readonly cidr: string; readonly maskSize: number } | undefined;
   readonly cooldownSeconds: number | undefined;
+  /** Of the agents; absent: as they have it. */
+  readonly reconfirmAfterSeconds: number | undefined;
+  /** The routers report to the operators what they hold. */
+  readonly witness: boolean;
   readonly routing: Routing;
   readonly subnets: readonly Subnet[];
   readonly outside: { readonly subnet: string; readonly addresses: Addresses };

@@ -153,6 +153,19 @@ describe('what is complete', () => {
     expect(complete()).toEqual(['ipv4']);
   });
 
+  test('what the router originates itself is from nobody, without Peer Up and End-of-RIB', () => {
+    // As FRR reports a `network` statement.
+    const own = { ...peer, address: '0.0.0.0', routerId: '0.0.0.0', asn: 0 };
+    take(peerUp(peer), announce(own, '10.4.94.0/24'), announce(peer, '10.5.112.0/24'));
+    expect(complete()).toEqual([]);
+    take(endOfRib(peer));
+    expect(complete()).toEqual(['ipv4']);
+    expect([held(), router.neighbors.map(({ address }) => address)]).toEqual([
+      ['10.5.112.0/24', '10.4.94.0/24'],
+      ['10.4.94.32'],
+    ]);
+  });
+
   test('routes that could not be read', () => {
     take(peerUp(peer), announce(peer, '10.5.112.0/24'), endOfRib(peer));
     expect(complete()).toEqual(['ipv4']);

@@ -9,7 +9,7 @@
  *    sends none is only known to be there, by TCP.
  */
 import type { MonitoredPeer } from '../bgp/bmp/monitored-peer.ts';
-import type { MonitoredRouter } from '../bgp/bmp/monitored-router.ts';
+import { isUnspecified, type MonitoredRouter } from '../bgp/bmp/monitored-router.ts';
 import { locRibPeerType } from '../bgp/bmp/peer-header.ts';
 import { familyOf, unicastOf } from '../bgp/wire/afi-safi.ts';
 import { parseAddress } from '../net/address.ts';
@@ -211,8 +211,14 @@ export class BmpRouter implements ConnectedRouter {
     return nowMs - heard.lastUpdateMs >= quietMs;
   }
 
+  /** What the router originates itself comes from no neighbor, and needs no End-of-RIB. */
   #neighbors(ofLocRib: boolean): MonitoredPeer[] {
-    return this.#router.peers.filter(({ peerType }) => (peerType === locRibPeerType) === ofLocRib);
+    const peers = this.#router.peers;
+    return ofLocRib
+      ? peers.filter(({ peerType }) => peerType === locRibPeerType)
+      : peers.filter(
+          ({ peerType, address }) => peerType !== locRibPeerType && !isUnspecified(address),
+        );
   }
 
   #countOf(peer: MonitoredPeer): number {
@@ -234,7 +240,7 @@ export class BmpRouter implements ConnectedRouter {
         const known = prefixOf(prefix);
         if (nearest[known.family] !== view) return;
         const [nextHop = ''] = nextHops;
-        const isOwn = nextHop === '0.0.0.0' || nextHop === '::';
+        const isOwn = isUnspecified(nextHop);
         routes.push({
           prefix: known,
           nextHop: isOwn ? '' : nextHop,

@@ -49,8 +49,12 @@ export async function mustLab(args: string[]): Promise<Outcome> {
   );
 }
 
-export async function replayStory(name: string, story: string): Promise<ReplayReport> {
-  const { stdout, stderr } = await lab(['replay', story, '--name', name, '-o', 'json']);
+export async function replayStory(
+  name: string,
+  story: string,
+  flags: readonly string[] = [],
+): Promise<ReplayReport> {
+  const { stdout, stderr } = await lab(['replay', story, ...flags, '--name', name, '-o', 'json']);
   if (!stdout.startsWith('{')) throw new Error(`${story} told nothing: ${stderr}`);
   return JSON.parse(stdout) as ReplayReport;
 }

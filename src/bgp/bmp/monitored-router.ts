@@ -3,7 +3,7 @@ import { unicastOf } from '../wire/afi-safi.ts';
 import type { Nlri } from '../wire/message.ts';
 import { type BmpMessage, decodeBmp, type PeerUp, type Tlv } from './bmp-message.ts';
 import { MonitoredPeer } from './monitored-peer.ts';
-import { type PeerHeader, peerKey, type RibView } from './peer-header.ts';
+import { locRibPeerType, type PeerHeader, peerKey, type RibView } from './peer-header.ts';
 
 /**
  * Of a router's views the one nearest to what it forwards by: its Loc-RIB, what
@@ -103,7 +103,10 @@ export class MonitoredRouter {
         const peer = this.#peerOf(message.peer);
         if (peer === undefined) return `routes of ${message.peer.address}, which is not up`;
         const fault = peer.apply(message.peer, message.update);
-        this.#noteCarried(message.peer.view, peer);
+        // What it originates itself does not say that it reports what others advertise.
+        if (!isUnspecified(peer.address) || peer.peerType === locRibPeerType) {
+          this.#noteCarried(message.peer.view, peer);
+        }
         return fault;
       }
       case 'ignored':
@@ -145,14 +148,23 @@ export class MonitoredRouter {
     }
   }
 
-  /** RFC 9069 §5.2 asks for a Peer Up of the Loc-RIB as well; GoBGP 3.10 sends none. */
+  /**
+   * RFC 9069 §5.2 asks for a Peer Up of the Loc-RIB as well; GoBGP 3.10 sends none. Nor does FRR
+   * for what the router originates itself (`network`, `redistribute`), which it reports as
+   * received from 0.0.0.0.
+   */
   #peerOf(header: PeerHeader): MonitoredPeer | undefined {
     const known = this.#peers.get(peerKey(header));
-    if (known !== undefined || header.view !== 'loc-rib') return known;
+    const isOwn = header.view === 'loc-rib' || isUnspecified(header.address);
+    if (known !== undefined || !isOwn) return known;
     const own = this.#newPeer(header);
     this.#peers.set(peerKey(header), own);
     return own;
   }
+}
+
+export function isUnspecified(address: string): boolean {
+  return address === '0.0.0.0' || address === '::';
 }
 
 /** Free text of a TLV; what is not UTF-8 is shown with replacement characters. */

@@ -83,7 +83,7 @@ function registerUp(lab: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-Shipped: incident, two-racks, pools, dual-stack, overlay. docs/lab.md says how to write your own.
+Shipped: incident, two-racks, pools, dual-stack, overlay, partition. docs/lab.md says how to write your own.
 
 Examples:
   $ cadastre lab up two-racks --routers bird
@@ -255,6 +255,7 @@ function registerReplay(lab: Command, terminal: Terminal): void {
     .addOption(routersFlag('of a lab that is made for the story'))
     .addOption(apiServerFlag())
     .option('--patience <seconds>', 'how long a step may take to come to rest', '60')
+    .option('--outage <seconds>', 'how long the API server is down in api-down-an-hour', '3600')
     .option('--keep', 'leave the lab that was made for the story')
     .addOption(plainOutputFlag())
     .addHelpText(

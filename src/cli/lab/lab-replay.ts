@@ -19,6 +19,7 @@ export interface ReplayFlags {
   routers?: Software;
   keep?: boolean;
   patience: string;
+  outage: string;
   apiServer?: 'real' | 'embedded';
   output: Format;
 }
@@ -41,6 +42,7 @@ export async function runReplay(
     });
   }
   const patience = readSeconds('--patience', flags.patience, 1, 3600);
+  const outageSeconds = readSeconds('--outage', flags.outage, 1, 86_400);
   const found = findLab(world, story, flags);
   const name = found ?? flags.name ?? story.name;
   const isOurs = found === undefined;
@@ -59,6 +61,7 @@ export async function runReplay(
     let before: StepReport | undefined;
     const report = await replay(lab, story, {
       patienceMs: patience * 1000,
+      outageSeconds,
       onStep: (step, nodes) => {
         if (isTable) terminal.write(stepText(step, before, nodes));
         else terminal.say(`${step.atSeconds.toFixed(1).padStart(6)} s  ${step.title}`);
@@ -188,5 +191,6 @@ function endText(report: ReplayReport, columns: number): string {
   const software = report.software.join(', ');
   const verdict =
     failed === 0 ? 'as expected' : `${failed} of ${verdicts.length} expectations failed`;
-  return `\n${table}${report.name} on ${software}: ${verdict}, ${report.seconds.toFixed(1)} s\n`;
+  const figures = Object.entries(report.figures).map(([name, value]) => `${name}: ${value}\n`);
+  return `\n${table}${figures.join('')}${report.name} on ${software}: ${verdict}, ${report.seconds.toFixed(1)} s\n`;
 }

@@ -128,6 +128,7 @@ export const cordon: Story = {
       async act(stage) {
         await stage.whenDrain(node, 'Withdrawn');
         await stage.signs.setCordon(node, false);
+        await stage.whenBlocksAnnounced(node);
         await addPod(stage.lab, node, pod);
       },
       until: [routersHoldTheRegister(), podsAnswer()],

@@ -52,6 +52,7 @@ export function cutRules(
 
 export class Cuts {
   readonly #lab: Lab;
+  #stoppedMs: number | undefined;
 
   constructor(lab: Lab) {
     this.#lab = lab;
@@ -76,6 +77,16 @@ export class Cuts {
   /** What clients of it see is a port that nobody listens on. The store stays as it is. */
   async stopApiServer(): Promise<void> {
     await this.#lab.processes.end(this.#apiServer, 'SIGKILL');
+    this.#stoppedMs = performance.now();
+  }
+
+  get isApiServerStopped(): boolean {
+    return this.#stoppedMs !== undefined;
+  }
+
+  async whenApiServerDownFor(seconds: number): Promise<void> {
+    const leftMs = () => (this.#stoppedMs ?? 0) + seconds * 1000 - performance.now();
+    while (leftMs() > 0) await new Promise((resolve) => setTimeout(resolve, leftMs()));
   }
 
   async startApiServer(): Promise<void> {
@@ -84,6 +95,7 @@ export class Cuts {
     await eventually('the API server serves again', async () =>
       (await client.rawGet('/readyz', { retries: 0 })) === 'ok' ? true : undefined,
     );
+    this.#stoppedMs = undefined;
   }
 
   get #apiServer(): string {

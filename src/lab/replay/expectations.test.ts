@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import {
+  awaitsWitness,
   blockIs,
   isOrphan,
+  noAddressInTwoPlaces,
   nodesHaveABlock,
   noPingLost,
   noRouteLeft,
@@ -38,6 +40,7 @@ const good: Observation = {
   ],
   pods: [pod],
   routeEvents: [],
+  figures: {},
   nodeOf: { '10.4.0.1': 'a', '10.4.0.2': 'b' },
   traces: { 'x to y': ['10.4.0.1', 'y'] },
   leader: 'operator-1',
@@ -124,4 +127,23 @@ test('addresses of Services stand beside the register, and lead to a node', () =
   expect(serviceIsReachedThrough('10.6.0.9/32', ['a']).judge(held)).toBe(
     'r1 does not hold 10.6.0.9/32',
   );
+});
+
+test("a block awaits a witness while it cools, and is nobody else's", () => {
+  const of = (phase: string, says: { awaits?: string }) =>
+    awaitsWitness('c').judge({
+      ...good,
+      blocks: [{ cidr: '10.5.2.0/24', node: 'c', phase, ...says }],
+    });
+  expect(of('Cooling', { awaits: 'nobody says that c does not use it' })).toBeUndefined();
+  expect(of('Cooling', {})).toBe('10.5.2.0/24 is Cooling');
+  expect(of('Active', {})).toBe('10.5.2.0/24 is Active');
+  expect(awaitsWitness('d').judge(good)).toBe('d has no block');
+});
+
+test('no address in two places can only be said by somebody who has looked', () => {
+  const { judge } = noAddressInTwoPlaces();
+  expect(judge(good)).toBe('nobody has looked');
+  expect(judge({ ...good, twoPlaces: [] })).toBeUndefined();
+  expect(judge({ ...good, twoPlaces: ['x at a, x at b'] })).toBe('x at a, x at b');
 });

@@ -166,6 +166,30 @@ export function blockIs(cidr: string, phase: string, node: string): Expectation 
   };
 }
 
+export function awaitsWitness(node: string): Expectation {
+  return {
+    what: `the block of ${node} is still its own, cools, and awaits a witness`,
+    judge: ({ blocks }) => {
+      const held = blocks.filter((one) => one.node === node);
+      if (held.length === 0) return `${node} has no block`;
+      const wrong = held.filter(({ phase, awaits }) => phase !== 'Cooling' || awaits === undefined);
+      if (wrong.length === 0) return undefined;
+      return wrong.map(({ cidr, phase }) => `${cidr} is ${phase}`).join();
+    },
+  };
+}
+
+/** Never since the story began to look. */
+export function noAddressInTwoPlaces(): Expectation {
+  return {
+    what: 'no address is alive in two places',
+    judge: ({ twoPlaces }) => {
+      if (twoPlaces === undefined) return 'nobody has looked';
+      return twoPlaces.length === 0 ? undefined : twoPlaces.join('; ');
+    },
+  };
+}
+
 /** Each of them exactly one. */
 export function nodesHaveABlock(nodes: readonly string[]): Expectation {
   return {

@@ -4,9 +4,12 @@ import type { PingCount } from './ping-tally.ts';
 import type { RouteEvent } from './route-watch.ts';
 
 export interface ObservedBlock {
+  readonly uid?: string;
   readonly cidr: string;
   readonly node: string;
   readonly phase: string;
+  /** Why it is not free, in the words of its condition. */
+  readonly awaits?: string;
 }
 
 interface ObservedPod {
@@ -22,7 +25,7 @@ interface ObservedPod {
 export interface Observation {
   /** By router: what its own command shows. A router that does not run is absent. */
   readonly routers: Readonly<Record<string, readonly HeldRoute[]>>;
-  /** The register. */
+  /** The register; while the API server is down, as it was last read. */
   readonly blocks: readonly ObservedBlock[];
   /** Prefixes of Services, which routers hold beside the blocks; absent: there is none. */
   readonly services?: readonly string[];
@@ -35,6 +38,10 @@ export interface Observation {
   readonly traces: Readonly<Record<string, readonly string[]>>;
   /** Who leads the operators. */
   readonly leader: string;
+  /** Two nodes to which packets for one address went at one moment; absent: nobody looked. */
+  readonly twoPlaces?: readonly string[];
+  /** What was measured, by its name. */
+  readonly figures: Readonly<Record<string, number>>;
   /** Anything else a step has found out. */
   readonly notes: Readonly<Record<string, string>>;
 }

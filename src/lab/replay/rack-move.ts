@@ -42,6 +42,7 @@ function move(pool: string, range: string, pod: string): Step[] {
       title: `${mover} announces again and takes pods`,
       async act(stage) {
         await stage.setDrain(mover, false);
+        await stage.whenBlocksAnnounced(mover);
         await addPod(stage.lab, mover, pod);
         await stage.startPings();
       },

@@ -8,6 +8,7 @@ import type { Lab } from '../lab.ts';
 import { namespacePath } from '../namespaces.ts';
 
 export interface RouteEvent {
+  /** A router, or a node. */
   readonly router: string;
   readonly change: 'set' | 'removed';
   readonly prefix: string;
@@ -15,8 +16,12 @@ export interface RouteEvent {
 }
 
 /** Until the returned function is called. */
-export function watchRoutes(lab: Lab, onEvent: (event: RouteEvent) => void): () => void {
-  const kernels = lab.topology.routers.map(({ name }) => {
+export function watchRoutes(
+  lab: Lab,
+  machines: readonly string[],
+  onEvent: (event: RouteEvent) => void,
+): () => void {
+  const kernels = machines.map((name) => {
     const kernel = new NetlinkKernel({ netnsPath: namespacePath(lab.namespace(name)) });
     kernel.watch((event) => {
       if (event.kind !== 'route') return;

@@ -44,6 +44,8 @@ export interface ReplayReport {
   readonly seconds: number;
   readonly steps: readonly StepReport[];
   readonly pings: ReturnType<Stage['totals']>;
+  /** What the story has measured. */
+  readonly figures: Readonly<Record<string, number>>;
   readonly nodes: Readonly<Record<string, string>>;
   /** Why the lab could not be brought back to where it was, if so. */
   readonly notRestored?: string;
@@ -52,6 +54,8 @@ export interface ReplayReport {
 interface ReplayOptions {
   /** How long a step may take to come to rest; one that needs longer has failed. */
   readonly patienceMs: number;
+  /** How long the API server is down, in stories in which it is. */
+  readonly outageSeconds?: number;
   onStep(step: StepReport, nodes: Readonly<Record<string, string>>): void;
 }
 
@@ -60,7 +64,7 @@ export async function replay(
   story: Story,
   options: ReplayOptions,
 ): Promise<ReplayReport> {
-  const stage = await Stage.open(lab);
+  const stage = await Stage.open(lab, options.outageSeconds);
   const start = performance.now();
   const steps: StepReport[] = [];
   let nodes: Record<string, string> = {};
@@ -92,6 +96,7 @@ export async function replay(
       seconds: round((performance.now() - start) / 1000),
       steps,
       pings,
+      figures: stage.figures,
       nodes,
       ...(leftAs === undefined ? {} : { notRestored: leftAs }),
     };
@@ -119,6 +124,7 @@ async function runStep(stage: Stage, step: Step, startMs: number, patienceMs: nu
   }
   const convergedSeconds = round((performance.now() - actedMs) / 1000);
   await stage.endStep();
+  if (broken.length === 0) await step.measure?.(stage);
   const last = await stage.observe();
   const report: StepReport = {
     title: step.title,

@@ -2,7 +2,7 @@
 import type { KubeClient } from '../../kube/client.ts';
 import { ifFound, ifNew } from '../../kube/get-if-there.ts';
 import { leaseResource } from '../../kube/lease-object.ts';
-import { drainAnnotation } from '../../model/keys.ts';
+import { drainAnnotation, releasableCondition } from '../../model/keys.ts';
 import { selects } from '../../model/label-selector.ts';
 import type { DrainStep } from '../../model/node-report-status.ts';
 import { nodeBlocks, nodes } from '../../model/resources.ts';
@@ -12,18 +12,21 @@ import type { LabPod } from '../folder.ts';
 import type { Lab } from '../lab.ts';
 import { becomeGateway, legName, nodeRoutes, routerLines } from '../layout.ts';
 import { endProcesses, ipBatch, runInside } from '../namespaces.ts';
+import { type HeldRoute, tableOf } from '../routers/router.ts';
 import { whenAgentReady } from '../up.ts';
 import { Cuts } from './cuts.ts';
 import { NodeSigns } from './node-signs.ts';
 import { NodeSpecSpeaker } from './node-spec-speaker.ts';
 import type { Observation, ObservedBlock } from './observation.ts';
 import { PingStream } from './ping-stream.ts';
+import { PlaceWatch } from './place-watch.ts';
 import { type RouteEvent, watchRoutes } from './route-watch.ts';
 import { LabServices } from './services.ts';
 
 interface BlockObject {
   metadata: { name: string; uid: string };
   spec: { cidr: string; phase: string; node?: { name: string } };
+  status?: { conditions?: Array<{ type: string; status: string; message: string }> };
 }
 
 export interface TimedRouteEvent extends RouteEvent {
@@ -36,38 +39,46 @@ const leastPings = 10;
 export class Stage {
   readonly lab: Lab;
   readonly client: KubeClient;
+  readonly outageSeconds: number;
   readonly notes: Record<string, string> = {};
+  readonly figures: Record<string, number> = {};
   readonly services: LabServices;
   readonly signs: NodeSigns;
   readonly cuts: Cuts;
+  readonly places: PlaceWatch;
   readonly nodeSpecSpeaker: NodeSpecSpeaker;
   readonly #streams = new Map<string, { pod: LabPod; stream: PingStream }>();
   readonly #closed: Array<{ pod: LabPod; stream: PingStream; end: number }> = [];
   readonly #events: TimedRouteEvent[] = [];
   readonly #stopWatching: () => void;
+  #register: { blocks: ObservedBlock[]; leader: string } = { blocks: [], leader: '' };
   #traces: Record<string, readonly string[]> = {};
   #marks = new Map<string, number>();
   #eventMark = 0;
 
-  private constructor(lab: Lab, client: KubeClient) {
+  private constructor(lab: Lab, client: KubeClient, outageSeconds: number) {
     this.lab = lab;
+    this.outageSeconds = outageSeconds;
     this.client = client;
     this.services = new LabServices(lab, client);
     this.signs = new NodeSigns(client);
     this.cuts = new Cuts(lab);
+    this.places = new PlaceWatch(lab);
     this.nodeSpecSpeaker = new NodeSpecSpeaker(lab, client);
-    this.#stopWatching = watchRoutes(lab, (event) =>
+    const routers = lab.topology.routers.map(({ name }) => name);
+    this.#stopWatching = watchRoutes(lab, routers, (event) =>
       this.#events.push({ ...event, atMs: performance.now() }),
     );
   }
 
-  static async open(lab: Lab): Promise<Stage> {
-    return new Stage(lab, await lab.client());
+  static async open(lab: Lab, outageSeconds = 3600): Promise<Stage> {
+    return new Stage(lab, await lab.client(), outageSeconds);
   }
 
   close(): void {
     for (const { stream } of this.#streams.values()) stream.close();
     this.#stopWatching();
+    this.places.close();
   }
 
   // Watching.
@@ -131,19 +142,21 @@ export class Stage {
     const running = topology.routers.filter(
       ({ name }) => this.lab.manifest.software[name] !== 'none' && this.lab.isRouterRunning(name),
     );
-    const [tables, blocks, leader] = await Promise.all([
-      Promise.all(running.map(async ({ name }) => [name, await this.lab.tableOf(name)] as const)),
-      this.blocks(),
-      this.leader(),
+    const [tables, register] = await Promise.all([
+      Promise.all(running.map(async ({ name }) => [name, await this.#table(name)] as const)),
+      this.#lastRead(),
     ]);
+    const twoPlaces = this.places.found;
+    if (twoPlaces !== undefined) this.figures['addresses alive in two places'] = twoPlaces.length;
     return {
       routers: Object.fromEntries(tables),
-      blocks,
+      ...register,
       services: this.services.prefixes,
-      leader,
+      ...(twoPlaces === undefined ? {} : { twoPlaces }),
       routeEvents: this.routeEvents,
       traces: this.#traces,
       notes: { ...this.notes },
+      figures: { ...this.figures },
       nodeOf: Object.fromEntries(
         topology.nodes.flatMap(({ name, addresses }) =>
           Object.values(addresses).map((address) => [address, name]),
@@ -158,6 +171,20 @@ export class Stage {
         pings: stream.count(this.#marks.get(pod.name) ?? 0, stream.mark),
       })),
     };
+  }
+
+  async #table(router: string): Promise<HeldRoute[]> {
+    const paths = await this.lab.pathsOf(router);
+    this.places.take(router, paths, this.services.prefixes);
+    return tableOf(paths);
+  }
+
+  async #lastRead(): Promise<{ blocks: ObservedBlock[]; leader: string }> {
+    if (!this.cuts.isApiServerStopped) {
+      const [blocks, leader] = await Promise.all([this.blocks(), this.leader()]);
+      this.#register = { blocks, leader };
+    }
+    return this.#register;
   }
 
   /** Of the whole story, pods that are gone included. */
@@ -177,11 +204,18 @@ export class Stage {
 
   async blocks(): Promise<ObservedBlock[]> {
     const { items } = await this.client.list<BlockObject>(nodeBlocks);
-    return items.map(({ spec }) => ({
-      cidr: spec.cidr,
-      node: spec.node?.name ?? '',
-      phase: spec.phase,
-    }));
+    return items.map(({ metadata, spec, status }) => {
+      const waiting = status?.conditions?.find(
+        (one) => one.type === releasableCondition && one.status === 'False',
+      );
+      return {
+        cidr: spec.cidr,
+        uid: metadata.uid,
+        node: spec.node?.name ?? '',
+        phase: spec.phase,
+        ...(waiting === undefined ? {} : { awaits: waiting.message }),
+      };
+    });
   }
 
   async leader(): Promise<string> {
@@ -207,6 +241,22 @@ export class Stage {
     }
     const label = `${from === 'outside' ? from : from.name} to ${to}`;
     this.#traces = { ...this.#traces, [label]: hops };
+  }
+
+  /** How many echo requests have reached a pod, whoever answered for its address. */
+  async echoesAt({ namespace }: LabPod): Promise<number> {
+    const { stdout } = await runInside(namespace, ['cat', '/proc/net/snmp']);
+    const [names = [], values = []] = stdout
+      .split('\n')
+      .filter((line) => line.startsWith('Icmp:'))
+      .map((line) => line.split(' '));
+    return Number(values[names.indexOf('InEchos')]);
+  }
+
+  /** So many more pings to the pod have been sent. */
+  async whenPinged(pod: string, times: number): Promise<void> {
+    const { stream } = this.#streams.get(pod)!;
+    await stream.whenSent(stream.mark, times);
   }
 
   pod(name: string): LabPod {
@@ -308,6 +358,17 @@ export class Stage {
       );
       return isThere ? true : undefined;
     });
+  }
+
+  /** All that the register gives it: after a drain, only then does it give out addresses again. */
+  async whenBlocksAnnounced(node: string): Promise<void> {
+    const active = (await this.blocks()).filter(
+      (block) => block.node === node && block.phase === 'Active',
+    );
+    await this.whenAnnounced(
+      node,
+      active.map(({ cidr }) => cidr),
+    );
   }
 
   /** The agent has come to this step of its drain. */

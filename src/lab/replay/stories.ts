@@ -1,6 +1,8 @@
+import { apiDownAnHour } from './api-down.ts';
 import { cordon } from './cordon.ts';
 import { incidentNow } from './incident-now.ts';
 import { incidentThen } from './incident-then.ts';
+import { partition } from './partition.ts';
 import { rackMove } from './rack-move.ts';
 import { rollingUpgrade } from './rolling-upgrade.ts';
 import { routerLoss } from './router-loss.ts';
@@ -17,5 +19,7 @@ export const stories: readonly Story[] = [
   routerLoss,
   splitBrain,
   cordon,
+  partition,
+  apiDownAnHour,
   traceroute,
 ];

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type HeldRoute, holdSeconds, type RouterPlan, type RouterSoftware } from './router.ts';
+import { type HeldPath, holdSeconds, type RouterPlan, type RouterSoftware } from './router.ts';
 
 /** BIRD 2: one process, its tables and the kernel's side by side. */
 export const bird: RouterSoftware = {
@@ -20,9 +20,9 @@ export const bird: RouterSoftware = {
   tableCommand: (folder, family) => [
     ...['/usr/sbin/birdc', '-s', join(folder, 'bird.ctl')],
     ...['show', 'route', 'table', family === 'ipv4' ? 'master4' : 'master6'],
-    ...['where', 'source', '=', 'RTS_BGP', 'primary'],
+    ...['where', 'source', '=', 'RTS_BGP'],
   ],
-  readTable,
+  readPaths,
 };
 
 function birdConfig({
@@ -33,6 +33,7 @@ function birdConfig({
   subnets,
   others,
   med,
+  stations,
 }: RouterPlan): string {
   const own = subnets.ipv4.join(', ');
   const channels = families.map((family) => `  ${family};`).join('\n');
@@ -56,6 +57,15 @@ function birdConfig({
 ${served.map((family) => `  ${family} { ${hears} ${tells} };`).join('\n')}
 }`;
   });
+  const reports = stations.map(
+    ({ operator, address, bgpPort }) => `protocol bgp operator_${operator} {
+  local ${router.address} as ${asn};
+  neighbor ${address} port ${bgpPort} as ${asn};
+  multihop; rr client;
+  connect delay time 1; connect retry time 1; error wait time 1, 2;
+${families.map((family) => `  ${family} { import none; export where source = RTS_BGP; };`).join('\n')}
+}`,
+  );
   return `log stderr all;
 router id ${router.address};
 protocol device { }
@@ -67,20 +77,28 @@ protocol static {
 ${others.map((other) => `  route ${other}/32 via "core";`).join('\n')}
 }
 ${families.map((family) => `protocol kernel { ${family} { import none; export where source = RTS_BGP; }; }`).join('\n')}
-${protocols.join('\n')}
+${[...protocols, ...reports].join('\n')}
 `;
 }
 
-/** A head line with the prefix, then `via 10.4.94.32 on rack-94`. */
-function readTable(text: string): HeldRoute[] {
-  const held: HeldRoute[] = [];
+/**
+ * A head line for each path, with the prefix if it is the first of it, and a star if it is the one
+ * in use; then `via 10.4.94.32 on rack-94`.
+ */
+function readPaths(text: string): HeldPath[] {
+  const held: HeldPath[] = [];
   let prefix: string | undefined;
+  let isBest: boolean | undefined;
   for (const line of text.split('\n')) {
-    prefix = /^([0-9a-f.:]+\/\d+)\s/.exec(line)?.[1] ?? prefix;
+    const head = /^(\S*)\s+unicast \[[^\]]*\]( \*)?/.exec(line);
+    if (head !== null) {
+      prefix = head[1] || prefix;
+      isBest = head[2] !== undefined;
+    }
     const nextHop = /^\s+via ([0-9a-f.:]+) /.exec(line)?.[1];
-    if (prefix === undefined || nextHop === undefined) continue;
-    held.push({ prefix, nextHop });
-    prefix = undefined;
+    if (prefix === undefined || nextHop === undefined || isBest === undefined) continue;
+    held.push({ prefix, nextHop, isBest });
+    isBest = undefined;
   }
   return held;
 }

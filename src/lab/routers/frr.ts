@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import {
-  type HeldRoute,
+  type HeldPath,
   holdSeconds,
   type Neighbour,
   type RouterPlan,
@@ -33,19 +33,21 @@ export const frr: RouterSoftware = {
   tableCommand: (folder, family) => [
     ...['vtysh', '--vty_socket', folder, '-c', `show bgp ${family} unicast json`],
   ],
-  readTable,
+  readPaths,
 };
 
 /**
  * Everything is said of groups, and neighbours join them last: bgpd starts a
  * neighbour with the first line that names it.
  */
-function bgpdConfig({ router, asn, neighbours, families, subnets, med }: RouterPlan): string {
+function bgpdConfig(plan: RouterPlan): string {
+  const { router, asn, neighbours, families, subnets, med, stations } = plan;
   const groups = new Map<string, { asn: number; kind: Neighbour['kind'] }>();
   const groupOf = ({ kind, asn: remote }: Neighbour) => `${kind}s-${remote}`;
   for (const one of neighbours) groups.set(groupOf(one), one);
   const lines = [
     'log stdout informational',
+    `hostname ${router.name}`,
     'route-map NOTHING deny 10',
     'exit',
     // What another router said is not passed on: it says so itself to everybody.
@@ -99,6 +101,15 @@ function bgpdConfig({ router, asn, neighbours, families, subnets, med }: RouterP
     lines.push(` neighbor ${one.address} peer-group ${groupOf(one)}`);
     lines.push(` neighbor ${one.address} description ${one.name}`);
   }
+  for (const { operator, address, bmpPort } of stations) {
+    lines.push(
+      ` bmp targets operator-${operator}`,
+      '  bmp stats interval 1000',
+      ...families.map((family) => `  bmp monitor ${family} unicast post-policy`),
+      `  bmp connect ${address} port ${bmpPort} min-retry 100 max-retry 1000`,
+      ' exit',
+    );
+  }
   return `${lines.join('\n')}\n`;
 }
 
@@ -107,12 +118,12 @@ interface FrrPath {
   readonly nexthops?: ReadonlyArray<{ readonly ip: string; readonly scope?: string }>;
 }
 
-function readTable(text: string): HeldRoute[] {
+function readPaths(text: string): HeldPath[] {
   const { routes = {} } = JSON.parse(text) as { routes?: Record<string, readonly FrrPath[]> };
-  return Object.entries(routes).flatMap(([prefix, paths]) => {
-    const best = paths.find(({ bestpath }) => bestpath === true);
-    const hops = best?.nexthops ?? [];
-    const hop = hops.find(({ scope }) => scope !== 'link-local') ?? hops[0];
-    return hop === undefined ? [] : [{ prefix, nextHop: hop.ip }];
-  });
+  return Object.entries(routes).flatMap(([prefix, paths]) =>
+    paths.flatMap(({ nexthops = [], bestpath: isBest = false }) => {
+      const hop = nexthops.find(({ scope }) => scope !== 'link-local') ?? nexthops[0];
+      return hop === undefined ? [] : [{ prefix, nextHop: hop.ip, isBest }];
+    }),
+  );
 }

@@ -18,7 +18,7 @@ export const own: RouterSoftware = {
     },
   ],
   tableCommand: () => undefined,
-  readTable: () => [],
+  readPaths: () => [],
 };
 
 export interface StandInConfig {

@@ -2,11 +2,22 @@
 import { selects } from '../../model/label-selector.ts';
 import type { Family } from '../../net/family.ts';
 import { families } from '../../net/family.ts';
+import { apiServerAddress } from '../layout.ts';
 import type { LabRouter, Software, Topology } from '../topology.ts';
 
 export interface HeldRoute {
   readonly prefix: string;
   readonly nextHop: string;
+}
+
+/** A route as a router was told it, be it the one that it uses or not. */
+export interface HeldPath extends HeldRoute {
+  readonly isBest: boolean;
+}
+
+/** The routes in use. */
+export function tableOf(paths: readonly HeldPath[]): HeldRoute[] {
+  return paths.flatMap(({ isBest, ...route }) => (isBest ? [route] : []));
 }
 
 /** One neighbour of a router: a node, or another router. */
@@ -30,6 +41,26 @@ export interface RouterPlan {
   readonly med: number;
   /** Loopbacks of the other routers, all on `core`. */
   readonly others: readonly string[];
+  /** The operators that it reports to what it holds. */
+  readonly stations: readonly Station[];
+}
+
+/** Where an operator listens: for BMP, and for an iBGP session with any router. */
+export interface Station {
+  readonly operator: number;
+  readonly address: string;
+  readonly bmpPort: number;
+  readonly bgpPort: number;
+}
+
+/** Replicas share an address. */
+export function stationOf(operator: number): Station {
+  return {
+    operator,
+    address: apiServerAddress,
+    bmpPort: 11_018 + operator,
+    bgpPort: 1_789 + operator,
+  };
 }
 
 interface RouterProcess {
@@ -50,9 +81,9 @@ export interface RouterSoftware {
   /** Its configuration: file name and text. */
   files(plan: RouterPlan, folder: string): Readonly<Record<string, string>>;
   processes(folder: string, cadastre: readonly string[]): readonly RouterProcess[];
-  /** The command that prints its table, to be run inside; undefined: the kernel's own table. */
+  /** The command that prints its table with all paths, to be run inside; undefined: the kernel's own table. */
   tableCommand(folder: string, family: Family): readonly string[] | undefined;
-  readTable(text: string): HeldRoute[];
+  readPaths(text: string): HeldPath[];
 }
 
 /** Short, because a lab's routers die on purpose; as long as a busy machine needs. */
@@ -86,5 +117,6 @@ export function planRouter(topology: Topology, router: LabRouter): RouterPlan {
     subnets: { ipv4: cidrs('ipv4'), ipv6: cidrs('ipv6') },
     med: topology.routers.slice(0, topology.routers.indexOf(router)).filter(isTwin).length * 100,
     others: others.map(({ address }) => address),
+    stations: topology.witness ? [1, 2].map(stationOf) : [],
   };
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { loadTopology } from '../topologies.ts';
 import { bird } from './bird.ts';
 import { frr } from './frr.ts';
-import { planRouter } from './router.ts';
+import { planRouter, tableOf } from './router.ts';
 import { chooseSoftware } from './softwares.ts';
 
 const { topology } = loadTopology('two-racks');
@@ -43,7 +43,7 @@ test('FRR is told all about a neighbour before it hears its address', () => {
   expect(lines.findLastIndex((line) => line.startsWith('route-map'))).toBeLessThan(first);
 });
 
-test('the best path of every prefix is read from what FRR prints', () => {
+test('every path of every prefix is read from what FRR prints', () => {
   const nexthops = (ip: string) => [{ ip, afi: 'ipv4' }];
   const text = JSON.stringify({
     routes: {
@@ -63,11 +63,15 @@ test('the best path of every prefix is read from what FRR prints', () => {
       '10.5.113.0/24': [{ valid: false, nexthops: nexthops('10.4.94.31') }],
     },
   });
-  expect(frr.readTable(text)).toEqual([
+  expect(tableOf(frr.readPaths(text))).toEqual([
     { prefix: '10.5.112.0/24', nextHop: '10.4.94.32' },
     { prefix: 'fd00:5::/64', nextHop: 'fd00:94::11' },
   ]);
-  expect(frr.readTable('{}')).toEqual([]);
+  expect(frr.readPaths(text).filter(({ isBest }) => !isBest)).toEqual([
+    { prefix: '10.5.112.0/24', nextHop: '10.4.94.21', isBest: false },
+    { prefix: '10.5.113.0/24', nextHop: '10.4.94.31', isBest: false },
+  ]);
+  expect(frr.readPaths('{}')).toEqual([]);
 });
 
 test('the same from what BIRD prints', () => {
@@ -75,10 +79,15 @@ test('the same from what BIRD prints', () => {
 Table master4:
 10.5.112.0/24        unicast [a1 20:01:11.500] * (100) [AS64513i]
 	via 10.4.94.32 on rack-94
+                     unicast [a2 20:01:12.000] (100) [AS64513i]
+	via 10.4.94.21 on rack-94
 10.5.114.0/24        unicast [r250 20:01:12.100] * (100) [AS64512i]
 	via 10.4.36.250 on core
 `;
-  expect(bird.readTable(text)).toEqual([
+  expect(bird.readPaths(text).filter(({ isBest }) => !isBest)).toEqual([
+    { prefix: '10.5.112.0/24', nextHop: '10.4.94.21', isBest: false },
+  ]);
+  expect(tableOf(bird.readPaths(text))).toEqual([
     { prefix: '10.5.112.0/24', nextHop: '10.4.94.32' },
     { prefix: '10.5.114.0/24', nextHop: '10.4.36.250' },
   ]);
@@ -108,4 +117,16 @@ test('without FRR BIRD serves, and without either our own stands in, which is sa
   expect(kinds(only('bird'))).toEqual([new Set(['bird']), []]);
   expect(kinds(only('node'))).toEqual([new Set(['own']), ['frr', 'bird']]);
   expect(kinds(only('node'), 'frr')).toEqual([new Set(['own']), ['frr']]);
+});
+
+test('routers report to both operators, where the topology says so', () => {
+  const { topology: watched } = loadTopology('partition');
+  const plan = planRouter(watched, watched.routers[0]!);
+  const text = frr.files(plan, '/x')['bgpd.conf']!;
+  expect(text).toContain('  bmp connect 198.18.0.1 port 11019 ');
+  expect(text).toContain('  bmp connect 198.18.0.1 port 11020 ');
+  const config = bird.files(plan, '/x')['bird.conf']!;
+  expect(config).toContain('neighbor 198.18.0.1 port 1790 as 64524;');
+  expect(config).toContain('neighbor 198.18.0.1 port 1791 as 64524;');
+  expect(frr.files(planOf('r238'), '/x')['bgpd.conf']).not.toContain('bmp');
 });
