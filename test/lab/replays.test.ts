@@ -1,5 +1,5 @@
 /**
- * Every story on a real kernel with FRR, four of them also with BIRD, one also
+ * Every story on a real kernel with FRR, five of them also with BIRD, one also
  * with our own stand-in. Two labs are up at any time, each tells its stories one
  * after the other; a test waits for its own story and prints what was measured.
  */
@@ -38,6 +38,13 @@ const jobs: Job[] = [
     name: 'bird',
     up: ['incident', '--routers', 'bird', '--api-server', 'embedded'],
     stories: ['incident-then', 'cordon', 'rolling-upgrade', 'incident-now'],
+  },
+  { name: 'demand', up: ['by-demand', '--routers', 'frr'], stories: ['restore'] },
+  { name: 'spares-frr', up: ['spares', '--routers', 'frr'], stories: ['silent-death'] },
+  {
+    name: 'spares-bird',
+    up: ['spares', '--routers', 'bird', '--api-server', 'embedded'],
+    stories: ['silent-death'],
   },
   { name: 'racks', up: ['two-racks', '--routers', 'frr'], stories: ['traceroute'] },
   {
@@ -128,8 +135,9 @@ async function reportOf(key: string): Promise<ReplayReport> {
   const report = await reports.get(key)!.promise;
   const pings = report.pings.map(({ pod, sent, lost }) => `${pod} ${lost}/${sent}`).join(', ');
   const converged = report.steps.map(({ convergedSeconds }) => convergedSeconds ?? '-').join(' ');
+  const figures = Object.entries(report.figures).map(([name, value]) => `; ${name} ${value}`);
   console.log(
-    `${report.name} on ${report.software}: lost/sent ${pings}; converged after ${converged} s`,
+    `${report.name} on ${report.software}: lost/sent ${pings}; converged after ${converged} s${figures.join('')}`,
   );
   expect(failures(report)).toEqual([]);
   expect(report.ok).toBe(true);
@@ -192,6 +200,30 @@ describe.each(['frr', 'bird'])('the incident on %s', (software) => {
     waitMs,
   );
 });
+
+test.each(['frr', 'bird'])(
+  'silent-death on %s: routers go elsewhere after the hold time, the block goes on by a witness',
+  async (software) => {
+    const report = await reportOf(`spares-${software}/silent-death`);
+    expect(report.software).toEqual([software]);
+    expect(report.figures['addresses alive in two places']).toBe(0);
+    expect(report.figures['pings lost by others']).toBe(0);
+    expect(report.notRestored).toBeUndefined();
+  },
+  waitMs,
+);
+
+test(
+  'restore: etcd is put back to a backup, and every node has the blocks that it had',
+  async () => {
+    const report = await reportOf('demand/restore');
+    expect(report.figures['addresses alive in two places']).toBe(0);
+    expect(report.figures['blocks that the backup did not have']).toBe(6);
+    expect(lostBy(report, () => true)).toBe(0);
+    expect(report.notRestored).toBeUndefined();
+  },
+  waitMs,
+);
 
 test(
   'router-loss: the other router has every route, and the return costs nobody a ping',

@@ -188,5 +188,6 @@ function endText(report: ReplayReport, columns: number): string {
   const software = report.software.join(', ');
   const verdict =
     failed === 0 ? 'as expected' : `${failed} of ${verdicts.length} expectations failed`;
-  return `\n${table}${report.name} on ${software}: ${verdict}, ${report.seconds.toFixed(1)} s\n`;
+  const figures = Object.entries(report.figures).map(([name, value]) => `${name}: ${value}\n`);
+  return `\n${table}${figures.join('')}${report.name} on ${software}: ${verdict}, ${report.seconds.toFixed(1)} s\n`;
 }

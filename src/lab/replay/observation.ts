@@ -7,6 +7,10 @@ export interface ObservedBlock {
   readonly cidr: string;
   readonly node: string;
   readonly phase: string;
+  /** Who said that its old node does not use it. */
+  readonly releasedBy?: string;
+  /** Why it is not free, in the words of its condition. */
+  readonly awaits?: string;
 }
 
 interface ObservedPod {
@@ -35,6 +39,8 @@ export interface Observation {
   readonly traces: Readonly<Record<string, readonly string[]>>;
   /** Who leads the operators. */
   readonly leader: string;
+  /** What was measured, by its name. */
+  readonly figures: Readonly<Record<string, number>>;
   /** Anything else a step has found out. */
   readonly notes: Readonly<Record<string, string>>;
 }

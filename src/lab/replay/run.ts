@@ -44,6 +44,8 @@ export interface ReplayReport {
   readonly seconds: number;
   readonly steps: readonly StepReport[];
   readonly pings: ReturnType<Stage['totals']>;
+  /** What the story has measured. */
+  readonly figures: Readonly<Record<string, number>>;
   readonly nodes: Readonly<Record<string, string>>;
   /** Why the lab could not be brought back to where it was, if so. */
   readonly notRestored?: string;
@@ -92,6 +94,7 @@ export async function replay(
       seconds: round((performance.now() - start) / 1000),
       steps,
       pings,
+      figures: stage.figures,
       nodes,
       ...(leftAs === undefined ? {} : { notRestored: leftAs }),
     };
@@ -119,6 +122,7 @@ async function runStep(stage: Stage, step: Step, startMs: number, patienceMs: nu
   }
   const convergedSeconds = round((performance.now() - actedMs) / 1000);
   await stage.endStep();
+  if (broken.length === 0) await step.measure?.(stage);
   const last = await stage.observe();
   const report: StepReport = {
     title: step.title,

@@ -1,10 +1,12 @@
 /** A lab as a story uses it: everything it may do there, and everything it can see. */
+import { CadastreError } from '../../base/errors.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { ifFound, ifNew } from '../../kube/get-if-there.ts';
 import { leaseResource } from '../../kube/lease-object.ts';
-import { drainAnnotation } from '../../model/keys.ts';
+import { drainAnnotation, releasableCondition } from '../../model/keys.ts';
 import { selects } from '../../model/label-selector.ts';
 import type { DrainStep } from '../../model/node-report-status.ts';
+import type { Reason } from '../../model/reasons.ts';
 import { nodeBlocks, nodes } from '../../model/resources.ts';
 import { nodeObject } from '../cluster/objects.ts';
 import { eventually } from '../eventually.ts';
@@ -13,7 +15,9 @@ import type { Lab } from '../lab.ts';
 import { becomeGateway, legName, nodeRoutes, routerLines } from '../layout.ts';
 import { endProcesses, ipBatch, runInside } from '../namespaces.ts';
 import { whenAgentReady } from '../up.ts';
+import { AgentBooks } from './agent-books.ts';
 import { Cuts } from './cuts.ts';
+import { EtcdBackup } from './etcd-backup.ts';
 import { NodeSigns } from './node-signs.ts';
 import { NodeSpecSpeaker } from './node-spec-speaker.ts';
 import type { Observation, ObservedBlock } from './observation.ts';
@@ -23,7 +27,8 @@ import { LabServices } from './services.ts';
 
 interface BlockObject {
   metadata: { name: string; uid: string };
-  spec: { cidr: string; phase: string; node?: { name: string } };
+  spec: { cidr: string; phase: string; node?: { name: string }; released?: { by: string } };
+  status?: { conditions?: Array<{ type: string; status: string; message: string }> };
 }
 
 export interface TimedRouteEvent extends RouteEvent {
@@ -37,9 +42,12 @@ export class Stage {
   readonly lab: Lab;
   readonly client: KubeClient;
   readonly notes: Record<string, string> = {};
+  readonly figures: Record<string, number> = {};
   readonly services: LabServices;
   readonly signs: NodeSigns;
   readonly cuts: Cuts;
+  readonly backup: EtcdBackup;
+  readonly books: AgentBooks;
   readonly nodeSpecSpeaker: NodeSpecSpeaker;
   readonly #streams = new Map<string, { pod: LabPod; stream: PingStream }>();
   readonly #closed: Array<{ pod: LabPod; stream: PingStream; end: number }> = [];
@@ -55,6 +63,8 @@ export class Stage {
     this.services = new LabServices(lab, client);
     this.signs = new NodeSigns(client);
     this.cuts = new Cuts(lab);
+    this.backup = new EtcdBackup(lab, this.cuts);
+    this.books = new AgentBooks(lab);
     this.nodeSpecSpeaker = new NodeSpecSpeaker(lab, client);
     this.#stopWatching = watchRoutes(lab, (event) =>
       this.#events.push({ ...event, atMs: performance.now() }),
@@ -144,6 +154,7 @@ export class Stage {
       routeEvents: this.routeEvents,
       traces: this.#traces,
       notes: { ...this.notes },
+      figures: { ...this.figures },
       nodeOf: Object.fromEntries(
         topology.nodes.flatMap(({ name, addresses }) =>
           Object.values(addresses).map((address) => [address, name]),
@@ -177,11 +188,18 @@ export class Stage {
 
   async blocks(): Promise<ObservedBlock[]> {
     const { items } = await this.client.list<BlockObject>(nodeBlocks);
-    return items.map(({ spec }) => ({
-      cidr: spec.cidr,
-      node: spec.node?.name ?? '',
-      phase: spec.phase,
-    }));
+    return items.map(({ spec, status }) => {
+      const waiting = status?.conditions?.find(
+        (one) => one.type === releasableCondition && one.status === 'False',
+      );
+      return {
+        cidr: spec.cidr,
+        node: spec.node?.name ?? '',
+        phase: spec.phase,
+        ...(spec.released === undefined ? {} : { releasedBy: spec.released.by }),
+        ...(waiting === undefined ? {} : { awaits: waiting.message }),
+      };
+    });
   }
 
   async leader(): Promise<string> {
@@ -217,9 +235,8 @@ export class Stage {
 
   /** Ends the machine: everything that runs on it, and its links. */
   async powerOff(node: string): Promise<void> {
-    const namespace = this.lab.namespace(node);
-    await endProcesses([namespace]);
-    await ipBatch(namespace, ['link set eth0 down', 'link set mgmt0 down']);
+    await endProcesses([this.lab.namespace(node)]);
+    await this.lab.unplug(node);
   }
 
   async powerOn(node: string): Promise<void> {
@@ -266,6 +283,14 @@ export class Stage {
     }
   }
 
+  /** A command of ours, as an administrator types it; what it prints. */
+  async cadastre(args: readonly string[]): Promise<string> {
+    const command = [...this.lab.world.cadastre, ...args, '--kubeconfig', this.lab.kubeconfigPath];
+    const { code, stdout, stderr } = await this.lab.run('control', command);
+    if (code === 0) return stdout;
+    throw new CadastreError('LAB_FAILED', `cadastre ${args.join(' ')}: ${stderr || stdout}`);
+  }
+
   // Operators and agents.
 
   async restartOperator(index: number): Promise<void> {
@@ -285,6 +310,20 @@ export class Stage {
     this.lab.startAgent(node);
     await whenAgentReady(this.lab, node);
     await this.whenEstablished(node);
+  }
+
+  /** The agent says of itself why it does not serve. */
+  async whenWaiting(node: string, reason: Reason): Promise<void> {
+    let last = 'nothing';
+    await eventually(
+      `the agent of ${node} says ${reason}`,
+      async () => {
+        const { agent } = await this.lab.agentStatus(node);
+        last = `${agent.reason}: ${agent.detail}`;
+        return !agent.ready && agent.reason === reason ? true : undefined;
+      },
+      { why: () => `it says ${last}` },
+    );
   }
 
   async whenEstablished(node: string): Promise<void> {

@@ -2,8 +2,10 @@ import { cordon } from './cordon.ts';
 import { incidentNow } from './incident-now.ts';
 import { incidentThen } from './incident-then.ts';
 import { rackMove } from './rack-move.ts';
+import { restore } from './restore.ts';
 import { rollingUpgrade } from './rolling-upgrade.ts';
 import { routerLoss } from './router-loss.ts';
+import { silentDeath } from './silent-death.ts';
 import { splitBrain } from './split-brain.ts';
 import type { Story } from './story.ts';
 import { traceroute } from './traceroute.ts';
@@ -17,5 +19,7 @@ export const stories: readonly Story[] = [
   routerLoss,
   splitBrain,
   cordon,
+  silentDeath,
+  restore,
   traceroute,
 ];

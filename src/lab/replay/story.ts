@@ -7,6 +7,8 @@ export interface Step {
   act(stage: Stage): Promise<void>;
   /** Waited for: how long it takes is the step's time to convergence. */
   readonly until?: readonly Expectation[];
+  /** Afterwards: numbers of this step, for the end of the report (`stage.figures`). */
+  measure?(stage: Stage): Promise<void> | void;
   /** Judged once, after that. */
   readonly after?: readonly Expectation[];
 }
