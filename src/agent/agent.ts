@@ -292,7 +292,10 @@ export class Agent {
     const owned = known.truth.blocks;
     const use = this.#useOf(owned);
     const demand = byDemand ? podDemand(use, preAllocate) : undefined;
-    this.#releases = nextReleases({ owned, use, before: this.#releases, demand });
+    // Nothing is given back because the Node is gone: if it stays so the register says it, by
+    // letting the block cool; after a restore of etcd the Node comes back.
+    const given = situation.isNodeThere ? use : [];
+    this.#releases = nextReleases({ owned, use: given, before: this.#releases, demand });
     this.#setBlocks(knowledge);
     const wanted = this.#desired.announcements(knowledge);
     const hasPods = use.some(({ pods }) => pods > 0);

@@ -5,6 +5,7 @@ import type { Lab } from '../lab.ts';
 
 export interface AgentBook {
   readonly node: string;
+  /** Those that new pods get addresses of. */
   readonly blocks: readonly string[];
   readonly addresses: readonly string[];
 }
@@ -31,7 +32,7 @@ export class AgentBooks {
         ]);
         return {
           node: name,
-          blocks: blocks.map(({ cidr }) => cidr),
+          blocks: blocks.flatMap(({ cidr, draining }) => (draining ? [] : [cidr])),
           addresses: items.flatMap((one) => one.addresses.map(({ address }) => address)),
         };
       }),

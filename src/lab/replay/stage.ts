@@ -239,6 +239,11 @@ export class Stage {
     await this.lab.unplug(node);
   }
 
+  /** Its agent runs. */
+  isOn(node: string): boolean {
+    return this.lab.processes.isRunning(this.lab.agentName(node));
+  }
+
   async powerOn(node: string): Promise<void> {
     const lines = ['link set eth0 up', 'link set mgmt0 up'];
     const routes = nodeRoutes(this.lab.topology, this.lab.node(node));
