@@ -97,6 +97,26 @@ describe('a block that the register has lost', () => {
     expect(everWithdrawn()).toBe(false);
   });
 
+  test('after its Node, and empty: it is not given back, and announced until both are back', async () => {
+    bench.putBlock(cidr, 'n1', uid);
+    await bench.start();
+    await ready();
+    await states('uses', cidr);
+    bench.steps.length = 0;
+    bench.deleteNode('n1');
+    await until('it waits', () => bench.agent.status.state.reason === 'WaitingForNode');
+    await until('it gives out nothing', () => bench.book.use()[0]?.isDraining === true);
+    bench.deleteBlock(cidr);
+    await until('it is missed', () =>
+      bench.logged.some((line) => line.includes('in the register')),
+    );
+    const again = bench.putNode('n1', '10.4.94.32');
+    bench.putBlock(cidr, 'n1', again);
+    await ready();
+    expect(bench.report()?.releases ?? []).toEqual([]);
+    expect(everWithdrawn()).toBe(false);
+  });
+
   test('is claimed without a Node, too, by a report that nothing owns', async () => {
     bench.putBlock(cidr, 'n1', uid);
     await bench.start({ pace: { missingGraceMs: 0 } });

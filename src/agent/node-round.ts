@@ -169,7 +169,7 @@ export class NodeRound {
       hasWithdrawnBlocks: drain.hasWithdrawnBlocks,
     });
     announcer.withholdBlocksAfterMs = usage.reconfirmAfterMs;
-    const { hasPods, demand } = podBlocks.chooseReleases(truth.blocks);
+    const { hasPods, demand } = podBlocks.chooseReleases(truth.blocks, situation.isNodeThere);
     podBlocks.set(knowledge.truth.blocks);
     const routes = this.#desired.routes(knowledge, uplinks);
     status.podMtu = routes.tunnel?.mtu ?? ownUplink(uplinks, node)?.mtu;

@@ -69,8 +69,15 @@ export class PodBlocks {
     return pods;
   }
 
-  /** What the node needs, and by that which of its blocks it gives back. */
-  chooseReleases(owned: readonly OwnedBlock[]): {
+  /**
+   * What the node needs, and by that which of its blocks it gives back. Nothing is given back
+   * because the Node is gone: if it stays so the register says it, by letting the block cool;
+   * after a restore of etcd the Node comes back.
+   */
+  chooseReleases(
+    owned: readonly OwnedBlock[],
+    isNodeThere: boolean,
+  ): {
     hasPods: boolean;
     /** Only where blocks are given by demand. */
     demand: PodDemand | undefined;
@@ -78,7 +85,8 @@ export class PodBlocks {
     const { byDemand, preAllocate } = this.#o.settings;
     const use = this.#useOf(owned);
     const demand = byDemand ? podDemand(use, preAllocate) : undefined;
-    this.#releases = nextReleases({ owned, use, before: this.#releases, demand });
+    const given = isNodeThere ? use : [];
+    this.#releases = nextReleases({ owned, use: given, before: this.#releases, demand });
     return { hasPods: use.some(({ pods }) => pods > 0), demand };
   }
 

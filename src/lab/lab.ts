@@ -13,7 +13,7 @@ import { parsePrefix } from '../net/prefix.ts';
 import { eventually } from './eventually.ts';
 import { LabFolder, type LabManifest, type LabPod } from './folder.ts';
 import { namespaceOf } from './layout.ts';
-import { enterNamespace, ipJson, runInside } from './namespaces.ts';
+import { enterNamespace, ipBatch, ipJson, runInside } from './namespaces.ts';
 import { LabProcesses } from './processes.ts';
 import { readTopology } from './read-topology.ts';
 import { type HeldPath, type HeldRoute, planRouter, stationOf, tableOf } from './routers/router.ts';
@@ -249,6 +249,11 @@ export class Lab {
       },
       { why: () => this.processes.tail(name, 4) },
     );
+  }
+
+  /** Both links of a node are down, at once and without a word. */
+  async unplug(node: string): Promise<void> {
+    await ipBatch(this.namespace(node), ['link set eth0 down', 'link set mgmt0 down']);
   }
 
   agentName(node: string): string {

@@ -67,6 +67,16 @@ export async function deletePod(lab: Lab, name: string): Promise<void> {
   await ifFound(client.delete(podResource, name, { namespace: 'default' }));
 }
 
+/** Its machine is off: the pod is gone with it, and the Pod is deleted by force. Nobody asks the agent. */
+export async function losePod(lab: Lab, name: string): Promise<void> {
+  const pod = lab.pods.find((one) => one.name === name);
+  if (pod === undefined) return;
+  await deleteNamespaces([pod.namespace]);
+  forget(lab, name);
+  const client = await lab.client();
+  await ifFound(client.delete(podResource, name, { namespace: 'default' }));
+}
+
 function forget(lab: Lab, name: string): void {
   const namespace = namespaceOf(lab.name, podMachine(name));
   lab.folder.change((manifest) => ({

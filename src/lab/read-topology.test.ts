@@ -10,11 +10,13 @@ const incident = readFileSync(join(shipped, 'incident.yaml'), 'utf8');
 
 test('every shipped topology can be read, and says what it is about', () => {
   expect(shippedTopologies()).toEqual([
+    'by-demand',
     'dual-stack',
     'incident',
     'overlay',
     'partition',
     'pools',
+    'spares',
     'two-racks',
   ]);
   for (const name of shippedTopologies()) {
@@ -44,6 +46,16 @@ test('the incident is as it was: who holds what by which record', () => {
   expect(topology.peers.map(({ asn }) => asn)).toEqual([64513, 64513]);
   expect(topology.clusterPool).toEqual({ cidr: '10.5.112.0/21', maskSize: 24 });
   expect(gatewayRouter(topology, 'rack-94')?.name).toBe('r238');
+});
+
+test('a spare machine has not joined', () => {
+  const { topology } = loadTopology('spares');
+  expect(topology.nodes.map(({ name, isSpare }) => [name, isSpare])).toEqual([
+    ['n1', false],
+    ['n2', false],
+    ['n3', false],
+    ['s1', true],
+  ]);
 });
 
 const refused = (text: string) => {

@@ -195,6 +195,7 @@ export function readTopology(name: string, text: string): TopologyResult {
         addresses: {},
         labels: {},
         pods: 1,
+        isSpare: false,
         podCidr: undefined,
         ciliumPodCidr: undefined,
       };
@@ -212,6 +213,9 @@ export function readTopology(name: string, text: string): TopologyResult {
         },
         pods: (value, at) => {
           draft.pods = reader.integer(value, at, 0, 50) ?? 1;
+        },
+        spare: (value, at) => {
+          draft.isSpare = reader.boolean(value, at) ?? false;
         },
         podCIDR: (value, at) => {
           draft.podCidr = cidr(value, at);

@@ -55,6 +55,8 @@ export interface LabNode {
   readonly labels: Readonly<Record<string, string>>;
   /** How many pods `lab up` starts on it. */
   readonly pods: number;
+  /** Switched off and not in the cluster, until a story has it join. */
+  readonly isSpare: boolean;
   /** What a second allocator has written into Node.spec.podCIDRs. */
   readonly podCidr: string | undefined;
   /** What the node holds by its CiliumNode. */

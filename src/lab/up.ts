@@ -29,7 +29,7 @@ import { addPod } from './pods.ts';
 import { reachEverybody } from './reach.ts';
 import { chooseSoftware } from './routers/softwares.ts';
 import type { LoadedTopology } from './topologies.ts';
-import { isReachableFromOutside, type Software } from './topology.ts';
+import { isReachableFromOutside, type LabNode, type Software } from './topology.ts';
 
 interface UpOptions {
   readonly name: string;
@@ -85,6 +85,7 @@ export async function bringUp(
   for (const machine of machines) writeSettings(lab.namespace(machine.name), machine.settings);
   await ipBatch(lab.namespace('fabric'), fabricLines);
   await Promise.all(machines.map((machine) => ipBatch(lab.namespace(machine.name), machine.lines)));
+  for (const { name: spare, isSpare } of topology.nodes) if (isSpare) await lab.unplug(spare);
   say(`${namespaces.length} namespaces: ${summary(machines.map(({ kind }) => kind))}`);
 
   const api = planApiServer(lab, assets);
@@ -101,16 +102,17 @@ export async function bringUp(
   const apiReady = performance.now();
   say(`the API server serves (${api.kind})`);
 
-  await createNodes(lab, client);
+  const present = topology.nodes.filter(({ isSpare }) => !isSpare);
+  await createNodes(client, present);
   for (let index = 1; index <= options.operators; index++) lab.startOperator(index);
-  for (const node of topology.nodes) lab.startAgent(node.name);
+  for (const node of present) lab.startAgent(node.name);
   for (const pool of topology.pools) await createWhenKnown(client, ipPools, poolObject(pool));
   for (const peer of peerObjects(topology)) await createWhenKnown(client, bgpPeers, peer);
-  await Promise.all(topology.nodes.map((node) => whenAgentReady(lab, node.name)));
-  say(`${options.operators} operators, ${topology.nodes.length} agents ready`);
+  await Promise.all(present.map((node) => whenAgentReady(lab, node.name)));
+  say(`${options.operators} operators, ${present.length} agents ready`);
 
   await Promise.all(
-    topology.nodes.map(async (node) => {
+    present.map(async (node) => {
       for (let index = 1; index <= node.pods; index++) {
         await addPod(lab, node.name, `${node.name}-${index}`);
       }
@@ -192,15 +194,15 @@ async function whenServing(lab: Lab, api: ApiServerPlan): Promise<KubeClient> {
   return client;
 }
 
-async function createNodes(lab: Lab, client: KubeClient): Promise<void> {
-  const held = lab.topology.nodes.filter(({ ciliumPodCidr }) => ciliumPodCidr !== undefined);
+async function createNodes(client: KubeClient, present: readonly LabNode[]): Promise<void> {
+  const held = present.filter(({ ciliumPodCidr }) => ciliumPodCidr !== undefined);
   if (held.length > 0) {
     await client.create(crdResource, ciliumNodeCrd());
     for (const { name, ciliumPodCidr } of held) {
       await createWhenKnown(client, ciliumNodes, ciliumNodeObject(name, ciliumPodCidr!));
     }
   }
-  for (const node of lab.topology.nodes) await client.create(nodes, nodeObject(node));
+  for (const node of present) await client.create(nodes, nodeObject(node));
 }
 
 export async function whenAgentReady(lab: Lab, node: string): Promise<void> {

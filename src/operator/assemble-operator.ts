@@ -120,6 +120,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
     writer,
     projector,
     reporter,
+    mayAdopt: () => terms.mayAdopt,
     mayAssign: () => terms.mayAssign,
     waitsFor: () => terms.waitsFor,
     holdPool: (pool) => poolWorker.hold(pool),

@@ -24,6 +24,8 @@ export interface NodeWorkerOptions {
   writer: BlockWriter;
   projector: Projector;
   reporter: NodeReporter;
+  /** Not while it is unclear which Nodes and blocks the store has. */
+  mayAdopt(): boolean;
   /** Nothing new is cut before everything that nodes hold is adopted. */
   mayAssign(): boolean;
   /** Why not, as long as a node's condition should say so. */
@@ -102,6 +104,7 @@ export class NodeWorker implements Worker {
   async #write(decision: NodeDecision): Promise<boolean> {
     const { writer } = this.#o;
     const { node } = decision;
+    if (!this.#o.mayAdopt()) return false;
     for (const block of decision.rebind) {
       await writer.rebind(block, node);
       this.#log('Returned', node, block);

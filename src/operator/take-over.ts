@@ -59,6 +59,7 @@ export class TakeOver {
     this.#doubt ??= term.doubt;
     try {
       if (listedSinceMs < term.sinceMs) await this.#o.caches.relistBlocks();
+      if (!this.#mustSettle) term.mayAdopt = true;
       let waiting = this.#mustSettle ? new Set<string>() : await this.#adoptAll(term);
       while (!term.isOver && this.#mustSettle) waiting = await this.#settle(term);
       if (!term.isOver) this.#assign(term, waiting);
@@ -77,6 +78,8 @@ export class TakeOver {
   /** In a term that serves: the store went back in time. Nothing is assigned from now on. */
   startOver(term: Term): void {
     term.hasAdopted = false;
+    // A block must not be adopted for a Node that the store has lost: it would cool at once.
+    term.mayAdopt = false;
     // The caches are listed afresh anyway.
     void this.run(term, Number.POSITIVE_INFINITY);
   }
@@ -90,6 +93,8 @@ export class TakeOver {
     const { restores, caches, settleMs, register, queues, log, clock } = this.#o;
     if (restores.memory !== undefined) await caches.relistAll();
     const { memory, notices } = restores;
+    const isSameStore = () => notices === restores.notices;
+    term.mayAdopt = true;
     const awaited = { versions: reportVersions(register), before: knownBefore(register, memory) };
     const why = memory === undefined ? this.#doubt : "the API server's store went back in time";
     term.waitsFor = `${why}; nothing is cut before agents have reported the blocks they use, or ${settleMs / 1_000} s are over`;
@@ -97,13 +102,14 @@ export class TakeOver {
     for (const name of await this.#adoptAll(term)) queues.nodes.add(name);
     const untilMs = clock.monotonicMs() + settleMs;
     let unheard = unheardAgents(register, awaited);
-    while (unheard.length > 0 && clock.monotonicMs() < untilMs && !term.isOver) {
+    while (unheard.length > 0 && clock.monotonicMs() < untilMs && !term.isOver && isSameStore()) {
       await pause(lookEveryMs);
       // Reports that came meanwhile were adopted from by the queue.
       unheard = unheardAgents(register, awaited);
     }
     const waiting = await this.#adoptAll(term);
-    if (term.isOver) return waiting;
+    // Another sign came: everything is listed once more.
+    if (term.isOver || !isSameStore()) return waiting;
     term.waitsFor = undefined;
     this.#doubt = undefined;
     restores.settled(notices);

@@ -6,6 +6,8 @@ export interface Term {
   readonly sinceMs: number;
   /** The caches are synced: keys are worked on, and what nodes hold is adopted. */
   isServing: boolean;
+  /** Nodes and blocks are known as the store has them now: what nodes hold may be adopted. */
+  mayAdopt: boolean;
   /** Everything that nodes hold is adopted: new blocks may be cut. */
   hasAdopted: boolean;
   /** Why the store may have been restored from a backup, or was away, before this term began. */
@@ -56,6 +58,10 @@ export class Terms {
     return this.#current;
   }
 
+  get mayAdopt(): boolean {
+    return this.isLeading && this.#current?.mayAdopt === true;
+  }
+
   /** It leads and has adopted everything: it may cut new blocks, and judge the cluster. */
   get mayAssign(): boolean {
     return this.isLeading && this.#current?.hasAdopted === true;
@@ -97,6 +103,7 @@ export class Terms {
     const term: Term = {
       sinceMs: this.#clock.monotonicMs(),
       isServing: false,
+      mayAdopt: false,
       hasAdopted: false,
       doubt,
       waitsFor: undefined,

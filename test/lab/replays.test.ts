@@ -1,5 +1,5 @@
 /**
- * Every story on a real kernel with FRR, six of them also with BIRD, one also
+ * Every story on a real kernel with FRR, seven of them also with BIRD, one also
  * with our own stand-in. Two labs are up at any time, each tells its stories one
  * after the other; a test waits for its own story and prints what was measured.
  */
@@ -46,6 +46,13 @@ const jobs: Job[] = [
     stories: ['partition'],
   },
   { name: 'pools', up: ['pools', '--routers', 'frr'], stories: ['rack-move'] },
+  { name: 'demand', up: ['by-demand', '--routers', 'frr'], stories: ['restore'] },
+  { name: 'spares-frr', up: ['spares', '--routers', 'frr'], stories: ['silent-death'] },
+  {
+    name: 'spares-bird',
+    up: ['spares', '--routers', 'bird', '--api-server', 'embedded'],
+    stories: ['silent-death'],
+  },
   { name: 'racks', up: ['two-racks', '--routers', 'frr'], stories: ['traceroute'] },
   {
     name: 'own',
@@ -224,6 +231,30 @@ describe.each(['frr', 'bird'])('the incident on %s', (software) => {
     waitMs,
   );
 });
+
+test.each(['frr', 'bird'])(
+  'silent-death on %s: routers go elsewhere after the hold time, the block goes on by a witness',
+  async (software) => {
+    const report = await reportOf(`spares-${software}/silent-death`);
+    expect(report.software).toEqual([software]);
+    expect(report.figures['addresses alive in two places']).toBe(0);
+    expect(report.figures['pings lost by others']).toBe(0);
+    expect(report.notRestored).toBeUndefined();
+  },
+  waitMs,
+);
+
+test(
+  'restore: etcd is put back to a backup, and every node has the blocks that it had',
+  async () => {
+    const report = await reportOf('demand/restore');
+    expect(report.figures['addresses alive in two places']).toBe(0);
+    expect(report.figures['blocks that the backup did not have']).toBe(6);
+    expect(lostBy(report, () => true)).toBe(0);
+    expect(report.notRestored).toBeUndefined();
+  },
+  waitMs,
+);
 
 test(
   'router-loss: the other router has every route, and the return costs nobody a ping',

@@ -45,6 +45,7 @@ export class SteppedOperator {
       register: this.register,
       rules: auto,
       writer,
+      mayAdopt: () => true,
       mayAssign: () => true,
       onAssigned: () => {},
       holdPool: async () => {},

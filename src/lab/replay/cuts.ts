@@ -8,7 +8,7 @@
 import { CadastreError } from '../../base/errors.ts';
 import { eventually } from '../eventually.ts';
 import type { Lab } from '../lab.ts';
-import { endProcesses, ipBatch, ipJson, runInside } from '../namespaces.ts';
+import { endProcesses, ipJson, runInside } from '../namespaces.ts';
 
 export interface Cut {
   readonly fromApiServer: boolean;
@@ -69,9 +69,8 @@ export class Cuts {
 
   /** As if somebody pulled the plug: the links first, so that no socket says goodbye. */
   async powerOffSilently(node: string): Promise<void> {
-    const namespace = this.#lab.namespace(node);
-    await ipBatch(namespace, ['link set eth0 down', 'link set mgmt0 down']);
-    await endProcesses([namespace]);
+    await this.#lab.unplug(node);
+    await endProcesses([this.#lab.namespace(node)]);
   }
 
   /** What clients of it see is a port that nobody listens on. The store stays as it is. */

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
+import { addressesInTwoPlaces } from './agent-books.ts';
 import {
   awaitsWitness,
+  blockAwaits,
   blockIs,
+  figureAtMost,
   isOrphan,
   noAddressInTwoPlaces,
   nodesHaveABlock,
@@ -115,6 +118,31 @@ test('blocks and ways', () => {
   expect(tracePasses('x to y', ['10.4.0.1', 'y']).judge(good)).toBeUndefined();
   expect(tracePasses('x to y', ['y']).judge(good)).toBe('it was 10.4.0.1 → y');
   expect(tracePasses('y to x', []).judge(good)).toBe('there was no trace');
+});
+
+test('a block that awaits a witness names the command that cures it', () => {
+  const cure = 'cadastre blocks release 10.5.2.0/24';
+  const { judge } = blockAwaits('10.5.2.0/24', cure);
+  const awaits = (words: string) => [
+    { cidr: '10.5.2.0/24', node: 'c', phase: 'Cooling', awaits: words },
+  ];
+  expect(judge(good)).toBe('it does not say so');
+  expect(judge(seen({ blocks: awaits('nobody knows') }))).toBe('it says: nobody knows');
+  expect(judge(seen({ blocks: awaits(`do it: ${cure}`) }))).toBeUndefined();
+});
+
+test('a figure that was not measured has proved nothing', () => {
+  const { judge } = figureAtMost('lost', () => 2, 'little is lost');
+  expect(judge(good)).toBe('it was not measured');
+  expect(judge(seen({ figures: { lost: 2 } }))).toBeUndefined();
+  expect(judge(seen({ figures: { lost: 3 } }))).toBe('lost: 3, and the limit is 2');
+});
+
+test('an address in the books of two agents', () => {
+  const book = (node: string, ...addresses: string[]) => ({ node, blocks: [], addresses });
+  const books = [book('a', '10.5.0.2', '10.5.0.3'), book('b', '10.5.0.3'), book('c', '10.5.0.4')];
+  expect(addressesInTwoPlaces(books)).toEqual(['10.5.0.3']);
+  expect(addressesInTwoPlaces(books.slice(1))).toEqual([]);
 });
 
 test('addresses of Services stand beside the register, and lead to a node', () => {

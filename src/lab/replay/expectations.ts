@@ -190,6 +190,18 @@ export function noAddressInTwoPlaces(): Expectation {
   };
 }
 
+/** Nobody says that its old node does not use it; the condition names the cure. */
+export function blockAwaits(cidr: string, cure: string): Expectation {
+  return {
+    what: `${cidr} awaits a witness, and says so with the command that cures it`,
+    judge: ({ blocks }) => {
+      const { awaits } = blocks.find((one) => one.cidr === cidr) ?? {};
+      if (awaits === undefined) return 'it does not say so';
+      return awaits.includes(cure) ? undefined : `it says: ${awaits}`;
+    },
+  };
+}
+
 /** Each of them exactly one. */
 export function nodesHaveABlock(nodes: readonly string[]): Expectation {
   return {
@@ -230,6 +242,18 @@ export function noteIs(key: string, value: string, what: string): Expectation {
   return {
     what,
     judge: ({ notes }) => (notes[key] === value ? undefined : `it is ${notes[key] ?? 'unknown'}`),
+  };
+}
+
+/** A figure that was measured; the limit may be known only by then. */
+export function figureAtMost(name: string, limit: () => number, what: string): Expectation {
+  return {
+    what,
+    judge: ({ figures }) => {
+      const value = figures[name];
+      if (value === undefined) return 'it was not measured';
+      return value <= limit() ? undefined : `${name}: ${value}, and the limit is ${limit()}`;
+    },
   };
 }
 

@@ -8,6 +8,8 @@ export interface ObservedBlock {
   readonly cidr: string;
   readonly node: string;
   readonly phase: string;
+  /** Who said that its old node does not use it. */
+  readonly releasedBy?: string;
   /** Why it is not free, in the words of its condition. */
   readonly awaits?: string;
 }

@@ -1,10 +1,12 @@
 /** A lab as a story uses it: everything it may do there, and everything it can see. */
+import { CadastreError } from '../../base/errors.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import { ifFound, ifNew } from '../../kube/get-if-there.ts';
 import { leaseResource } from '../../kube/lease-object.ts';
 import { drainAnnotation, releasableCondition } from '../../model/keys.ts';
 import { selects } from '../../model/label-selector.ts';
 import type { DrainStep } from '../../model/node-report-status.ts';
+import type { Reason } from '../../model/reasons.ts';
 import { nodeBlocks, nodes } from '../../model/resources.ts';
 import { nodeObject } from '../cluster/objects.ts';
 import { eventually } from '../eventually.ts';
@@ -14,7 +16,9 @@ import { becomeGateway, legName, nodeRoutes, routerLines } from '../layout.ts';
 import { endProcesses, ipBatch, runInside } from '../namespaces.ts';
 import { type HeldRoute, tableOf } from '../routers/router.ts';
 import { whenAgentReady } from '../up.ts';
+import { AgentBooks } from './agent-books.ts';
 import { Cuts } from './cuts.ts';
+import { EtcdBackup } from './etcd-backup.ts';
 import { NodeSigns } from './node-signs.ts';
 import { NodeSpecSpeaker } from './node-spec-speaker.ts';
 import type { Observation, ObservedBlock } from './observation.ts';
@@ -25,7 +29,7 @@ import { LabServices } from './services.ts';
 
 interface BlockObject {
   metadata: { name: string; uid: string };
-  spec: { cidr: string; phase: string; node?: { name: string } };
+  spec: { cidr: string; phase: string; node?: { name: string }; released?: { by: string } };
   status?: { conditions?: Array<{ type: string; status: string; message: string }> };
 }
 
@@ -46,6 +50,8 @@ export class Stage {
   readonly signs: NodeSigns;
   readonly cuts: Cuts;
   readonly places: PlaceWatch;
+  readonly backup: EtcdBackup;
+  readonly books: AgentBooks;
   readonly nodeSpecSpeaker: NodeSpecSpeaker;
   readonly #streams = new Map<string, { pod: LabPod; stream: PingStream }>();
   readonly #closed: Array<{ pod: LabPod; stream: PingStream; end: number }> = [];
@@ -64,6 +70,8 @@ export class Stage {
     this.signs = new NodeSigns(client);
     this.cuts = new Cuts(lab);
     this.places = new PlaceWatch(lab);
+    this.backup = new EtcdBackup(lab, this.cuts);
+    this.books = new AgentBooks(lab);
     this.nodeSpecSpeaker = new NodeSpecSpeaker(lab, client);
     const routers = lab.topology.routers.map(({ name }) => name);
     this.#stopWatching = watchRoutes(lab, routers, (event) =>
@@ -213,6 +221,7 @@ export class Stage {
         uid: metadata.uid,
         node: spec.node?.name ?? '',
         phase: spec.phase,
+        ...(spec.released === undefined ? {} : { releasedBy: spec.released.by }),
         ...(waiting === undefined ? {} : { awaits: waiting.message }),
       };
     });
@@ -267,9 +276,13 @@ export class Stage {
 
   /** Ends the machine: everything that runs on it, and its links. */
   async powerOff(node: string): Promise<void> {
-    const namespace = this.lab.namespace(node);
-    await endProcesses([namespace]);
-    await ipBatch(namespace, ['link set eth0 down', 'link set mgmt0 down']);
+    await endProcesses([this.lab.namespace(node)]);
+    await this.lab.unplug(node);
+  }
+
+  /** Its agent runs. */
+  isOn(node: string): boolean {
+    return this.lab.processes.isRunning(this.lab.agentName(node));
   }
 
   async powerOn(node: string): Promise<void> {
@@ -316,6 +329,14 @@ export class Stage {
     }
   }
 
+  /** A command of ours, as an administrator types it; what it prints. */
+  async cadastre(args: readonly string[]): Promise<string> {
+    const command = [...this.lab.world.cadastre, ...args, '--kubeconfig', this.lab.kubeconfigPath];
+    const { code, stdout, stderr } = await this.lab.run('control', command);
+    if (code === 0) return stdout;
+    throw new CadastreError('LAB_FAILED', `cadastre ${args.join(' ')}: ${stderr || stdout}`);
+  }
+
   // Operators and agents.
 
   async restartOperator(index: number): Promise<void> {
@@ -335,6 +356,20 @@ export class Stage {
     this.lab.startAgent(node);
     await whenAgentReady(this.lab, node);
     await this.whenEstablished(node);
+  }
+
+  /** The agent says of itself why it does not serve. */
+  async whenWaiting(node: string, reason: Reason): Promise<void> {
+    let last = 'nothing';
+    await eventually(
+      `the agent of ${node} says ${reason}`,
+      async () => {
+        const { agent } = await this.lab.agentStatus(node);
+        last = `${agent.reason}: ${agent.detail}`;
+        return !agent.ready && agent.reason === reason ? true : undefined;
+      },
+      { why: () => `it says ${last}` },
+    );
   }
 
   async whenEstablished(node: string): Promise<void> {

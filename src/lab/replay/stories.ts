@@ -4,8 +4,10 @@ import { incidentNow } from './incident-now.ts';
 import { incidentThen } from './incident-then.ts';
 import { partition } from './partition.ts';
 import { rackMove } from './rack-move.ts';
+import { restore } from './restore.ts';
 import { rollingUpgrade } from './rolling-upgrade.ts';
 import { routerLoss } from './router-loss.ts';
+import { silentDeath } from './silent-death.ts';
 import { splitBrain } from './split-brain.ts';
 import type { Story } from './story.ts';
 import { traceroute } from './traceroute.ts';
@@ -21,5 +23,7 @@ export const stories: readonly Story[] = [
   cordon,
   partition,
   apiDownAnHour,
+  silentDeath,
+  restore,
   traceroute,
 ];

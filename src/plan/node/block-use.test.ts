@@ -291,6 +291,31 @@ describe('a fence', () => {
   });
 });
 
+describe('a block that was lost with the store, and is registered anew under another uid', () => {
+  const anew: Block = { ...block, uid: 'b2' };
+  const uidAndHold = (change: Partial<BlockUseInput>) => {
+    const [use] = blockUse({ ...inOrder, ...change });
+    return `${use?.block.uid} ${use?.block.hold ?? 'announced'}`;
+  };
+  const cools = { isNodeThere: false, register: register({ ...anew, phase: 'Cooling' }) };
+
+  test.each([
+    ['it is ours', { owned: [{ ...owned, uid: 'b2' }], register: register(anew) }, 'b2 announced'],
+    // The Node was deleted before this agent had heard of the new NodeBlock.
+    ['it cools', { ...cools, owned: [] }, 'b2 fencing'],
+    ['it cools, and what was heard before named the old one', cools, 'b2 fencing'],
+    ['… withdrawn', { ...cools, before: [{ ...fencing, uid: 'b2' }] }, 'b2 fenced'],
+    ['it is unbound', { isNodeThere: false, register: register(anew) }, 'b2 announced'],
+    [
+      'unbound, and fenced: that stays',
+      { isNodeThere: false, register: register(anew), before: [fenced] },
+      'b2 fenced',
+    ],
+  ] satisfies Row[])('%s', (_, change, expected) => {
+    expect(uidAndHold(change)).toBe(expected);
+  });
+});
+
 describe('a block that the register does not give the node any more', () => {
   const gone = { owned: [], register: register() };
   const since = (seconds: number) => ({ before: [{ ...held, missingSinceMs: ago(seconds) }] });

@@ -147,12 +147,34 @@ export function blockUse(input: BlockUseInput): BlockUse[] {
   const known = new Map(input.before.map((block) => [block.prefix.toString(), block]));
   for (const { prefix, pool, uid } of input.owned) {
     const before = known.get(prefix.toString());
+    const isCurrent = (entryOf({ prefix }, input)?.uid ?? uid) === uid;
     // Another uid: it was released, or lost, and given to this node anew.
-    if (before?.uid !== uid) known.set(prefix.toString(), { prefix, pool, uid });
+    if (before === undefined || (isCurrent && before.uid !== uid)) {
+      known.set(prefix.toString(), { prefix, pool, uid });
+    }
   }
   return [...known.values()]
+    .map((block) => asRegistered(block, input))
     .sort((a, b) => a.prefix.compare(b.prefix))
     .flatMap((block) => useOf(block, input) ?? []);
+}
+
+/**
+ * The NodeBlock was lost and is registered anew, and the Node was gone before this agent heard of
+ * it: what the report says of the block is of the NodeBlock that there is. A hold is of the
+ * routes, and stays.
+ */
+function asRegistered(block: HeldBlock, input: BlockUseInput): HeldBlock {
+  const entry = entryOf(block, input);
+  if (entry === undefined || entry.uid === block.uid) return block;
+  const { prefix, pool, hold, holdSinceMs } = block;
+  return {
+    prefix,
+    pool,
+    uid: entry.uid,
+    ...(hold === undefined ? {} : { hold }),
+    ...(holdSinceMs === undefined ? {} : { holdSinceMs }),
+  };
 }
 
 function useOf(before: HeldBlock, input: BlockUseInput): BlockUse | undefined {
@@ -236,7 +258,7 @@ function wantedSeconds(block: HeldBlock, input: BlockUseInput): number | undefin
   return seconds === 0 ? undefined : Math.floor(seconds / 2);
 }
 
-const entryOf = ({ prefix }: HeldBlock, { register }: BlockUseInput) =>
+const entryOf = ({ prefix }: Pick<HeldBlock, 'prefix'>, { register }: BlockUseInput) =>
   register?.own.find((one) => one.prefix.equals(prefix));
 
 /** Whether the node has no more to do with the block. */
