@@ -24,6 +24,7 @@ export class BlockConfirmation {
   readonly #o: BlockConfirmationOptions;
   readonly #backoff: Backoff;
   readonly #confirmedMs = new Map<string, number>();
+  #validFromMs = Number.NEGATIVE_INFINITY;
   #isAsking = false;
   #notBeforeMs = Number.NEGATIVE_INFINITY;
 
@@ -37,8 +38,15 @@ export class BlockConfirmation {
     return this.#confirmedMs;
   }
 
+  /** What was confirmed, or asked, before now says nothing any more. */
+  forget(): void {
+    this.#confirmedMs.clear();
+    this.#validFromMs = this.#o.clock.monotonicMs();
+  }
+
   /** They were in an answer to a request that began then. */
   note(prefixes: Iterable<Prefix>, askedMs: number): void {
+    if (askedMs < this.#validFromMs) return;
     for (const prefix of prefixes) {
       const before = this.#confirmedMs.get(prefix.toString()) ?? Number.NEGATIVE_INFINITY;
       if (askedMs > before) this.#confirmedMs.set(prefix.toString(), askedMs);

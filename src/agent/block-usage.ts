@@ -46,7 +46,8 @@ export interface UsageRound {
   readonly releases: readonly BlockRelease[];
   readonly podsIn: (prefix: Prefix) => number;
   readonly peers: readonly NodePeer[];
-  readonly contact: RouterContact;
+  /** `wasLost`: no router for longer than the limit, by whichever clock; one may be back. */
+  readonly contact: RouterContact & { readonly wasLost: boolean };
   readonly delivery: WithdrawalDelivery;
   readonly hasWithdrawnBlocks: boolean;
 }
@@ -134,6 +135,8 @@ export class BlockUsage {
     const { clock, settings, accepted } = this.#o;
     const owned = knowledge.truth.blocks;
     const nowMs = clock.monotonicMs();
+    // A machine that was paused counts its confirmations by a clock that stood still.
+    if (round.contact.wasLost) this.#confirmation.forget();
     if (listedMs !== undefined) this.#confirmation.note(usable(owned, register), listedMs);
     this.#limits = this.#limitsOf(round.peers);
     this.#before = this.#held;
