@@ -63,6 +63,8 @@ describe('a witness', () => {
     await bench.createNodes('a');
     await bench.whenBlocks(['10.1.0.0/24 a Active']);
     await bench.createNode('waits');
+    // The history is written by comparison: it has to know of the block before it is released.
+    await eventually(async () => expect(await bench.list(blockHistories)).toHaveLength(1));
     await bench.retireNode('a');
     await bench.whenBlocks(['10.1.0.0/24 waits Active']);
     await eventually(async () => expect(await bench.list(nodeReports)).toEqual([]));

@@ -27,7 +27,7 @@ export async function startEmbeddedApiServer(options: EmbeddedOptions = {}): Pro
     platform: 'node',
     // What is CommonJS inside asks for Node's own modules its own way.
     banner: {
-      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+      js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);",
     },
     logLevel: 'error',
   });
@@ -55,6 +55,8 @@ export async function startEmbeddedApiServer(options: EmbeddedOptions = {}): Pro
       name: 'embedded-apiserver',
       binary: process.execPath,
       args: ['--enable-source-maps', program, JSON.stringify(settings)],
+      // What is no JavaScript is not in the bundle (the lock of a folder needs koffi).
+      env: { NODE_PATH: resolve('node_modules') },
       logFile: join(dir, 'embedded.log'),
       dir,
     });

@@ -83,7 +83,8 @@ function registerUp(lab: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-Shipped: incident, two-racks, pools, dual-stack, spares, by-demand, partition, overlay. docs/lab.md says how to write your own.
+Shipped: incident, two-racks, pools, dual-stack, spares, by-demand, partition, overlay.
+docs/lab.md says how to write your own.
 
 Examples:
   $ cadastre lab up two-racks --routers bird
