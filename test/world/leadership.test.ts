@@ -67,8 +67,8 @@ describe('three replicas', () => {
     expect(await leader.metric('cadastre_leader')).toBe(1);
     for (const standby of others) {
       expect(await standby.metric('cadastre_leader')).toBe(0);
-      // A standby is ready: its copies are warm.
-      expect((await standby.get('/readyz')).status).toBe(200);
+      // A standby is ready: its caches are warm, and it has seen another lead.
+      await eventually(async () => expect((await standby.get('/readyz')).status).toBe(200));
     }
     const seconds = await secondsUntil(async () => {
       expect(await leader.stop()).toBe('exit 0');
