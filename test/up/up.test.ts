@@ -95,7 +95,7 @@ test('bad input is refused with what, where and what to do, and nothing is touch
   for (const [args, words] of [
     [['--nodes', 'many'], '--nodes=many is not a whole number from 0 to 2000'],
     [['--port', '70000'], '--port=70000 is not a whole number from 0 to 65535'],
-    [['--topology', 'nowhere'], 'There are dual-stack, incident,'],
+    [['--topology', 'nowhere'], 'There are by-demand, dual-stack, incident,'],
     [['--host', '0.0.0.0'], 'a console on 0.0.0.0 needs --token-file'],
     [['--data', '/etc/hostname'], '--data=/etc/hostname cannot be written to: '],
     [['--data', '/proc/nowhere'], '--data=/proc/nowhere cannot be written to: '],

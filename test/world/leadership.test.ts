@@ -194,7 +194,7 @@ describe('the API server', () => {
     console.log(
       `API server up after the operator: a node was served after ${seconds.toFixed(1)} s`,
     );
-    expect((await patient.get('/readyz')).status).toBe(200);
+    await eventually(async () => expect((await patient.get('/readyz')).status).toBe(200));
     await eventually(() => mustBeSound(cluster));
   });
 });

@@ -222,8 +222,10 @@ describe('kubernetes', () => {
     );
     await cluster.createNode('c');
     await pause(2_000);
-    const ready = await operator.get('/readyz');
-    expect(ready.status, ready.text).toBe(200);
+    await eventually(async () => {
+      const ready = await operator.get('/readyz');
+      expect(ready.status, ready.text).toBe(200);
+    });
     // The custom resources that the agents wait for, and its lease, are all that is its own.
     const ours = cluster.requests.ofOperators(mark).map(({ resource }) => resource);
     expect(ours.filter((resource) => resource !== 'customresourcedefinitions')).toEqual([]);
