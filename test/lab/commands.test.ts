@@ -64,7 +64,7 @@ test('a name that means nothing is refused with those there are', async () => {
   const topology = await lab(['up', 'incidnet']);
   expect(topology).toMatchObject({ code: 2 });
   expect(topology.stderr).toContain(
-    'There are dual-stack, incident, overlay, partition, pools, two-racks; or give the path of a file',
+    'There are by-demand, dual-stack, incident, overlay, partition, pools, spares, two-racks; or give the path of a file',
   );
   const story = await lab(['replay', 'incident']);
   expect(story).toMatchObject({ code: 2 });
