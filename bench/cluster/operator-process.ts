@@ -65,7 +65,11 @@ export async function startOperator(
       }
       return sum;
     },
-    isReady: async () => (await get('/readyz')) === 'ok',
+    isReady: () =>
+      fetch(`http://127.0.0.1:${port}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
     rssMegabytes: () => fromProc('VmRSS'),
     peakRssMegabytes: () => fromProc('VmHWM'),
     kill: (signal) => void child.kill(signal),
