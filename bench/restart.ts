@@ -13,7 +13,7 @@ import { blockName, writeBlock } from '../src/model/node-block.ts';
 import { parsePrefix } from '../src/net/prefix.ts';
 import { type ApiServer, startApiServer } from '../test/parts/apiserver.ts';
 import { startControllerManager } from '../test/parts/controller-manager.ts';
-import { blast, fullNode, nodeName } from './cluster/load.ts';
+import { blast, fullNode, internalIp, nodeName } from './cluster/load.ts';
 import { startOperator } from './cluster/operator-process.ts';
 
 const sizes = (argument('--nodes') ?? '5000,10000').split(',').map(Number);
@@ -51,7 +51,9 @@ async function fill(api: ApiServer, count: number): Promise<void> {
       body: JSON.stringify(body),
     });
     const { uid: nodeUid } = node.metadata;
-    const block = writeBlock({ prefix, pool: 'all', nodeName: nodeName(index), nodeUid });
+    const nodeAddresses = [internalIp(index)];
+    const named = { prefix, pool: 'all', nodeName: nodeName(index) };
+    const block = writeBlock({ ...named, nodeUid, nodeAddresses });
     await send({ method: 'POST', path: blocksPath, body: JSON.stringify(block) });
   });
 }

@@ -80,7 +80,7 @@ export function fullNode(
     status: {
       capacity: { cpu: '64', memory: '263850380Ki', pods: '110' },
       addresses: [
-        { type: 'InternalIP', address: `172.16.${index >> 8}.${index & 255}` },
+        { type: 'InternalIP', address: internalIp(index) },
         { type: 'Hostname', address: name },
       ],
       images: Array.from({ length: 30 }, (_, image) => ({
@@ -111,3 +111,5 @@ export async function createNodes(api: ApiServer, count: number): Promise<void> 
     send({ method: 'POST', path: '/api/v1/nodes', body: JSON.stringify(fullNode(index)) }),
   );
 }
+
+export const internalIp = (index: number): string => `172.16.${index >> 8}.${index & 255}`;
