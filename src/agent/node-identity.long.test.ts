@@ -45,6 +45,17 @@ async function servesNothing(bench: AgentBench, reason: string) {
   expect(JSON.stringify(answer.body)).toContain(reason);
 }
 
+/** The first machine serves, is cut off, another takes the Node over, and the first hears of it. */
+async function replaceFirst() {
+  await first.start();
+  await ready(first);
+  await until('the report', () => holder() === 'aaaa');
+  const report = first.api.object(reportPath)!;
+  const agent = { id: 'bbbb-1', machine: 'bbbb' };
+  first.api.put(reportPath, { ...report, spec: { ...first.report(), agent } });
+  await servesNothing(first, 'DuplicateAgent');
+}
+
 describe('a machine without an address of the Node', () => {
   test('serves nothing, whoever else serves it, and leaves its report and condition alone', async () => {
     await first.start();
@@ -114,23 +125,11 @@ describe('two machines that both have the address', () => {
   });
 
   test('one that was cut off and replaced takes its routes back when it hears of it', async () => {
-    await first.start();
-    await ready(first);
-    await until('the report', () => holder() === 'aaaa');
-    const report = first.api.object(reportPath)!;
-    const agent = { id: 'bbbb-1', machine: 'bbbb' };
-    first.api.put(reportPath, { ...report, spec: { ...first.report(), agent } });
-    await servesNothing(first, 'DuplicateAgent');
+    await replaceFirst();
   });
 
   test('one that was replaced stays out after a restart, also without the API server', async () => {
-    await first.start();
-    await ready(first);
-    await until('the report', () => holder() === 'aaaa');
-    const report = first.api.object(reportPath)!;
-    const agent = { id: 'bbbb-1', machine: 'bbbb' };
-    first.api.put(reportPath, { ...report, spec: { ...first.report(), agent } });
-    await servesNothing(first, 'DuplicateAgent');
+    await replaceFirst();
     await first.stop();
     first.cutOff();
     await first.start({ apiGraceMs: 50 });
