@@ -276,6 +276,20 @@ describe('healing', () => {
     ]);
   });
 
+  test('the first watch after an outage is short: its end is heard, although nothing happens', async () => {
+    await follow({ random: () => 0.5 }).synced;
+    await up();
+    let refused = 0;
+    api.intercept = (_asked, response) => {
+      refused += 1;
+      if (refused < 3) sendStatus(response, 500, 'InternalError');
+      return refused < 3;
+    };
+    api.proxy.endWatches();
+    await until('it watches again', () => watches() === 2);
+    expect(api.asked.at(-1)?.query.get('timeoutSeconds')).toBe('5');
+  });
+
   test('a resource that is not registered yet is waited for, and said so once', async () => {
     await api.stop();
     api = await TestApi.start([]);

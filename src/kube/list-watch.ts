@@ -361,7 +361,9 @@ export class ListWatch<T extends Kept> {
   async #watch(interrupt: AbortSignal): Promise<void> {
     const { client, resource, namespace, labelSelector, fieldSelector, decode } = this.#options;
     const { watchSeconds = usualWatchSeconds } = this.#options;
-    const isTrial = this.#silentWatches > 0 || this.#owedDeletion !== undefined;
+    // After a trouble the end of a short one shows soon that the server is heard again.
+    const isTroubled = this.#failures > 0 || this.#silentWatches > 0;
+    const isTrial = isTroubled || this.#owedDeletion !== undefined;
     const seconds = isTrial ? trialWatchSeconds : watchSeconds;
     const timeoutSeconds = spreadWatchSeconds(Math.min(seconds, watchSeconds), this.#random);
     const timeoutMs = timeoutSeconds * 1_000;

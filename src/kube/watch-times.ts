@@ -15,7 +15,7 @@
  */
 export const usualWatchSeconds = 41;
 export const silenceGraceMs = 6_000;
-/** After a watch that said nothing, or when a deletion is expected of it. */
+/** After a watch that failed or said nothing, or when a deletion is expected of it. */
 export const trialWatchSeconds = 5;
 /** Longer than a cache can be silent while watches work. */
 export const silentLimitMs = 60_000;

@@ -25,8 +25,10 @@ function apiDownStory(): Story {
   const registerIsAsItWas: Expectation = {
     what: 'the register is as it was before, object for object',
     judge: ({ blocks }) => {
-      const known = before.map((block) => textOf(block));
-      const found = blocks.filter((block) => block.node !== newcomer).map(textOf);
+      const others = (some: readonly ObservedBlock[]) =>
+        some.filter((block) => block.node !== newcomer).map(textOf);
+      const known = others(before);
+      const found = others(blocks);
       return found.join() === known.join() ? undefined : `it is ${found.join(', ')}`;
     },
   };
