@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { takeDown } from '../../src/lab/down.ts';
+import { eventually } from '../../src/lab/eventually.ts';
 import type { Lab } from '../../src/lab/lab.ts';
 import { incidentThen } from '../../src/lab/replay/incident-then.ts';
 import { replay } from '../../src/lab/replay/run.ts';
@@ -65,6 +66,18 @@ interface Seen {
 }
 
 const bmpPort = 11019;
+
+/** Reports are written at a bounded rate, and the story has taken the agents' peers away. */
+async function whenReportsTellOfNoSession(running: Lab): Promise<void> {
+  const client = await running.client();
+  await eventually('no report tells of a session', async () => {
+    const path = '/apis/cadastre.dev/v1alpha1/nodereports';
+    const { items } = (await client.rawGet(path)) as {
+      items: Array<{ status?: { sessions?: unknown[] } }>;
+    };
+    return items.every(({ status }) => !status?.sessions?.length) || undefined;
+  });
+}
 
 async function look(running: Lab): Promise<Seen> {
   const inside = (machine: string, ...command: string[]) =>
@@ -138,6 +151,10 @@ test('before and after node1 leaves, by dumps of FRR and BIRD and by BMP', {
       ...incidentThen,
       steps: [
         inject!,
+        {
+          title: 'the agents have reported that they have no peer',
+          act: () => whenReportsTellOfNoSession(running),
+        },
         {
           title: 'the doctor looks',
           act: async () => {
