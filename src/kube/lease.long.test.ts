@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { sendStatus } from '../../test/parts/fault-proxy.ts';
 import { TestApi, until } from '../../test/parts/test-api.ts';
 import { CadastreError } from '../base/errors.ts';
+import { silentLog } from '../base/log.ts';
 import { KubeClient } from './client.ts';
 import { Leadership, type LeadershipOptions } from './lease.ts';
 import type { LeaseSpec } from './lease-object.ts';
@@ -299,7 +300,9 @@ describe.concurrent('losing', () => {
 
   test('an API server that is away costs the leadership at the deadline, and it comes back', async () => {
     const { api, told, candidate, run } = await site();
-    const a = candidate('a');
+    const warnings: string[] = [];
+    const log = { ...silentLog, warn: (_: object, text: string) => warnings.push(text) };
+    const a = candidate('a', { log });
     run(a);
     await until('a leads', () => a.isLeader());
     let isDown = true;
@@ -312,6 +315,8 @@ describe.concurrent('losing', () => {
     isDown = false;
     await until('a leads again', () => a.isLeader());
     expect(told[1]).toBe('a lost: the lease was not renewed in time');
+    // Some dozen attempts failed.
+    expect(new Set(warnings).size).toBe(warnings.length);
   });
 
   test('a server that never answers costs it at the deadline too', async () => {

@@ -70,6 +70,7 @@ export class Leadership {
   #attempt = { startedMs: Number.NEGATIVE_INFINITY, version: '' };
   /** What the callbacks were last called with. */
   #wasLeader = false;
+  #complaint = '';
   #isWatching = false;
   #isReleased = false;
   #found: LeaseSpec | undefined;
@@ -149,12 +150,21 @@ export class Leadership {
       this.#attempt = { startedMs: this.#clock.monotonicMs(), version: this.#seen?.version ?? '' };
       try {
         if (!this.#isReleased) await this.#takeOrRenew();
+        this.#complaint = '';
       } catch (error) {
-        const what = this.isLeader() ? 'could not renew the lease' : 'could not take the lease';
-        this.#log.warn({ ...this.#fields, error: describeError(error) }, what);
+        this.#complain(describeError(error));
       }
       return this.isLeader();
     });
+  }
+
+  /** Once for each trouble, not for each attempt: there are several in a second. */
+  #complain(error: string): void {
+    const what = this.isLeader() ? 'could not renew the lease' : 'could not take the lease';
+    const complaint = `${what}: ${error}`;
+    const level = complaint === this.#complaint ? 'debug' : 'warn';
+    this.#complaint = complaint;
+    this.#log[level]({ ...this.#fields, error }, `${what}; trying again`);
   }
 
   /** Gives the lease up, so that the next one need not wait for it. Never throws. */
