@@ -52,6 +52,13 @@ export async function runCommandLine(argv: readonly string[], raw: Terminal): Pr
   }
 }
 
+/** Every command with its flags, for whoever goes over all of them. */
+export async function wholeProgram(terminal: Terminal): Promise<Command> {
+  const program = makeProgram(terminal);
+  for (const load of Object.values(commands)) (await load())(program, terminal);
+  return program;
+}
+
 /** The one command that is named first; all of them when it could be about any. */
 function neededBy(argv: readonly string[]): Array<() => Promise<Register>> {
   const [first = ''] = argv.filter((word) => word !== '--debug');
