@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ensureShim } from '../scripts/shim.mjs';
+import { answerSeconds, machineMonotonicMs } from '../src/agent/cni/cni-call.ts';
 import { readCniInput } from '../src/agent/cni/cni-route.ts';
 import { spoolName } from '../src/agent/cni/del-spool.ts';
 import { ReadyMark, readyGraceMs } from '../src/agent/cni/ready-mark.ts';
@@ -105,21 +106,21 @@ describe.skipIf(plugin === undefined)('the plugin', () => {
       lines.map((line) => line.split(/: (.*)/).slice(0, 2) as [string, string]),
     );
     const lower = new Map([...headers].map(([name, value]) => [name.toLowerCase(), value]));
-    expect(lower.size, 'a value became a header').toBe(10);
+    expect(lower.size, 'a value became a header').toBe(11);
     return readCniInput((name) => lower.get(name), body);
   }
 
   const away = async (outcome: Promise<Outcome>) => {
     const { exit, stdout } = await outcome;
-    const { details, ...rest } = JSON.parse(stdout) as Record<string, unknown>;
-    expect(details).toEqual(expect.any(String));
+    const { details, msg, ...rest } = JSON.parse(stdout) as Record<string, unknown>;
+    expect(details).toMatch(/^[a-zA-Z]/);
+    expect(msg).toBe(`the cadastre agent at ${join(folder, 'agent.sock')} does not answer`);
     return { exit, ...rest };
   };
   const code11 = {
     exit: 1,
     cniVersion: '1.0.0',
     code: 11,
-    msg: 'the cadastre agent does not answer',
   };
 
   test('VERSION needs no agent', async () => {
@@ -141,7 +142,22 @@ describe.skipIf(plugin === undefined)('the plugin', () => {
       ifname: pod.CNI_IFNAME,
       args: pod.CNI_ARGS,
       plugin: 'cadastre',
+      giveUpAtMs: expect.any(Number),
       stdin: config,
+    });
+    const { giveUpAtMs = 0 } = understood(heard);
+    const leftMs = giveUpAtMs - machineMonotonicMs();
+    expect(leftMs).toBeLessThanOrEqual(answerSeconds * 1000);
+    expect(leftMs).toBeGreaterThan(0);
+  });
+
+  test('its words are JSON, whatever the path of the socket is', async () => {
+    const path = join(folder, 'a"\\\u001b.sock');
+    const { stdout } = await call('ADD', { CADASTRE_SOCKET: path });
+    expect(JSON.parse(stdout)).toMatchObject({
+      code: 11,
+      msg: `the cadastre agent at ${folder}/a"\\?.sock does not answer`,
+      details: 'there is no such socket: no agent runs on this node',
     });
   });
 
@@ -208,7 +224,7 @@ describe.skipIf(plugin === undefined)('the plugin', () => {
   test('a DEL without an agent is remembered, as the request it would have been', async () => {
     const { exit, stdout, stderr } = await call('DEL');
     expect([exit, stdout]).toEqual([0, '']);
-    expect(stderr).toMatch(/does not answer \(.*\); this DEL is kept on disk until it does\n$/);
+    expect(stderr).toMatch(/does not answer: .*; this DEL is kept on disk until it does\n$/);
     const name = spoolName(pod.CNI_CONTAINERID, pod.CNI_IFNAME);
     expect(spooled()).toEqual([name]);
     expect(understood(readFileSync(join(folder, 'spool', name), 'utf8'))).toMatchObject({

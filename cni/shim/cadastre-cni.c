@@ -5,6 +5,9 @@
  * a STATUS succeeds if the agent could serve within the last minute: it is being
  * restarted, and pods that run do not need it; a DEL is left in the spool folder,
  * as the very request that could not be sent, and succeeds.
+ * An agent that is stopped or stuck takes a connection and says nothing: after
+ * ANSWER_SECONDS, counted from the start, it is as good as away. The request says
+ * when that is, so that an agent which goes on later does no ADD that nobody waits for.
  * Static, so that it runs on any host; no library but libc.
  *
  * Protocol: POST /cni, variables as percent-encoded headers, standard input as
@@ -25,7 +28,9 @@
 #include <unistd.h>
 
 #define VERSIONS "{\"cniVersion\":\"1.1.0\",\"supportedVersions\":[\"0.3.1\",\"0.4.0\",\"1.0.0\",\"1.1.0\"]}\n"
-#define ANSWER_SECONDS 120
+/* A hundred ADDs at once take two seconds; a runtime waits two minutes. docs/cni.md says the same. */
+#define ANSWER_SECONDS 20
+#define MOST_ANSWER_SECONDS 100
 /* As in src/agent/cni/ready-mark.ts. */
 #define READY_SECONDS 60
 
@@ -46,6 +51,26 @@ static const char *variable(const char *name, const char *otherwise) {
   return value && *value ? value : otherwise;
 }
 
+static long long now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* When it gives up, on the clock of all processes of this machine; and after how many seconds that is. */
+static long long deadline_ms;
+static int patience_seconds = ANSWER_SECONDS;
+
+/* Every wait on the socket ends at the deadline; 0 when that is over. */
+static int wait_until_deadline(int fd) {
+  long long left = deadline_ms - now_ms();
+  if (left <= 0) return errno = EAGAIN, 0;
+  struct timeval patience = {.tv_sec = left / 1000, .tv_usec = left % 1000 * 1000};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  return 1;
+}
+
 /* Percent-encoded, so that no value can end a header. */
 static void add_header(struct text *t, const char *name, const char *value) {
   static const char plain[] = "-._~/:=;,@";
@@ -60,10 +85,11 @@ static void add_header(struct text *t, const char *name, const char *value) {
   say(t, "\r\n");
 }
 
-/* Reads to the end; -1 on an error (a timeout is one). */
-static int read_all(int fd, struct text *t) {
+/* Reads to the end; -1 on an error (the deadline is one, on a socket). */
+static int read_all(int fd, struct text *t, int is_socket) {
   char piece[16384];
   for (;;) {
+    if (is_socket && !wait_until_deadline(fd)) return -1;
     ssize_t n = read(fd, piece, sizeof piece);
     if (n > 0) add(t, piece, (size_t)n);
     else if (n == 0) return 0;
@@ -82,26 +108,71 @@ static int write_all(int fd, const char *at, size_t left) {
   return 0;
 }
 
-/* The HTTP status with the body in `body`, or 0 with the reason in errno. */
-static int ask(const char *path, const struct text *request, struct text *body) {
+static int send_all(int fd, const struct text *t) {
+  for (size_t done = 0; done < t->length;) {
+    if (!wait_until_deadline(fd)) return -1;
+    ssize_t n = write(fd, t->at + done, t->length - done);
+    if (n < 0 && errno != EINTR) return -1;
+    if (n > 0) done += (size_t)n;
+  }
+  return 0;
+}
+
+/* `it sent nothing for 20 s: ` */
+static void say_seconds(struct text *t, const char *what) {
+  char seconds[32];
+  snprintf(seconds, sizeof seconds, " %d s: ", patience_seconds);
+  say(t, what);
+  say(t, seconds);
+}
+
+#define STUCK "its process is stopped or stuck (ps -o pid,stat,args shows T if stopped, D if it waits for a disk); its log may say more"
+
+#define BROKE_OFF "it closed the connection before its answer was whole: it ended or was restarted"
+
+/* Why there was no connection, in words. */
+static void say_no_connection(struct text *why) {
+  switch (errno) {
+    case ENOENT: return say(why, "there is no such socket: no agent runs on this node");
+    case ECONNREFUSED: return say(why, "nobody listens there: no agent runs on this node");
+    case EAGAIN: say_seconds(why, "it took no connection within"); return say(why, STUCK);
+    default: return say(why, strerror(errno));
+  }
+}
+
+/* The HTTP status with the body in `body`, or 0 with the reason in `why`. */
+static int ask(const char *path, const struct text *request, struct text *body, struct text *why) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  struct timeval patience = {.tv_sec = ANSWER_SECONDS};
   struct text answer = {0};
-  if (strlen(path) >= sizeof address.sun_path) { errno = ENAMETOOLONG; return 0; }
+  if (strlen(path) >= sizeof address.sun_path) return say(why, "its path is too long for a socket"), 0;
   strcpy(address.sun_path, path);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), status = 0;
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) return 0;
-  if (write_all(fd, request->at, request->length) < 0 || read_all(fd, &answer) < 0) return 0;
+  if (fd < 0 || !wait_until_deadline(fd) || connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
+    return say_no_connection(why), 0;
+  if (send_all(fd, request) < 0 || read_all(fd, &answer, 1) < 0) {
+    if (errno == EPIPE || errno == ECONNRESET) return say(why, BROKE_OFF), 0;
+    if (errno != EAGAIN) return say(why, strerror(errno)), 0;
+    say_seconds(why, answer.length ? "it began to answer, and did not end within" : "it took the connection and sent nothing for");
+    return say(why, STUCK), 0;
+  }
   char *end = answer.at ? strstr(answer.at, "\r\n\r\n") : NULL;
   char *size = answer.at ? strcasestr(answer.at, "\r\ncontent-length:") : NULL;
-  errno = EPIPE; /* From here on it answered, but broke off. */
+  say(why, BROKE_OFF);
   if (!end || !size || size > end || sscanf(answer.at, "HTTP/1.%*d %d", &status) != 1) return 0;
   size_t got = answer.length - (size_t)(end + 4 - answer.at);
   if (strtoul(size + 17, NULL, 10) != got) return 0;
   add(body, end + 4, got);
   return status;
+}
+
+/* As a JSON string, quotes included; what is no plain ASCII becomes `?`. */
+static void add_json(struct text *t, const char *s) {
+  say(t, "\"");
+  for (; *s; s++) {
+    if (*s == '"' || *s == '\\') say(t, "\\");
+    add(t, (unsigned char)*s < ' ' || (unsigned char)*s > '~' ? "?" : s, 1);
+  }
+  say(t, "\"");
 }
 
 static int sync_and_close(int fd, int failed) {
@@ -173,12 +244,15 @@ int main(int argc, char **argv) {
   const char *path = variable("CADASTRE_SOCKET", "/run/cadastre/agent.sock");
   const char *spool = variable("CADASTRE_CNI_SPOOL", "/var/lib/cadastre/cni-spool");
   const char *plugin = argc > 0 && strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : "cadastre";
-  struct text stdin_text = {0}, request = {0}, body = {0};
+  struct text stdin_text = {0}, request = {0}, body = {0}, why = {0}, failure = {0};
   char line[64], version[16];
+  int asked = atoi(variable("CADASTRE_CNI_SECONDS", "0"));
+  if (asked > 0 && asked <= MOST_ANSWER_SECONDS) patience_seconds = asked;
   signal(SIGPIPE, SIG_IGN);
   if (!strcmp(command, "VERSION")) return write_all(1, VERSIONS, sizeof VERSIONS - 1) < 0;
   add(&stdin_text, "", 0);
-  read_all(0, &stdin_text);
+  read_all(0, &stdin_text, 0);
+  deadline_ms = now_ms() + patience_seconds * 1000LL;
 
   say(&request, "POST /cni HTTP/1.1\r\nHost: cadastre\r\nConnection: close\r\n");
   add_header(&request, "CNI-Command", command);
@@ -188,27 +262,38 @@ int main(int argc, char **argv) {
   add_header(&request, "CNI-Args", variable("CNI_ARGS", ""));
   add_header(&request, "CNI-Path", variable("CNI_PATH", ""));
   add_header(&request, "CNI-Plugin", plugin);
+  snprintf(line, sizeof line, "%lld", deadline_ms);
+  add_header(&request, "CNI-Deadline", line);
   snprintf(line, sizeof line, "Content-Length: %zu\r\n\r\n", stdin_text.length);
   say(&request, line);
   add(&request, stdin_text.at, stdin_text.length);
 
-  int status = ask(path, &request, &body);
+  int status = ask(path, &request, &body, &why);
   if (status == 200 || status == 422) return write_all(1, body.at, body.length) < 0 || status != 200;
-  const char *why = strerror(errno);
   if (status) {
     snprintf(line, sizeof line, "it answered with HTTP status %d", status);
-    why = line;
+    why.length = 0;
+    say(&why, line);
   }
   if (!strcmp(command, "DEL") && remember(spool, &request) == 0) {
-    fprintf(stderr, "the agent at %s does not answer (%s); this DEL is kept on disk until it does\n", path, why);
+    fprintf(stderr, "the agent at %s does not answer: %s; this DEL is kept on disk until it does\n", path, why.at);
     return 0;
   }
   if (!strcmp(command, "STATUS") && was_ready(path)) {
-    fprintf(stderr, "the agent at %s does not answer (%s); it did within the last minute\n", path, why);
+    fprintf(stderr, "the agent at %s does not answer: %s; it did within the last minute\n", path, why.at);
     return 0;
   }
   version_of(stdin_text.at, version);
-  printf("{\"cniVersion\":\"%s\",\"code\":%d,\"msg\":\"the cadastre agent does not answer\",\"details\":\"%s\"}\n",
-         version, strcmp(command, "STATUS") ? 11 : 50, why);
+  body.length = 0;
+  say(&body, "the cadastre agent at ");
+  say(&body, path);
+  say(&body, " does not answer");
+  snprintf(line, sizeof line, "{\"cniVersion\":\"%s\",\"code\":%d,\"msg\":", version, strcmp(command, "STATUS") ? 11 : 50);
+  say(&failure, line);
+  add_json(&failure, body.at);
+  say(&failure, ",\"details\":");
+  add_json(&failure, why.at);
+  say(&failure, "}\n");
+  write_all(1, failure.at, failure.length);
   return 1;
 }

@@ -1,5 +1,8 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { hostileText, terminalCodes } from '../../test/parts/terminal-codes.ts';
 import { jsonLog } from './json-log.ts';
 
 test.runIf(existsSync('/dev/full'))('a full disk takes the log, not the process', async () => {
@@ -10,4 +13,13 @@ test.runIf(existsSync('/dev/full'))('a full disk takes the log, not the process'
   // An error that nobody listens to would have ended the process by now.
   await new Promise((resolve) => setImmediate(resolve));
   expect(process.memoryUsage.rss() - before).toBeLessThan(200 << 20);
+});
+
+test('a log line holds no code that a terminal obeys, and is the same data', () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'cadastre-log-')), 'log');
+  jsonLog({ destination: { path } }).warn({ peer: hostileText }, hostileText);
+  const text = readFileSync(path, 'utf8');
+  expect([terminalCodes(text), text.split('\n').length]).toEqual([[], 2]);
+  expect(JSON.parse(text)).toMatchObject({ peer: hostileText, msg: hostileText });
+  rmSync(dirname(path), { recursive: true });
 });

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import type { Log } from './log.ts';
+import { printableLines } from './printable.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -34,6 +35,7 @@ export function jsonLog(options: JsonLogOptions = {}): Log {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    lines,
+    // Pino escapes what JSON demands; of C1 and of what changes the reading order it demands nothing.
+    { write: (line) => void lines.write(printableLines(line)) },
   );
 }

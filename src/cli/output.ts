@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import { printable } from '../base/printable.ts';
 import type { Terminal } from './terminal.ts';
 
 export const formats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
@@ -30,7 +31,8 @@ export async function printAnswer(
   else if (format === 'yaml') {
     const { yamlText } = await import('./yaml-text.ts');
     terminal.write(yamlText(answer.data));
-  } else if (format === 'name') terminal.write(answer.names.map((name) => `${name}\n`).join(''));
+  } else if (format === 'name')
+    terminal.write(answer.names.map((name) => `${printable(name)}\n`).join(''));
   else {
     const isWide = format === 'wide';
     terminal.write(answer.table(isWide ? Number.MAX_SAFE_INTEGER : terminal.columns, isWide));

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { CadastreError } from '../base/errors.ts';
 import { tellFailure } from './failure.ts';
 import { preferMemory } from './prefer-memory.ts';
+import { printableTerminal } from './printable-terminal.ts';
 import type { Terminal } from './terminal.ts';
 import { readVersion } from './version.ts';
 
@@ -33,7 +34,8 @@ const commands: Record<string, () => Promise<Register>> = {
 };
 
 /** Runs one command line and gives its exit code. */
-export async function runCommandLine(argv: readonly string[], terminal: Terminal): Promise<number> {
+export async function runCommandLine(argv: readonly string[], raw: Terminal): Promise<number> {
+  const terminal = printableTerminal(raw);
   const isDebug = argv.includes('--debug') || Boolean(terminal.env.CADASTRE_DEBUG);
   // What is loaded from here on tells its place in the source, not in the bundle.
   if (isDebug) process.setSourceMapsEnabled(true);
@@ -48,6 +50,13 @@ export async function runCommandLine(argv: readonly string[], terminal: Terminal
   } catch (error) {
     return tellFailure(error, terminal, isDebug);
   }
+}
+
+/** Every command with its flags, for whoever goes over all of them. */
+export async function wholeProgram(terminal: Terminal): Promise<Command> {
+  const program = makeProgram(terminal);
+  for (const load of Object.values(commands)) (await load())(program, terminal);
+  return program;
 }
 
 /** The one command that is named first; all of them when it could be about any. */

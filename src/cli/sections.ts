@@ -1,3 +1,4 @@
+import { printable } from '../base/printable.ts';
 import { wrap } from './table.ts';
 
 /** A titled part of an explanation. Cells of a line stand under each other. */
@@ -17,9 +18,9 @@ export function renderSections(
 ): string {
   const filled = sections.filter(({ lines }) => lines.length > 0);
   const indent = Math.max(0, ...filled.map(({ title }) => title.length)) + 4;
-  const text = [heading];
+  const text = [printable(heading)];
   for (const { title, lines } of filled) {
-    alignCells(lines).forEach((line, at) => {
+    alignCells(lines.map((cells) => cells.map(printable))).forEach((line, at) => {
       const start = (at === 0 ? `  ${title}` : '').padEnd(indent);
       const { before, words } = line;
       const room = Math.max(columns - indent - before.length, 30);

@@ -1,3 +1,5 @@
+import { printable } from '../base/printable.ts';
+
 /**
  * Columns as wide as they need to be, two spaces apart. The last one carries
  * the words and is broken between them, so that a whole row stays within the
@@ -5,9 +7,10 @@
  */
 export function renderTable(
   headings: readonly string[],
-  rows: ReadonlyArray<readonly string[]>,
+  cells: ReadonlyArray<readonly string[]>,
   width: number,
 ): string {
+  const rows = cells.map((row) => row.map(printable));
   const last = headings.length - 1;
   const widths = headings.map((heading, at) =>
     Math.max(heading.length, ...rows.map((row) => row[at]?.length ?? 0)),
@@ -49,7 +52,7 @@ export function wrap(text: string, room: number): string[] {
 /** Broken between words within the width; further lines stand under the first. */
 export function wrapped(text: string, columns: number, start: string): string[] {
   const blank = ' '.repeat(start.length);
-  return wrap(text, Math.max(columns - start.length, leastRoom)).map((line, at) =>
+  return wrap(printable(text), Math.max(columns - start.length, leastRoom)).map((line, at) =>
     `${at === 0 ? start : blank}${line}`.trimEnd(),
   );
 }

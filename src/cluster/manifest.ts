@@ -1,5 +1,7 @@
 import { LineCounter, parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../model/object.ts';
+import { shown } from '../model/schema/schema-problems.ts';
+import { yamlFault } from '../model/yaml-fault.ts';
 import { type ManifestPlace, where } from './manifest-place.ts';
 
 /** An object of a file, and where it stands. */
@@ -45,20 +47,16 @@ function readDocuments(file: string, text: string, manifest: ReadManifest): unkn
       try {
         return document.toJS();
       } catch (thrown) {
-        manifest.problems.push(() => `${file} (document ${at + 1}): ${oneLine(thrown)}`);
+        manifest.problems.push(() => `${file} (document ${at + 1}): ${yamlFault(thrown)}`);
         return undefined;
       }
     }
     const { line, col } = lines.linePos(error.pos[0]);
     manifest.problems.push(
-      () => `${file}:${line}:${col} (document ${at + 1}): not YAML or JSON: ${oneLine(error)}`,
+      () => `${file}:${line}:${col} (document ${at + 1}): not YAML or JSON: ${yamlFault(error)}`,
     );
     return undefined;
   });
-}
-
-function oneLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0] as string;
 }
 
 function openDocument(value: unknown, place: ManifestPlace, manifest: ReadManifest): void {
@@ -93,13 +91,14 @@ function isMap(value: unknown): value is Record<string, unknown> {
 
 function whyNoObject(value: unknown): string | undefined {
   if (!isMap(value)) {
-    const what = Array.isArray(value) ? 'a bare list' : `${JSON.stringify(value).slice(0, 40)}`;
+    // Not the text itself: somebody may have named the file of a token.
+    const what = Array.isArray(value) ? 'a bare list' : `a single ${typeof value}`;
     return `it is ${what}, not a map with apiVersion and kind`;
   }
   for (const field of ['apiVersion', 'kind']) {
     const text = value[field];
     if (text === undefined || text === null) return `it has no ${field}`;
-    if (typeof text !== 'string' || text === '') return `${field} is ${JSON.stringify(text)}`;
+    if (typeof text !== 'string' || text === '') return `${field} is ${shown(text)}, not text`;
   }
   return undefined;
 }

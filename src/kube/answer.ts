@@ -36,7 +36,7 @@ export function parseAnswer<T>(call: Call, answer: ServerAnswer): T {
     throw new ApiError({
       request: requestOf(call),
       status: answer.status,
-      detail: `the answer is not JSON but ${type || 'untyped'}: ${text.slice(0, 80)}`,
+      detail: `the answer is not JSON but ${type || 'untyped'}: ${withoutCredential(text, answer).slice(0, 80)}`,
       outcome: call.exchange.method === 'GET' ? undefined : 'unknown',
     });
   }
@@ -66,19 +66,29 @@ export function errorOfAnswer(call: Call, answer: ServerAnswer): ApiError {
       : (JSON.parse(text) ?? {});
   } catch {
     // A proxy's or the API server's plain text, such as "404 page not found".
-    status = { message: text.slice(0, 200).trim() };
+    status = { message: withoutCredential(text, answer).slice(0, 200).trim() };
   }
   const header = Number(answer.headers['retry-after'] ?? Number.NaN);
   const inBody = status.details?.retryAfterSeconds;
   return new ApiError({
     request: requestOf(call),
     status: answer.status,
-    reason: typeof status.reason === 'string' ? status.reason : undefined,
-    detail: typeof status.message === 'string' ? status.message : undefined,
+    reason: wordsOf(status.reason, answer),
+    detail: wordsOf(status.message, answer),
     retryAfterSeconds:
       header >= 0 ? header : typeof inBody === 'number' && inBody > 0 ? inBody : undefined,
     outcome: call.exchange.method === 'GET' ? undefined : outcomeOfStatus(answer.status),
   });
+}
+
+function wordsOf(value: unknown, answer: ServerAnswer): string | undefined {
+  return typeof value === 'string' ? withoutCredential(value, answer) : undefined;
+}
+
+/** A proxy that says what it was sent would have us print our own token. */
+function withoutCredential(text: string, { credential }: ServerAnswer): string {
+  const secret = credential.authorization?.replace(/^\S+ /, '');
+  return secret ? text.replaceAll(secret, '(credential)') : text;
 }
 
 export function errorOfBroken(call: Call, broken: BrokenExchange): ApiError {

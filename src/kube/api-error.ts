@@ -1,4 +1,5 @@
 import { CadastreError } from '../base/errors.ts';
+import { remedyOfFault } from './connection-fault.ts';
 
 /**
  * What is known about a write that failed. `refused`: certainly not done.
@@ -107,11 +108,9 @@ function remedyOf(fields: ApiErrorFields): { remedy?: string } {
   if (fields.status === 403) {
     return { remedy: 'Grant the verb on this resource to the account in its ClusterRole.' };
   }
-  if (fields.status === 0 && /certificate|altname|issuer/i.test(fields.detail ?? '')) {
-    return { remedy: 'Check certificate-authority and the server name in the kubeconfig.' };
-  }
   if (fields.status === 0 && !fields.timedOut) {
-    return { remedy: 'Check that the server in the kubeconfig is up and reachable from here.' };
+    const usual = 'Check that the server in the kubeconfig is up and reachable from here.';
+    return { remedy: remedyOfFault(fields.detail ?? '') ?? usual };
   }
   return {};
 }

@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { type Counter, Metrics } from '../base/metrics.ts';
+import { printable } from '../base/printable.ts';
 import { timeText } from '../base/time-text.ts';
 import type { KubeClient } from './client.ts';
 import { ifFound } from './get-if-there.ts';
@@ -189,8 +190,8 @@ export class EventRecorder {
       involvedObject: { ...object },
       type,
       reason,
-      // The API's own limit.
-      message: message.slice(0, 1_024),
+      // The API's own limit. Old kubectls print a message as it is.
+      message: printable(message).slice(0, 1_024),
       source: { component, host: instance },
       reportingComponent: component,
       reportingInstance: instance,

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { describeError } from '../base/errors.ts';
 import type { Credential } from './access.ts';
+import { connectionFault } from './connection-fault.ts';
 import { onAbort } from './on-abort.ts';
 
 /**
@@ -145,7 +145,7 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#break('connection', describeError(error));
+    this.#break('connection', connectionFault(error));
   }
 
   #break(kind: BrokenExchange['kind'], why: string): void {

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { type ExecFileException, execFile } from 'node:child_process';
 import type { Clock } from '../base/clock.ts';
 import { CadastreError } from '../base/errors.ts';
 import type { Credential, CredentialSource } from './access.ts';
@@ -11,8 +11,7 @@ export interface ExecPlugin {
   apiVersion: 'client.authentication.k8s.io/v1' | 'client.authentication.k8s.io/v1beta1';
   /** Handed over when the kubeconfig says provideClusterInfo. */
   cluster?: object | undefined;
-  installHint?: string | undefined;
-  /** `user "eks" of /root/.kube/config`, for messages. */
+  /** `user "eks" of /root/.kube/config (line 17)`, for messages. */
   owner: string;
 }
 
@@ -84,10 +83,9 @@ async function runPlugin(
         timeout: pluginTimeoutMs,
         maxBuffer: 4 << 20,
       },
-      (error, stdout, stderr) => {
+      (error, stdout) => {
         if (error === null) return resolve(stdout);
-        const words = stderr.trim().split('\n').at(-1) || error.message.split('\n')[0];
-        reject(refuse(plugin, `failed: ${words}`));
+        reject(refuse(plugin, howItFailed(error)));
       },
     );
     child.stdin?.end();
@@ -99,17 +97,14 @@ function parseCredential(
   plugin: ExecPlugin,
   output: string,
 ): { credential: Credential; expiresMs: number } {
-  let answer: { apiVersion?: unknown; kind?: unknown; status?: Record<string, unknown> };
+  let answer: { apiVersion?: unknown; kind?: unknown; status?: Record<string, unknown> } | null;
   try {
     answer = JSON.parse(output);
   } catch {
-    throw refuse(plugin, `printed no JSON but "${output.slice(0, 60).trim()}"`);
+    throw refuse(plugin, `printed ${output.length} characters that are not JSON`);
   }
-  if (answer.kind !== 'ExecCredential' || answer.apiVersion !== plugin.apiVersion) {
-    throw refuse(
-      plugin,
-      `printed ${String(answer.kind)} of ${String(answer.apiVersion)}, not an ExecCredential of ${plugin.apiVersion}`,
-    );
+  if (answer?.kind !== 'ExecCredential' || answer.apiVersion !== plugin.apiVersion) {
+    throw refuse(plugin, `printed no ExecCredential of ${plugin.apiVersion}`);
   }
   const { token, clientCertificateData, clientKeyData, expirationTimestamp } = answer.status ?? {};
   const hasToken = typeof token === 'string' && token !== '';
@@ -120,7 +115,7 @@ function parseCredential(
       ? Date.parse(expirationTimestamp)
       : Number.POSITIVE_INFINITY;
   if (Number.isNaN(expiresMs)) {
-    throw refuse(plugin, `printed the expirationTimestamp "${String(expirationTimestamp)}"`);
+    throw refuse(plugin, 'printed an expirationTimestamp that is no time');
   }
   return {
     expiresMs,
@@ -132,10 +127,18 @@ function parseCredential(
   };
 }
 
+/** Without what it printed, on either stream, and without its arguments: all of it may be secret. */
+function howItFailed(error: ExecFileException): string {
+  if (error.code === 'ENOENT') return 'could not be started: there is no such program';
+  if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return 'printed too much';
+  if (error.killed) return `did not end within ${pluginTimeoutMs / 1000} s`;
+  if (typeof error.code === 'string') return `could not be started: ${error.code}`;
+  return error.signal ? `was ended by ${error.signal}` : `failed with exit code ${error.code}`;
+}
+
 function refuse(plugin: ExecPlugin, what: string): CadastreError {
-  return new CadastreError(
-    'BAD_KUBECONFIG',
-    `The exec plugin "${plugin.command}" of ${plugin.owner} ${what}.`,
-    { remedy: plugin.installHint ?? `Run ${plugin.command} by hand and see what it says.` },
-  );
+  return new CadastreError('BAD_KUBECONFIG', `The exec plugin of ${plugin.owner} ${what}.`, {
+    remedy:
+      'Run the command that stands there by hand and see what it says; what it prints is not shown here, because it may be a secret.',
+  });
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { plural } from '../base/count-text.ts';
 import { CadastreError } from '../base/errors.ts';
 import type { KubeAccess } from './access.ts';
 import { ComposedCredentials } from './credentials.ts';
@@ -13,6 +14,7 @@ import {
   pathField,
   readPart,
   refuseEntry,
+  refuseField,
   textField,
 } from './kubeconfig-file.ts';
 import { credentialsOf, impersonationOf } from './kubeconfig-user.ts';
@@ -24,18 +26,24 @@ export function accessOf(
   env: NodeJS.ProcessEnv,
   clock: Clock,
 ): KubeAccess {
-  const where = config.files.join(delimiter);
-  const name = wanted ?? config.currentContext;
-  if (name === undefined) {
-    throw new CadastreError('BAD_KUBECONFIG', `The kubeconfig ${where} has no current-context.`, {
-      remedy: `Choose one with --context: ${[...config.contexts.keys()].join(', ') || 'it has none'}.`,
-    });
-  }
-  const context = config.contexts.get(name);
+  const files = config.files.join(delimiter);
+  const { currentContext, contexts } = config;
+  const name = wanted ?? currentContext?.name;
+  const context = name === undefined ? undefined : contexts.get(name);
   if (context === undefined) {
-    throw new CadastreError('BAD_KUBECONFIG', `The kubeconfig ${where} has no context "${name}".`, {
-      remedy: `It has: ${[...config.contexts.keys()].join(', ') || 'none'}.`,
-    });
+    const lacks =
+      wanted !== undefined
+        ? `The kubeconfig ${files} has no context "${wanted}"`
+        : currentContext === undefined
+          ? `The kubeconfig ${files} has no current-context`
+          : `The kubeconfig has no context of the name that current-context says (${currentContext.where})`;
+    throw new CadastreError(
+      'BAD_KUBECONFIG',
+      `${lacks}; it has ${plural(contexts.size, 'context')}.`,
+      {
+        remedy: `Choose one with --context; KUBECONFIG=${files} kubectl config get-contexts lists them.`,
+      },
+    );
   }
   const cluster = referred(context, 'cluster', config.clusters);
   if (cluster === undefined) throw refuseEntry(context, 'names no cluster');
@@ -68,10 +76,11 @@ function referred(
   if (name === undefined) return undefined;
   const entry = entries.get(name);
   if (entry === undefined) {
-    throw refuseEntry(
+    throw refuseField(
       context,
-      `names the ${field} "${name}", which does not exist`,
-      `It has: ${[...entries.keys()].join(', ') || 'none'}.`,
+      field,
+      `names none of the ${field}s of the kubeconfig, which has ${entries.size}`,
+      `Compare with kubectl config view --minify.`,
     );
   }
   return entry;
@@ -82,17 +91,19 @@ function serverOf(cluster: KubeconfigEntry): string {
   if (server === undefined) throw refuseEntry(cluster, 'has no server');
   const proxy = textField(cluster, 'proxy-url');
   if (proxy !== undefined) {
-    throw refuseEntry(
+    throw refuseField(
       cluster,
-      `has proxy-url "${proxy}", and proxies are not supported`,
+      'proxy-url',
+      'cannot be used: proxies are not supported',
       'Remove proxy-url and reach the API server directly, through a port-forward or a tunnel.',
     );
   }
   const url = URL.canParse(server) ? new URL(server) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw refuseEntry(
+    throw refuseField(
       cluster,
-      `has server "${server}", which is not an http(s) URL`,
+      'server',
+      'is not an http(s) URL',
       'Write it like https://10.0.0.1:6443.',
     );
   }

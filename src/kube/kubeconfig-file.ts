@@ -1,24 +1,32 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, resolve } from 'node:path';
-import { parse } from 'yaml';
-import { CadastreError, describeError } from '../base/errors.ts';
+import { type Document, LineCounter, parseDocument } from 'yaml';
+import { CadastreError } from '../base/errors.ts';
+import { fileFault, readTextFile } from '../base/text-file.ts';
 
 /**
  * One or several kubeconfig files as one: entries by name, the first file that
  * names one wins, as `kubectl` merges $KUBECONFIG. Each entry remembers its
  * file, because its relative paths are relative to that, and because messages
  * name it.
+ *
+ * A kubeconfig is secrets, and a broken one may have its secrets anywhere. So a
+ * message says the file, the line and the field, and of what the file holds only a
+ * name by which two places refer to each other: never a value, never a piece of the
+ * text, never the words of the YAML parser, which quote it.
  */
 export interface KubeconfigEntry {
   readonly file: string;
   readonly kind: 'cluster' | 'user' | 'context';
   readonly name: string;
   readonly value: Readonly<Record<string, unknown>>;
+  /** The line of a field, or of the entry itself. */
+  lineOf(field?: string): number;
 }
 
 export interface MergedConfig {
   readonly files: readonly string[];
-  readonly currentContext: string | undefined;
+  /** Undefined if no file has one. */
+  readonly currentContext: { readonly name: string; readonly where: string } | undefined;
   readonly clusters: ReadonlyMap<string, KubeconfigEntry>;
   readonly users: ReadonlyMap<string, KubeconfigEntry>;
   readonly contexts: ReadonlyMap<string, KubeconfigEntry>;
@@ -32,76 +40,112 @@ export async function readKubeConfigs(
   const clusters = new Map<string, KubeconfigEntry>();
   const users = new Map<string, KubeconfigEntry>();
   const contexts = new Map<string, KubeconfigEntry>();
-  let currentContext: string | undefined;
+  let currentContext: MergedConfig['currentContext'];
   for (const path of paths) {
-    const config = await readOne(path, options.skipMissing);
-    if (config === undefined) continue;
+    const file = await readOne(path, options.skipMissing);
+    if (file === undefined) continue;
     files.push(path);
-    collect(clusters, path, 'cluster', config.clusters);
-    collect(users, path, 'user', config.users);
-    collect(contexts, path, 'context', config.contexts);
-    const current = config['current-context'];
-    if (typeof current === 'string' && current !== '') currentContext ??= current;
+    collect(clusters, file, 'cluster');
+    collect(users, file, 'user');
+    collect(contexts, file, 'context');
+    const name = file.content['current-context'];
+    if (typeof name === 'string' && name !== '') {
+      currentContext ??= { name, where: `${path}, line ${file.lineOf(['current-context'])}` };
+    }
   }
   return { files, currentContext, clusters, users, contexts };
 }
 
-async function readOne(
-  path: string,
-  skipMissing: boolean,
-): Promise<Record<string, unknown> | undefined> {
+interface KubeconfigFile {
+  readonly path: string;
+  readonly content: Readonly<Record<string, unknown>>;
+  lineOf(at: ReadonlyArray<string | number>): number;
+}
+
+/** A real one has a few kilobytes. */
+const mostOctets = 16 << 20;
+
+async function readOne(path: string, skipMissing: boolean): Promise<KubeconfigFile | undefined> {
   let text: string;
   try {
-    text = await readFile(path, 'utf8');
+    text = await readTextFile(path, mostOctets);
   } catch (error) {
     if (skipMissing && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new CadastreError(
       'BAD_KUBECONFIG',
-      `The kubeconfig ${path} could not be read: ${describeError(error)}.`,
+      `The kubeconfig ${path} could not be read: ${fileFault(error)}.`,
       { remedy: 'Give the path of a readable kubeconfig with --kubeconfig or $KUBECONFIG.' },
     );
   }
-  let config: unknown;
-  try {
-    config = parse(text);
-  } catch (error) {
-    const words = describeError(error).split('\n')[0]?.replace(/:$/, '');
-    throw new CadastreError('BAD_KUBECONFIG', `The kubeconfig ${path} is not YAML: ${words}.`);
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, logLevel: 'silent' });
+  const [fault] = document.errors;
+  if (fault !== undefined) {
+    const { line, col } = lines.linePos(fault.pos[0]);
+    const what = fault.code.toLowerCase().replaceAll('_', ' ');
+    throw new CadastreError(
+      'BAD_KUBECONFIG',
+      `The kubeconfig ${path} is not YAML: ${what} at line ${line}, column ${col}.`,
+    );
   }
-  if (typeof config !== 'object' || config === null || Array.isArray(config)) {
+  const content = contentOf(document);
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     throw new CadastreError(
       'BAD_KUBECONFIG',
       `The kubeconfig ${path} is not a mapping with clusters, users and contexts.`,
     );
   }
-  return config as Record<string, unknown>;
+  return {
+    path,
+    content: content as Record<string, unknown>,
+    lineOf: (at) => {
+      const node = document.getIn(at, true) as { range?: [number, number, number] } | undefined;
+      return lines.linePos(node?.range?.[0] ?? 0).line;
+    },
+  };
+}
+
+/** Undefined where it cannot be told, as with an alias of nothing. */
+function contentOf(document: Document): unknown {
+  try {
+    return document.toJS();
+  } catch {
+    return undefined;
+  }
 }
 
 function collect(
   into: Map<string, KubeconfigEntry>,
-  file: string,
+  file: KubeconfigFile,
   kind: KubeconfigEntry['kind'],
-  list: unknown,
 ): void {
+  const list = file.content[`${kind}s`];
   if (list === undefined || list === null) return;
   if (!Array.isArray(list)) {
     throw new CadastreError(
       'BAD_KUBECONFIG',
-      `The kubeconfig ${file} has ${kind}s that are no list.`,
+      `The kubeconfig ${file.path} has ${kind}s that are no list (line ${file.lineOf([`${kind}s`])}).`,
     );
   }
-  for (const item of list) {
+  list.forEach((item, at) => {
     const name = item?.name;
     const value = item?.[kind];
     if (typeof name !== 'string') {
       throw new CadastreError(
         'BAD_KUBECONFIG',
-        `The kubeconfig ${file} has a ${kind} without a name: ${JSON.stringify(item)?.slice(0, 60)}.`,
+        `The kubeconfig ${file.path} has a ${kind} without a name (line ${file.lineOf([`${kind}s`, at])}).`,
       );
     }
-    if (into.has(name)) continue;
-    into.set(name, { file, kind, name, value: typeof value === 'object' && value ? value : {} });
-  }
+    if (into.has(name)) return;
+    into.set(name, {
+      file: file.path,
+      kind,
+      name,
+      value: typeof value === 'object' && value ? value : {},
+      lineOf: (field) =>
+        file.lineOf([`${kind}s`, at, ...(field === undefined ? [] : [kind, field])]),
+    });
+  });
 }
 
 export function describeEntry(entry: KubeconfigEntry): string {
@@ -113,7 +157,7 @@ export function textField(entry: KubeconfigEntry, field: string): string | undef
   const value = entry.value[field];
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value === 'string') return value;
-  throw refuseEntry(entry, `has ${field} ${JSON.stringify(value)}, which is not text`);
+  throw refuseField(entry, field, 'is not text');
 }
 
 /** An embedded `…-data` field, decoded. */
@@ -122,7 +166,7 @@ export function dataField(entry: KubeconfigEntry, field: string): string | undef
   if (value === undefined) return undefined;
   const compact = value.replace(/\s+/g, '');
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(compact)) {
-    throw refuseEntry(entry, `has ${field} "${value.slice(0, 20)}…", which is not base64`);
+    throw refuseField(entry, field, 'is not base64');
   }
   return Buffer.from(compact, 'base64').toString('utf8');
 }
@@ -135,25 +179,33 @@ export function pathField(entry: KubeconfigEntry, field: string): string | undef
 }
 
 export function refuseEntry(entry: KubeconfigEntry, what: string, remedy?: string): CadastreError {
-  return new CadastreError(
-    'BAD_KUBECONFIG',
-    `The ${describeEntry(entry)} ${what}.`,
-    remedy === undefined ? {} : { remedy },
-  );
+  return refusal(`The ${describeEntry(entry)} ${what}.`, remedy);
+}
+
+/** Says what is wrong with a field by its line and name, not by its value. */
+export function refuseField(
+  entry: KubeconfigEntry,
+  field: string,
+  what: string,
+  remedy?: string,
+): CadastreError {
+  const line = entry.lineOf(field);
+  return refusal(`The ${describeEntry(entry)}, line ${line}: ${field} ${what}.`, remedy);
+}
+
+function refusal(message: string, remedy: string | undefined): CadastreError {
+  return new CadastreError('BAD_KUBECONFIG', message, remedy === undefined ? {} : { remedy });
 }
 
 export function readPart<T>(entry: KubeconfigEntry, field: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw refuseEntry(
-      entry,
-      `has ${field} "${String(entry.value[field])}", which could not be read: ${describeError(error)}`,
-    );
+    throw refuseField(entry, field, `names a file that could not be read: ${fileFault(error)}`);
   }
 }
 
 export function checkPem(entry: KubeconfigEntry, field: string, text: string): string {
   if (/-----BEGIN [A-Z0-9 ]+-----/.test(text)) return text;
-  throw refuseEntry(entry, `has ${field} that holds no PEM block`);
+  throw refuseField(entry, field, 'holds no PEM block');
 }

@@ -12,6 +12,7 @@ import {
   pathField,
   readPart,
   refuseEntry,
+  refuseField,
   textField,
 } from './kubeconfig-file.ts';
 
@@ -68,23 +69,21 @@ function execPluginOf(user: KubeconfigEntry, cluster: Cluster, env: NodeJS.Proce
   const exec = user.value.exec as Record<string, unknown>;
   const { command, args, apiVersion } = exec;
   if (typeof command !== 'string' || command === '') {
-    throw refuseEntry(user, 'has an exec plugin without a command');
+    throw refuseField(user, 'exec', 'has no command');
   }
   if (
     apiVersion !== 'client.authentication.k8s.io/v1' &&
     apiVersion !== 'client.authentication.k8s.io/v1beta1'
   ) {
-    throw refuseEntry(
+    throw refuseField(
       user,
-      `has an exec plugin of apiVersion ${JSON.stringify(apiVersion)}`,
+      'exec',
+      'has an apiVersion that is not known',
       'client.authentication.k8s.io/v1 and v1beta1 are understood.',
     );
   }
   if (exec.interactiveMode === 'Always') {
-    throw refuseEntry(
-      user,
-      `has the exec plugin "${command}" with interactiveMode Always, and nobody is there to answer it`,
-    );
+    throw refuseField(user, 'exec', 'has interactiveMode Always, and nobody is there to answer it');
   }
   const extra = Array.isArray(exec.env) ? exec.env : [];
   return {
@@ -93,8 +92,7 @@ function execPluginOf(user: KubeconfigEntry, cluster: Cluster, env: NodeJS.Proce
     env: { ...env, ...Object.fromEntries(extra.map((item) => [item?.name, String(item?.value)])) },
     apiVersion,
     cluster: exec.provideClusterInfo === true ? clusterInfoOf(cluster) : undefined,
-    installHint: typeof exec.installHint === 'string' ? exec.installHint : undefined,
-    owner: describeEntry(user),
+    owner: `${describeEntry(user)} (line ${user.lineOf('exec')})`,
   };
 }
 

@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { CadastreError, describeError } from '../base/errors.ts';
+import { CadastreError } from '../base/errors.ts';
+import { fileFault } from '../base/text-file.ts';
 import type { KubeAccess } from './access.ts';
 import { ComposedCredentials } from './credentials.ts';
 import { FileValue } from './file-value.ts';
@@ -25,11 +26,13 @@ const serviceAccountDir = '/var/run/secrets/kubernetes.io/serviceaccount';
  * Finds the cluster the way people expect: the path they gave, $KUBECONFIG,
  * the pod's own service account, ~/.kube/config; the first that is there
  * decides, and if it is broken that is an error, never a reason to try the
- * next. Every refusal names the file, the entry and the value.
+ * next. Every refusal names the file, the line and the field, and no value.
  */
 export async function loadKubeConfig(options: LoadOptions = {}): Promise<KubeAccess> {
   const env = options.env ?? process.env;
   const clock = options.clock ?? systemClock;
+  refuseContent('--kubeconfig', options.kubeconfig);
+  refuseContent('$KUBECONFIG', env.KUBECONFIG);
   if (options.kubeconfig !== undefined) {
     const config = await readKubeConfigs([resolve(options.kubeconfig)], { skipMissing: false });
     return accessOf(config, options.context, env, clock);
@@ -59,6 +62,16 @@ export async function loadKubeConfig(options: LoadOptions = {}): Promise<KubeAcc
   );
 }
 
+/** A path was asked for; a whole kubeconfig in its place must not come back in the message. */
+function refuseContent(what: string, path: string | undefined): void {
+  if (path === undefined || !/[\n{]/.test(path)) return;
+  throw new CadastreError(
+    'BAD_KUBECONFIG',
+    `${what} is not the path of a kubeconfig: it has line breaks or braces in it.`,
+    { remedy: 'Write the kubeconfig to a file, and give the path of that.' },
+  );
+}
+
 async function inCluster(env: NodeJS.ProcessEnv, dir: string, clock: Clock): Promise<KubeAccess> {
   const host = env.KUBERNETES_SERVICE_HOST!;
   const port = env.KUBERNETES_SERVICE_PORT || '443';
@@ -68,7 +81,7 @@ async function inCluster(env: NodeJS.ProcessEnv, dir: string, clock: Clock): Pro
     } catch (error) {
       throw new CadastreError(
         'BAD_KUBECONFIG',
-        `The pod's service account file ${join(dir, file)} could not be read: ${describeError(error)}.`,
+        `The pod's service account file ${join(dir, file)} could not be read: ${fileFault(error)}.`,
         { remedy: 'Do not set automountServiceAccountToken: false for this pod.' },
       );
     }

@@ -21,6 +21,7 @@ import {
   type ConfigProblem,
   type FieldReader,
   openYaml,
+  shownKey,
   type YamlReader,
 } from './bgp-config/yaml-reader.ts';
 import type { BgpPeer } from './bgp-peer.ts';
@@ -68,7 +69,8 @@ export function loadConfigMap(text: string): ConfigResult {
     if (name === key) continue;
     const offset = (pair.key as Node | null)?.range?.[0] ?? 0;
     const { line } = lines.linePos(offset);
-    return refused({ line, key: `data.${name}`, sentence: strayKey });
+    const shown = shownKey(name, pair.value as Node | null);
+    return refused({ line, key: `data.${shown}`, sentence: strayKey });
   }
   if (key === undefined) return refused({ line: 1, key: 'data', sentence: missingKey });
   const inner = data.get(key, true) as unknown as Scalar;

@@ -46,11 +46,11 @@ describe('a selector as Kubernetes means it', () => {
 
 describe('a selector that is wrong', () => {
   test.each([
-    [[], 'nodeSelector is [], not a map'],
+    [[], 'nodeSelector is a list, not a map'],
     ['rack=83', 'nodeSelector is "rack=83", not a map'],
     [{ matchLabel: { rack: '83' } }, 'nodeSelector.matchLabel is no field of a label selector'],
     [{ nodeSelectorTerms: [] }, 'nodeSelector.nodeSelectorTerms is no field of a label selector'],
-    [{ matchLabels: ['rack'] }, 'nodeSelector.matchLabels is ["rack"], not a map'],
+    [{ matchLabels: ['rack'] }, 'nodeSelector.matchLabels is a list, not a map'],
     [{ matchLabels: { rack: 83 } }, 'nodeSelector.matchLabels["rack"] is 83, not a string'],
     [{ matchLabels: { rack: null } }, 'nodeSelector.matchLabels["rack"] is missing'],
     [
@@ -58,7 +58,7 @@ describe('a selector that is wrong', () => {
       'nodeSelector.matchLabels["rack"] is "a b", not a label value',
     ],
     [{ matchLabels: { 'a/b/c': 'x' } }, 'nodeSelector.matchLabels["a/b/c"] is not a label key'],
-    [{ matchExpressions: {} }, 'nodeSelector.matchExpressions is {}, not a list'],
+    [{ matchExpressions: {} }, 'nodeSelector.matchExpressions is a map, not a list'],
     [{ matchExpressions: ['rack'] }, 'nodeSelector.matchExpressions[0] is "rack", not a map'],
     [
       { matchExpressions: [{ operator: 'Exists' }] },

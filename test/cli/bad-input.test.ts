@@ -144,7 +144,7 @@ describe('files', () => {
     [
       'a file of words',
       'hello, world\n',
-      ':1 (document 1): not a Kubernetes object: it is "hello, world", not a map with apiVersion and kind',
+      ':1 (document 1): not a Kubernetes object: it is a single string, not a map with apiVersion and kind',
     ],
     [
       'YAML of something else',
@@ -245,7 +245,7 @@ describe('the built command', () => {
     const { code, stdout, stderr } = await runBuilt(['plan', '--from', '-'], { stdin: 'hello' });
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe(
-      'cadastre: stdin:1 (document 1): not a Kubernetes object: it is "hello", not a map with apiVersion and kind\n',
+      'cadastre: stdin:1 (document 1): not a Kubernetes object: it is a single string, not a map with apiVersion and kind\n',
     );
   });
 

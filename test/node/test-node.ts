@@ -79,6 +79,11 @@ export class TestNode {
     });
   }
 
+  /** SIGSTOP and SIGCONT: the process is there, its socket too, and it does nothing. */
+  signalAgent(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#agent?.kill(signal);
+  }
+
   async killAgent(): Promise<void> {
     const agent = this.#agent;
     this.#agent = undefined;
@@ -94,6 +99,7 @@ export class TestNode {
     command: string,
     pod: { containerId: string; netns: string; ifname?: string },
     config: object,
+    more: Record<string, string> = {},
   ): Promise<PluginOutcome> {
     const shim = ensureShim();
     if (shim === undefined) throw new Error('there is no C compiler');
@@ -109,6 +115,7 @@ export class TestNode {
           CNI_NETNS: pod.netns,
           CNI_IFNAME: pod.ifname ?? 'eth0',
           CNI_PATH: `${dirname(shim)}:/usr/lib/cni`,
+          ...more,
         },
       });
       let stdout = '';

@@ -19,7 +19,17 @@ export interface CniInput {
   args: string;
   /** The name under which the plugin was called; configurations name it as `type`. */
   plugin: string;
+  /** When the plugin stops waiting, in ms of CLOCK_MONOTONIC; a plugin of an older version does not say. */
+  giveUpAtMs?: number | undefined;
   stdin: string;
+}
+
+/** The plugin's patience in seconds, from its start to the end of the answer; as in cadastre-cni.c. */
+export const answerSeconds = 20;
+
+/** The clock that all processes of a machine share, in ms. */
+export function machineMonotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
 }
 
 export interface CniConfig {

@@ -10,7 +10,10 @@ const headerOf = {
   ifname: 'cni-ifname',
   args: 'cni-args',
   plugin: 'cni-plugin',
+  giveUpAtMs: 'cni-deadline',
 } as const satisfies Record<Exclude<keyof CniInput, 'stdin'>, string>;
+
+const wholeNumber = /^\d{1,15}$/;
 
 export function readCniInput(
   header: (name: string) => string | undefined,
@@ -24,6 +27,7 @@ export function readCniInput(
     ifname: value('ifname'),
     args: value('args'),
     plugin: value('plugin') || 'cadastre',
+    giveUpAtMs: wholeNumber.test(value('giveUpAtMs')) ? Number(value('giveUpAtMs')) : undefined,
     stdin,
   };
 }
@@ -31,7 +35,9 @@ export function readCniInput(
 /** The other direction: a call as the plugin on the host puts it. */
 export function writeCniHeaders(input: Omit<CniInput, 'stdin'>): Record<string, string> {
   const names = Object.keys(headerOf) as Array<keyof typeof headerOf>;
-  return Object.fromEntries(names.map((name) => [headerOf[name], encodeURIComponent(input[name])]));
+  return Object.fromEntries(
+    names.map((name) => [headerOf[name], encodeURIComponent(input[name] ?? '')]),
+  );
 }
 
 /** POST /cni: 200 is exit code 0, 422 is exit code 1, the body goes to standard output. */

@@ -6,7 +6,7 @@ import { CrashingFiles } from '../../../test/parts/crashing-files.ts';
 import { RecordingDriver } from '../../../test/parts/recording-driver.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { AddressBook } from '../address-book.ts';
-import { type CniInput, supportedVersions } from './cni-call.ts';
+import { type CniInput, machineMonotonicMs, supportedVersions } from './cni-call.ts';
 import { CniServer } from './cni-server.ts';
 import { DelSpool, spoolName } from './del-spool.ts';
 
@@ -80,6 +80,17 @@ const code = async (answer: Promise<Told>) => (await answer)?.code;
 const nothingLeft = () => expect([book.use()[0]?.pods ?? 0, driver.wired.size]).toEqual([0, 0]);
 
 describe('ADD', () => {
+  test('one whose plugin has stopped waiting is not done; one whose plugin waits is', async () => {
+    const late = await call('ADD', { giveUpAtMs: machineMonotonicMs() - 1 });
+    expect(late).toMatchObject({ code: 11, details: 'the runtime asks again' });
+    expect(late.msg).toBe('the plugin stopped waiting for this ADD 1 s ago; nothing was made');
+    nothingLeft();
+    // A DEL is done whenever it comes: nobody has to wait for it.
+    expect(await code(call('ADD', { giveUpAtMs: machineMonotonicMs() + 60_000 }))).toBeUndefined();
+    expect(await code(call('DEL', { giveUpAtMs: machineMonotonicMs() - 1 }))).toBeUndefined();
+    nothingLeft();
+  });
+
   test('the result in 1.1.0', async () => {
     const dns = { nameservers: ['10.96.0.10'] };
     const host = expect.stringMatching(/^cad[0-9a-f]{12}$/);

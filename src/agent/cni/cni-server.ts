@@ -31,6 +31,7 @@ import {
   type CniConfig,
   type CniInput,
   checkEnvironment,
+  machineMonotonicMs,
   newestVersion,
   readCniVersion,
   readCommand,
@@ -70,6 +71,8 @@ interface CniServerOptions {
   readyMark?: Pick<ReadyMark, 'touch' | 'isFresh'>;
   /** Done before an ADD: a DEL of the same container that is still remembered. */
   beforeAdd?: (containerId: string, ifname: string) => Promise<void>;
+  /** The clock of `CniInput.giveUpAtMs`. */
+  monotonicMs?: () => number;
   log?: Log;
 }
 
@@ -138,7 +141,10 @@ export class CniServer {
     switch (command) {
       case 'ADD':
         await this.#options.beforeAdd?.(pod.containerId, pod.ifname);
-        return this.#turns.take(pod.owner, () => this.#add(config, pod));
+        return this.#turns.take(pod.owner, () => {
+          refuseIfGivenUp(input, this.#options.monotonicMs ?? machineMonotonicMs);
+          return this.#add(config, pod);
+        });
       case 'DEL':
         await this.#turns.take(pod.owner, () => this.#removal.removeForNow(pod, config.isIpam));
         return undefined;
@@ -368,4 +374,19 @@ function refusal(answer: Extract<AllocateAnswer, { kind: 'refused' }>): CniError
     default:
       return new CniError('RequestedRefused', detail, 'ask for another address, or for any');
   }
+}
+
+/**
+ * After a stop (SIGSTOP, a debugger, a stuck disk) the agent finds ADDs in its socket
+ * whose plugins have given up. The runtime has sent a DEL, or taken another container:
+ * an address for such a one would be held for nobody.
+ */
+function refuseIfGivenUp({ giveUpAtMs }: CniInput, monotonicMs: () => number): void {
+  const lateMs = giveUpAtMs === undefined ? 0 : monotonicMs() - giveUpAtMs;
+  if (lateMs <= 0) return;
+  throw new CniError(
+    'TryAgainLater',
+    `the plugin stopped waiting for this ADD ${Math.ceil(lateMs / 1000)} s ago; nothing was made`,
+    'the runtime asks again',
+  );
 }

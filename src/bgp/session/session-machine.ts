@@ -22,6 +22,7 @@
  * is turned away waits two minutes. A send-hold timer (RFC 9687) is kept by the
  * writer, which alone knows whether bytes leave.
  */
+import { printable } from '../../base/printable.ts';
 import type { CompletePeer } from '../speaker/complete-peer.ts';
 import {
   errorCode,
@@ -302,7 +303,7 @@ export class SessionMachine {
   #onNotification(side: Side, notification: NotificationMessage): void {
     const { code, subcode, shutdownCommunication: words } = notification;
     const { step, negotiated } = this.#sides[side]!;
-    const detail = `the peer sent NOTIFICATION ${code}/${subcode}${words ? `: ${words}` : ''}`;
+    const detail = `the peer sent NOTIFICATION ${code}/${subcode}${words ? `: ${printable(words)}` : ''}`;
     this.#ask({ do: 'close', side });
     this.#forget(side);
     // Losing a collision is how two speakers that dial each other agree; it is no failure.

@@ -4,6 +4,7 @@ import { stopOnSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 import { registerBgpPeers } from './bgp-peers-command.ts';
 import { registerBgpRoutes } from './bgp-routes-command.ts';
+import type { TextOutput } from './text-output.ts';
 
 /** `cadastre bgp …`: what nodes advertise to their routers; and the speaker and the codec by themselves. */
 export function registerBgp(program: Command, terminal: Terminal): void {
@@ -41,9 +42,9 @@ Examples:
     )
     .action(async (hex: string, flags: { as2?: true; addPath?: true; ibgp?: true }) => {
       const { runBgpDecode } = await import('./bgp-decode.ts');
-      const { stdin, stdout, stderr } = process;
       const args = { hex, as2: !!flags.as2, addPath: !!flags.addPath, ibgp: !!flags.ibgp };
-      terminal.exitCode = await runBgpDecode(args, { stdin, stdout, stderr });
+      const io = { stdin: process.stdin, ...outputsOf(terminal) };
+      terminal.exitCode = await runBgpDecode(args, io);
     });
 }
 
@@ -73,9 +74,17 @@ Examples:
       const { runBgpSpeak } = await import('./bgp-speak.ts');
       const stopping = stopOnSignals();
       const log = jsonLog({ level: flags.logLevel, fields: { component: 'speaker' } });
-      const { stdout, stderr } = process;
       const args = { config: flags.config, exit: flags.exit };
-      terminal.exitCode = await runBgpSpeak(args, { stdout, stderr, log }, stopping.signal);
+      const io = { ...outputsOf(terminal), log };
+      terminal.exitCode = await runBgpSpeak(args, io, stopping.signal);
       stopping.done();
     });
+}
+
+/** The two outputs of the terminal, which lets no control code of a router through. */
+function outputsOf(terminal: Terminal): { stdout: TextOutput; stderr: TextOutput } {
+  return {
+    stdout: { write: (text) => terminal.write(text) },
+    stderr: { write: (text) => terminal.say(text.trimEnd()) },
+  };
 }

@@ -1,7 +1,8 @@
 import { createInterface } from 'node:readline';
-import type { Readable, Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { CadastreError } from '../../base/errors.ts';
 import { type DecodeOptions, decodeHex } from '../../bgp/wire/decode-hex.ts';
+import type { TextOutput } from './text-output.ts';
 
 export interface BgpDecodeArgs extends DecodeOptions {
   /** The message, or `-` for one message a line on stdin. */
@@ -10,8 +11,8 @@ export interface BgpDecodeArgs extends DecodeOptions {
 
 export interface BgpDecodeStreams {
   readonly stdin: Readable;
-  readonly stdout: Writable;
-  readonly stderr: Writable;
+  readonly stdout: TextOutput;
+  readonly stderr: TextOutput;
 }
 
 /**

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { Writable } from 'node:stream';
 import { systemClock } from '../../base/clock.ts';
 import { describeError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
@@ -9,6 +8,7 @@ import { Speaker } from '../../bgp/speaker/speaker.ts';
 import { aborted } from '../stop-signals.ts';
 import { readSpeakConfig, type SpeakConfig } from './bgp-speak-config.ts';
 import { evidenceFor, RestartMark, readKernelRoutes } from './bgp-speak-evidence.ts';
+import type { TextOutput } from './text-output.ts';
 
 export interface BgpSpeakArgs {
   /** Path of the YAML file. */
@@ -19,8 +19,8 @@ export interface BgpSpeakArgs {
 
 export interface BgpSpeakIo {
   /** The state of all peers as JSON, when asked for. */
-  readonly stdout: Writable;
-  readonly stderr: Writable;
+  readonly stdout: TextOutput;
+  readonly stderr: TextOutput;
   readonly log?: Log | undefined;
   /** Calls the listener on every request; returns how to stop. SIGHUP and SIGUSR1 unless given. */
   readonly onReload?: ((listener: () => void) => () => void) | undefined;

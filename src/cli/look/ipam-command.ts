@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { askAgent } from '../../agent/ask-agent.ts';
 import { CadastreError } from '../../base/errors.ts';
+import { printable } from '../../base/printable.ts';
 import type { AllocationJson } from '../../model/agent-api.ts';
 import { apiVersion } from '../../model/keys.ts';
 import { type Address, parseAddress } from '../../net/address.ts';
@@ -87,9 +88,11 @@ async function showHolder(
     data: { apiVersion, kind: 'AddressHolder', ...holder },
     names: [holder.address],
     table: () => {
-      const lines = Object.entries(holder.attributes).map(([key, value]) => `  ${key}: ${value}\n`);
+      const lines = Object.entries(holder.attributes).map(
+        ([key, value]) => `  ${printable(`${key}: ${value}`)}\n`,
+      );
       const attributes = lines.length === 0 ? '' : `Attributes:\n${lines.join('')}`;
-      return `${holder.sentence}\n${attributes}`;
+      return `${printable(holder.sentence)}\n${attributes}`;
     },
   });
 }

@@ -134,6 +134,6 @@ test('a node that leaves says how far it is', async () => {
 test('where no agent runs it says what to do', async () => {
   await expect(run('--socket', join(folder, 'none.sock'))).rejects.toMatchObject({
     code: 'AGENT_UNREACHABLE',
-    remedy: 'Run this as root on a node where cadastre agent runs, or set --socket.',
+    remedy: 'Run this on a node where cadastre agent runs, or name its socket with --socket.',
   });
 });

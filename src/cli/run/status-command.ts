@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { printable } from '../../base/printable.ts';
 import { agentSocketPath } from '../../model/keys.ts';
 import { type Format, plainOutputFlag, printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
@@ -65,7 +66,7 @@ function statusText(status: LocalStatus, columns: number): string {
     }
   }
   const width = Math.max(...lines.map(([name]) => name.length)) + 2;
-  let text = lines.map(([name, value]) => `${name.padEnd(width)}${value}\n`).join('');
+  let text = lines.map(([name, value]) => `${name.padEnd(width)}${printable(value)}\n`).join('');
   if (agent !== undefined && agent.sessions.length > 0) {
     const rows = agent.sessions.map(({ peer, address, asn, state, announced, lastError }) => [
       peer,
@@ -88,6 +89,7 @@ function statusText(status: LocalStatus, columns: number): string {
     ]);
     text += `\n${renderTable(['NOT ANNOUNCED', 'TO PEER', 'REASON', 'DETAIL'], rows, columns)}`;
   }
-  for (const { reason, detail } of agent?.findings ?? []) text += `\n${reason}: ${detail}\n`;
+  for (const { reason, detail } of agent?.findings ?? [])
+    text += `\n${printable(`${reason}: ${detail}`)}\n`;
   return text;
 }

@@ -10,6 +10,7 @@ import {
   type Scalar,
   type YAMLMap,
 } from 'yaml';
+import { yamlFault } from '../yaml-fault.ts';
 
 /** So that only this file and the entry know whose nodes these are. */
 export type YamlNode = Node;
@@ -65,10 +66,11 @@ export class YamlReader {
       return false;
     }
     for (const [name, keyNode, value] of this.#pairs(node)) {
-      const key = path === '' ? name : `${path}.${name}`;
       const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+      const shown = field === undefined ? shownKey(name, value) : name;
+      const key = path === '' ? shown : `${path}.${shown}`;
       if (typeof field === 'function') field(value ?? null, key);
-      else this.problem(keyNode, key, field ?? unknownKey(name, Object.keys(fields)));
+      else this.problem(keyNode, key, field ?? unknownKey(shown, Object.keys(fields)));
     }
     return true;
   }
@@ -168,6 +170,11 @@ function isNothing(node: Node | null): boolean {
   return node === null || (isScalar(node) && node.value === null);
 }
 
+/** A key that is not known, if it was meant as one. Where a colon or a space is missing, a key holds a value, a password even. */
+export function shownKey(name: string, value: Node | null): string {
+  return !isNothing(value) && /^[A-Za-z][\w./-]{0,62}$/.test(name) ? name : '?';
+}
+
 function unknownKey(name: string, known: readonly string[]): string {
   return `unknown key "${name}"; known here are ${known.join(', ')}`;
 }
@@ -178,8 +185,7 @@ export function openYaml(text: string, linesAbove = 0): { document: Document; re
   const document = parseDocument(text, { lineCounter: lines });
   const reader = new YamlReader(document, lines, linesAbove);
   for (const error of document.errors) {
-    // The library adds a drawing of the place behind the first line.
-    reader.problemAt(error.pos[0], '', `not YAML: ${error.message.split('\n')[0]}`);
+    reader.problemAt(error.pos[0], '', `not YAML: ${yamlFault(error)}`);
   }
   return { document, reader };
 }

@@ -47,7 +47,7 @@ test.each<[string, object, string]>([
   ['an entry twice', { words: ['a', 'a'] }, 'spec.words[1] repeats spec.words[0]'],
   ['an empty entry', { words: [null] }, 'spec.words[0] is empty'],
   ['a field of an entry', { rows: [{ id: 'a' }, {}] }, 'spec.rows[1].id is missing'],
-  ['no map', { labels: ['a'] }, 'spec.labels is ["a"], not a map'],
+  ['no map', { labels: ['a'] }, 'spec.labels is a list, not a map'],
   ['a key with dots', { labels: { 'a.b/c': 1 } }, 'spec.labels["a.b/c"] is 1, not a string'],
   ['a rule of its own', { word: 'no' }, 'spec.word is no'],
 ])('%s', (_, change, problem) => {

@@ -36,8 +36,10 @@ export function withDefaults<S extends ResourceSchema>(schema: S, value: unknown
   return fields as ValueOf<S>;
 }
 
-/** A value in a sentence, cut where nobody reads on. */
+/** A value in a sentence, cut where nobody reads on. What a map or a list holds may be a secret. */
 export function shown(value: unknown): string {
+  if (Array.isArray(value)) return 'a list';
+  if (isJsonMap(value)) return 'a map';
   const json = JSON.stringify(value) ?? String(value);
   return json.length > 60 ? `${json.slice(0, 57)}...` : json;
 }
