@@ -149,7 +149,7 @@ export class AgentStatus {
           draining: isDraining,
           pods: used?.pods ?? 0,
           resting: used?.resting ?? 0,
-          total: String(used?.total ?? 0),
+          total: String(used === undefined ? 0 : used.forPods - used.reserved),
         };
       }),
       kernel: {

@@ -113,14 +113,29 @@ export class ClaimIndex<Owner> {
     return claims;
   }
 
-  /** The first of `overlapping`, without looking at the rest. */
-  firstOverlap(prefix: Prefix): Claim<Owner> | undefined {
+  /** The first of `overlapping` that is wanted, without looking at the rest. */
+  firstOverlap(
+    prefix: Prefix,
+    isWanted: (claim: Claim<Owner>) => boolean = () => true,
+  ): Claim<Owner> | undefined {
     let first: Claim<Owner> | undefined;
     this.#visit(prefix, (claim) => {
+      if (!isWanted(claim)) return false;
       first = claim;
       return true;
     });
     return first;
+  }
+
+  /** All claims that contain or equal the prefix, the largest first, without looking into it. */
+  around(prefix: Prefix): Claim<Owner>[] {
+    const claims: Claim<Owner>[] = [];
+    this.#visit(prefix, (claim) => {
+      if (claim.prefix.length > prefix.length) return true;
+      claims.push(claim);
+      return false;
+    });
+    return claims;
   }
 
   /** Does no claim overlap the prefix in any way? */

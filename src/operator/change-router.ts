@@ -48,9 +48,13 @@ export class ChangeRouter {
 
   /** A node's own address, or a Service network, may stop a pool, and its going may free one. */
   watchingPools(change: () => void): void {
-    const before = this.#o.register.poolSet;
+    const before = this.#o.register.poolSet.judgements;
     change();
-    if (this.#o.register.poolSet === before) return;
+    if (this.#o.register.poolSet.judgements !== before) this.#everythingSoon();
+  }
+
+  /** Once for many events. */
+  #everythingSoon(): void {
     this.#retryAll ??= setTimeout(() => {
       this.#retryAll = undefined;
       this.everything();
@@ -80,12 +84,12 @@ export class ChangeRouter {
           else register.removePool(next.name);
           this.#poolChanged(next.name);
           if (prev === undefined || meaningOf(next.read) !== meaningOf(prev.read))
-            this.everything();
+            this.#everythingSoon();
         },
         onDelete: (last) => {
           register.removePool(last.name);
           this.#poolChanged(last.name);
-          this.everything();
+          this.#everythingSoon();
         },
       },
       nodes: {

@@ -4,7 +4,7 @@ import type { Block } from '../model/node-block.ts';
 import type { NodeReport } from '../model/node-report.ts';
 import { type BlockFacts, bringUpToDate, shortenVolume } from '../plan/blocks/block-history.ts';
 import type { Register } from '../plan/blocks/register.ts';
-import { poolCandidates } from '../plan/pools/pool-candidates.ts';
+import { selectingCandidates } from '../plan/pools/pool-candidates.ts';
 import { whyPool } from '../plan/pools/why-pool.ts';
 import type { BlockCacheHandlers } from './block-caches.ts';
 
@@ -35,7 +35,7 @@ export class HistoryBacklog {
   /** Who said that the node of a block which is gone does not use it. */
   readonly #released = new Map<string, NonNullable<BlockFacts['released']>>();
   /** How full pools are is counted once for many volumes; nobody decides by it. */
-  #candidates: { untilMs: number; judge: ReturnType<typeof poolCandidates> } | undefined;
+  #candidates: { untilMs: number; judge: ReturnType<typeof selectingCandidates> } | undefined;
 
   constructor(options: HistoryBacklogOptions) {
     this.#o = options;
@@ -113,7 +113,7 @@ export class HistoryBacklog {
     if (block === undefined || node === undefined) return '';
     const nowMs = this.#o.clock.monotonicMs();
     if (this.#candidates === undefined || nowMs > this.#candidates.untilMs) {
-      const judge = poolCandidates(this.#o.register);
+      const judge = selectingCandidates(this.#o.register);
       this.#candidates = { judge, untilMs: nowMs + candidatesForMs };
     }
     return whyPool(this.#candidates.judge(node), block.pool) || 'no pool selects it now';

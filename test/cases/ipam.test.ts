@@ -42,6 +42,7 @@ const oursDiffers = [
   'cil-mp-delete-missing-pool',
   'cil-mp-shrink-in-use',
   'cil-mp-delete-in-use-then-recreate',
+  'cil-mp-first-last-on',
   'inc-selector-terms-or',
   'k8s-ra-startup-ok-dual',
   'k8s-ra-startup-ok-dual-existing-othermask',

@@ -208,7 +208,7 @@ describe('cluster-pool', () => {
   test('v2 gives as many blocks as the node asks for', async () => {
     const stdin = [
       '{apiVersion: v1, kind: Node, metadata: {name: busy, uid: u1}}',
-      '{apiVersion: cadastre.dev/v1alpha1, kind: NodeReport, metadata: {name: busy}, spec: {nodeUID: u1, neededAddresses: {ipv4: 40}}}',
+      '{apiVersion: cadastre.dev/v1alpha1, kind: NodeReport, metadata: {name: busy}, spec: {nodeUID: u1, neededAddresses: {ipv4: 39}}}',
     ].join('\n---\n');
     const argv = ['plan', '--from', '-', '--ipam', 'cluster-pool-v2', '-o', 'json'];
     const pool = '--cluster-pool-ipv4-cidr=10.0.0.0/16 --cluster-pool-ipv4-mask-size=28'.split(' ');

@@ -41,9 +41,9 @@ test('as JSON', async () => {
     grouping: 'IP Pool',
     name: 'pods',
     cidr: '10.5.112.0/21',
-    total: '2048',
-    inUse: '270',
-    free: '1778',
+    total: '2024',
+    inUse: '269',
+    free: '1755',
     node: '',
   });
   expect(await json('ipam show 10.6.0.1')).toMatchObject({

@@ -166,7 +166,7 @@ export class OperatorBench {
     this.#api = api;
     this.#startServer = startServer;
     this.#dir = dir;
-    this.client = new KubeClient(this.#access(), { userAgent: 'the-test' });
+    this.client = new KubeClient(this.access(), { userAgent: 'the-test' });
   }
 
   /** With Cadastre's resources registered; Cilium's only if the test says so. */
@@ -234,7 +234,7 @@ export class OperatorBench {
       ...others,
       intervals: { ...hurried, ...others.intervals },
     });
-    const operator = new BenchOperator(this.#access(through), settings, {
+    const operator = new BenchOperator(this.access(through), settings, {
       ...(clock === undefined ? {} : { clock }),
       ...(witness === undefined ? {} : { witness }),
     });
@@ -426,7 +426,7 @@ export class OperatorBench {
       );
   }
 
-  #access(through?: FaultProxy): KubeAccess {
+  access(through?: FaultProxy): KubeAccess {
     const { url, ca, token } = this.#api;
     const common = { namespace: 'default', origin: 'the bench' };
     if (through !== undefined) {

@@ -220,7 +220,7 @@ export function checkCuts(
 function usable(held: readonly Held[]): number {
   return held.reduce((sum, { cidr }) => {
     const count = 2 ** ((familyOf(cidr) === 'ipv4' ? 32 : 128) - Number(cidr.split('/')[1]));
-    return sum + (count > 2 ? count - 2 : count);
+    return sum + (count > 2 ? count - 3 : count);
   }, 0);
 }
 

@@ -149,9 +149,9 @@ describe('cluster-pool-v2', () => {
       apiVersion: 'cadastre.dev/v1alpha1',
       kind: 'NodeReport',
       metadata: { name: 'busy' },
-      spec: { nodeUID: metadata.uid, neededAddresses: { ipv4: 40 } },
+      spec: { nodeUID: metadata.uid, neededAddresses: { ipv4: 39 } },
     });
-    // 14 usable addresses a block.
+    // A block has 13 addresses for pods.
     const held = await eventually(async () => {
       const now = await active('busy');
       expect(now).toHaveLength(3);
@@ -172,7 +172,7 @@ describe('cluster-pool-v2', () => {
     await eventually(async () => expect(await blocksOf('busy')).toHaveLength(2));
 
     // The release outlives the block: it must not take away the next block of that CIDR.
-    await report('busy', { neededAddresses: { ipv4: 40 } });
+    await report('busy', { neededAddresses: { ipv4: 39 } });
     await eventually(async () => expect(await active('busy')).toHaveLength(3));
     expect(await active('busy')).toContain(emptied);
     await pause(1_500);

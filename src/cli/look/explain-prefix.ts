@@ -1,10 +1,11 @@
+import { unmetRequirements } from '../../model/label-selector.ts';
 import { nodeNetworks } from '../../model/network.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { Address } from '../../net/address.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import type { AllocationPlan } from '../../plan/blocks/allocation-plan.ts';
 import { sourceNames } from '../../plan/blocks/holdings.ts';
-import { poolCandidates } from '../../plan/pools/pool-candidates.ts';
+import { selectingCandidates } from '../../plan/pools/pool-candidates.ts';
 import { prefixClaims } from '../../plan/pools/prefix-claims.ts';
 import { whyPool } from '../../plan/pools/why-pool.ts';
 import type { Section } from '../sections.ts';
@@ -111,19 +112,19 @@ function holderLines(
 
 /** What the holder's labels and the pool's selector say to each other now. */
 function whyHeld({ register }: Look, blocks: readonly Block[]) {
-  const candidatesFor = poolCandidates(register);
+  const candidatesFor = selectingCandidates(register);
   return blocks.flatMap((block) => {
     const node = register.nodes.get(block.nodeName);
     if (node === undefined) return [];
-    const candidates = candidatesFor(node);
     const home = register.poolSet.homeOf(block)?.name ?? block.pool;
-    const pool = candidates.find((one) => one.pool === home);
+    const pool = register.poolSet.get(home);
+    const unmet = unmetRequirements(pool?.selector, node.labels);
     const words =
       pool === undefined
         ? `there is no pool ${home} now`
-        : pool.isSelecting
-          ? whyPool(candidates, home)
-          : `does not select it: ${pool.unmet.join('; ')}`;
+        : unmet.length === 0
+          ? whyPool(candidatesFor(node), home)
+          : `does not select it: ${unmet.join('; ')}`;
     return [{ node: block.nodeName, cidr: block.prefix.toString(), pool: home, words }];
   });
 }

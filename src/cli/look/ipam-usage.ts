@@ -1,5 +1,6 @@
 import { parseAddress } from '../../net/address.ts';
-import { addressCount, type Prefix } from '../../net/prefix.ts';
+import { Prefix, parsePrefix } from '../../net/prefix.ts';
+import { podAddresses } from '../../plan/pod-address/block-addresses.ts';
 import { holds, ServicePoolSet } from '../../plan/services/service-pools.ts';
 import type { Look } from '../view/look.ts';
 import type { LocalStatus } from '../view/node-states.ts';
@@ -41,17 +42,15 @@ function line(
   return { ...where, total: `${total}`, inUse: `${inUse}`, free: `${free}` };
 }
 
-/** This node's blocks; what is in cool-down after a pod, or is the gateway's, is not free either. */
+/** This node's blocks; what is in cool-down after a pod, or is reserved, is not free either. */
 export function localUsage({ blocks, agent }: LocalStatus): UsageLine[] {
-  return blocks.map(({ cidr, total, free }) => ({
-    grouping: 'Block' as const,
-    name: '',
-    cidr,
-    total,
-    inUse: `${BigInt(total) - BigInt(free)}`,
-    free,
-    node: agent?.node ?? '',
-  }));
+  return blocks.flatMap(({ cidr, free }) => {
+    const prefix = parsePrefix(cidr);
+    if (prefix === undefined) return [];
+    const where = { grouping: 'Block' as const, name: '', cidr, node: agent?.node ?? '' };
+    const total = podAddresses(prefix);
+    return [line(where, total, total - BigInt(free))];
+  });
 }
 
 /** The pools of the cluster, with what the agents report to be in use inside them. */
@@ -73,19 +72,21 @@ export function clusterUsage(
   const blockLine = ({ prefix, pool, nodeName }: (typeof blocks)[number]) =>
     line(
       { grouping: 'Block', name: pool, cidr: prefix.toString(), node: nodeName },
-      addressCount(prefix),
+      podAddresses(prefix),
       used(prefix),
     );
   if (flags.node !== undefined) return blocks.map(blockLine);
   const lines = [...register.poolSet.pools]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap(({ name, cidrs }) =>
+    .flatMap(({ name, cidrs, blockSize }) =>
       cidrs.flatMap((cidr) => {
         const inside = blocks.filter(({ prefix }) => cidr.contains(prefix));
         const sum = inside.reduce((total, { prefix }) => total + used(prefix), 0n);
         const where = { grouping: 'IP Pool' as const, name, cidr: cidr.toString(), node: '' };
         const shown = flags.showBlocks ? inside.map(blockLine) : [];
-        return [line(where, addressCount(cidr), sum), ...shown];
+        const size = blockSize[cidr.family] ?? cidr.length;
+        const total = (1n << BigInt(size - cidr.length)) * podAddresses(Prefix.of(cidr, size));
+        return [line(where, total, sum), ...shown];
       }),
     );
   return [...lines, ...serviceUsage(state)];

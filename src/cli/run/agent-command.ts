@@ -54,7 +54,11 @@ export function registerAgent(program: Command): void {
       '--families <list>',
       'address families of every pod: ipv4,ipv6 (default: those of the node)',
     )
-    .option('--pre-allocate <n>', 'cluster-pool-v2: addresses kept ready', '8')
+    .option(
+      '--pre-allocate <n>',
+      'cluster-pool-v2: addresses kept ready; never so few that the node counts as full',
+      '8',
+    )
     .option('--reserved <cidr>', 'a range inside the blocks that no pod gets; repeatable', list)
     .addOption(
       new Option('--routing <mode>', 'how packets reach the pods of other nodes')

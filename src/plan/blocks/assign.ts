@@ -1,3 +1,4 @@
+import { listNames } from '../../base/count-text.ts';
 import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
@@ -159,14 +160,21 @@ function refusal(
   const concerning = notes.filter((note) => note.family === family);
   const reason = weight.find((word) => concerning.some((note) => note.reason === word));
   if (reason !== undefined) {
-    return { family, reason, detail: concerning.map((note) => note.detail).join('; ') };
+    return { family, reason, detail: detailOf(concerning) };
   }
   if (candidates.length === 0) {
     return { family, reason: 'NoPoolSelectsNode', detail: `no pool selects ${describe(node)}` };
   }
-  const names = candidates.map((pool) => pool.name).join(', ');
+  const names = listNames(candidates.map((pool) => pool.name));
   const detail = `the pools that select ${node.name} (${names}) have no ${family} CIDR`;
   return { family, reason: 'FamilyNotServed', detail };
+}
+
+/** Most pools of a large site may be full: the first are named, the others counted. */
+function detailOf(notes: readonly Note[]): string {
+  const most = 5;
+  const more = notes.length > most ? [`and ${notes.length - most} more pools`] : [];
+  return [...notes.slice(0, most).map(({ detail }) => detail), ...more].join('; ');
 }
 
 function describe(node: ClusterNode): string {

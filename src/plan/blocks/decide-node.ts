@@ -5,7 +5,7 @@ import type { Prefix } from '../../net/prefix.ts';
 import { type Adoption, judgeAdoption } from './adopt.ts';
 import { assignBlocks } from './assign.ts';
 import type { Cut } from './cut.ts';
-import { coversDemand, type Usable, usableByDefault } from './demand.ts';
+import { coversDemand } from './demand.ts';
 import { disagreements } from './disagreements.ts';
 import type { BlockRefusal, Finding } from './finding.ts';
 import { isRestOf, recordedHoldings, usedHoldings } from './holdings.ts';
@@ -19,7 +19,6 @@ export interface Rules {
   families: ReadonlySet<Family> | 'auto';
   /** cluster-pool-v2: as many blocks as the node's report asks for, not exactly one. */
   byDemand: boolean;
-  usable?: Usable;
 }
 
 /**
@@ -177,7 +176,7 @@ function grow(
       const held = [...standing, ...decision.assign];
       const needed = [...managed].filter((family) =>
         rules.byDemand
-          ? !coversDemand(held, family, stated[family] ?? 0, rules.usable ?? usableByDefault)
+          ? !coversDemand(held, family, stated[family] ?? 0)
           : !held.some(({ prefix }) => prefix.family === family),
       );
       if (needed.length === 0) return;

@@ -33,11 +33,9 @@ describe('how many addresses a node needs', () => {
 describe('whether blocks cover a demand', () => {
   const held = ['10.0.0.0/30', '10.0.0.8/30', 'fd00::/64'].map((cidr) => ({ prefix: at(cidr) }));
 
-  test('network and broadcast addresses count only where they are allowed', () => {
-    expect(coversDemand(held, 'ipv4', 4)).toBe(true);
-    expect(coversDemand(held, 'ipv4', 5)).toBe(false);
-    expect(coversDemand(held, 'ipv4', 8, { allowFirst: true, allowLast: true })).toBe(true);
-    expect(coversDemand(held, 'ipv4', 7, { allowFirst: true, allowLast: false })).toBe(false);
+  test('network, gateway and broadcast addresses do not count', () => {
+    expect(coversDemand(held, 'ipv4', 2)).toBe(true);
+    expect(coversDemand(held, 'ipv4', 3)).toBe(false);
   });
 
   test('an IPv6 block covers more than a double can count', () => {
@@ -65,8 +63,8 @@ describe('cluster-pool-v2', () => {
 
   test('a node gets as many as its report asks for', () => {
     const report = (ipv4: number) => reportObject('n', { ipv4 });
-    expect(assigned([pool, nodeObject('n'), report(254)])).toEqual(['10.0.0.0/24']);
-    expect(assigned([pool, nodeObject('n'), report(255)])).toEqual(['10.0.0.0/24', '10.0.1.0/24']);
+    expect(assigned([pool, nodeObject('n'), report(253)])).toEqual(['10.0.0.0/24']);
+    expect(assigned([pool, nodeObject('n'), report(254)])).toEqual(['10.0.0.0/24', '10.0.1.0/24']);
     const one = blockObject('10.0.0.0/24', 'n', { pool: 'p' });
     expect(assigned([pool, nodeObject('n'), one, report(600)])).toEqual([
       '10.0.1.0/24',

@@ -3,12 +3,12 @@ import { isFromFlags, type Pool } from '../../model/ip-pool.ts';
 import { clusterPoolName } from '../../model/keys.ts';
 import { type NamedNetwork, nodeNetworks } from '../../model/network.ts';
 import type { ClusterNode } from '../../model/node.ts';
-import type { Block } from '../../model/node-block.ts';
+import { type Block, blockName } from '../../model/node-block.ts';
 import type { NodeReport } from '../../model/node-report.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
 import { families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import { overlapsNetwork, PoolSet } from '../pools/pool-set.ts';
+import { PoolSet } from '../pools/pool-set.ts';
 import {
   type HoldingSource,
   type Holdings,
@@ -48,19 +48,17 @@ import { claimSame, usesOfFormer } from './report-uses.ts';
 export type ClaimOwner = `${'node' | 'shadow' | 'guard' | 'pool' | 'address'}/${string}`;
 
 export class Register {
-  readonly claims = new ClaimIndex<string>();
   readonly nodes = new Map<string, ClusterNode>();
   readonly blocks = new Map<string, Block>();
   readonly reports = new Map<string, NodeReport>();
   readonly ciliumNodes = new Map<string, CiliumNode>();
-  poolSet = new PoolSet([]);
-
   readonly #sources: readonly HoldingSource[];
-  readonly #networks = new Map<string, readonly NamedNetwork[]>();
-  readonly #pools = new Map<string, Pool>();
+  readonly #claims = new ClaimIndex<string>();
+  readonly #poolSet = new PoolSet([]);
   readonly #blocksByNode = new Map<string, Set<Block>>();
-  /** By the pool each block belongs to now; made when asked for, dropped when pools change. */
-  #blocksByPool: Map<string, Set<Block>> | undefined;
+  readonly #blocksByPool = new Map<string, Set<Block>>();
+  /** The pool each block belongs to now, by the block's name. */
+  readonly #homes = new Map<string, string>();
   readonly #pending = new Map<string, Prefix[]>();
   readonly #claimed = new Map<string, Map<string, { prefix: Prefix; owner: ClaimOwner }>>();
   readonly #holdings = new Map<string, Holdings>();
@@ -69,26 +67,27 @@ export class Register {
     this.#sources = sources;
   }
 
+  get poolSet(): PoolSet {
+    this.#settlePools();
+    return this.#poolSet;
+  }
+
+  get claims(): ClaimIndex<string> {
+    this.#settlePools();
+    return this.#claims;
+  }
+
   putPool(pool: Pool): void {
-    this.#pools.set(pool.name, pool);
-    this.#judgePools();
+    this.#poolSet.put(pool);
   }
 
   removePool(name: string): void {
-    this.#pools.delete(name);
-    this.#judgePools();
-    this.#setClaims(`pool/${name}`, []);
+    this.#poolSet.remove(name);
   }
 
   /** Networks that no pool may overlap, by who says so: `services`, or `node/NAME`. */
   putNetworks(source: string, networks: readonly NamedNetwork[]): void {
-    const before = this.#networks.get(source);
-    if (before === undefined && networks.length === 0) return;
-    if (networks.length === 0) this.#networks.delete(source);
-    else this.#networks.set(source, networks);
-    if (sameNetworks(before ?? [], networks)) return;
-    const changed = [...(before ?? []), ...networks];
-    if (this.poolSet.pools.some((pool) => overlapsNetwork(pool, changed))) this.#judgePools();
+    this.#poolSet.putNetworks(source, networks);
   }
 
   putNode(node: ClusterNode): void {
@@ -129,7 +128,7 @@ export class Register {
     if (before !== undefined) this.#unlink(before);
     this.blocks.set(block.name, block);
     linkTo(this.#blocksByNode, block.nodeName, block);
-    if (this.#blocksByPool) linkTo(this.#blocksByPool, this.#homeOf(block), block);
+    this.#linkHome(block);
     this.#refreshBlockOwner(block);
     if (before !== undefined && before.nodeName !== block.nodeName) this.#refreshBlockOwner(before);
   }
@@ -172,12 +171,7 @@ export class Register {
 
   /** The blocks that belong to a pool: by where they lie, whatever they were cut from. */
   blocksOfPool(pool: string): ReadonlySet<Block> {
-    if (this.#blocksByPool === undefined) {
-      this.#blocksByPool = new Map();
-      for (const block of this.blocks.values()) {
-        linkTo(this.#blocksByPool, this.#homeOf(block), block);
-      }
-    }
+    this.#settlePools();
     return this.#blocksByPool.get(pool) ?? new Set();
   }
 
@@ -195,11 +189,14 @@ export class Register {
 
   #unlink(block: Block): void {
     unlinkFrom(this.#blocksByNode, block.nodeName, block);
-    if (this.#blocksByPool) unlinkFrom(this.#blocksByPool, this.#homeOf(block), block);
+    unlinkFrom(this.#blocksByPool, this.#homes.get(block.name) ?? block.pool, block);
+    this.#homes.delete(block.name);
   }
 
-  #homeOf(block: Block): string {
-    return this.poolSet.homeOf(block)?.name ?? block.pool;
+  #linkHome(block: Block): void {
+    const home = this.poolSet.homeOf(block)?.name ?? block.pool;
+    this.#homes.set(block.name, home);
+    linkTo(this.#blocksByPool, home, block);
   }
 
   #refreshBlockOwner(block: Block): void {
@@ -258,7 +255,7 @@ export class Register {
    * only the blocks around the nodes' addresses are left out.
    */
   #avoided(node: ClusterNode): NamedNetwork[] {
-    const pool = this.#pools.get(clusterPoolName);
+    const pool = this.#poolSet.get(clusterPoolName);
     if (pool === undefined || !isFromFlags(pool)) return [];
     return nodeNetworks(node).filter(({ prefix }) =>
       pool.cidrs.some((cidr) => cidr.contains(prefix)),
@@ -270,26 +267,37 @@ export class Register {
     if (before === undefined && claims.length === 0) return;
     const after = new Map(claims.map((claim) => [`${claim.owner} ${claim.prefix}`, claim]));
     for (const [id, { prefix, owner }] of before ?? []) {
-      if (!after.has(id)) this.claims.release(prefix, owner);
+      if (!after.has(id)) this.#claims.release(prefix, owner);
     }
     for (const [id, { prefix, owner }] of after) {
-      if (!before?.has(id)) this.claims.record(prefix, owner);
+      if (!before?.has(id)) this.#claims.record(prefix, owner);
     }
     if (after.size > 0) this.#claimed.set(key, after);
     else this.#claimed.delete(key);
   }
 
-  /** A pool that serves nothing must not keep addresses from one that does. */
-  #judgePools(): void {
-    this.poolSet = new PoolSet(this.#pools.values(), [...this.#networks.values()].flat());
-    this.#blocksByPool = undefined;
-    for (const pool of this.poolSet.pools) {
-      const owner: ClaimOwner = `pool/${pool.name}`;
-      const reserved = this.poolSet.problem(pool.name) === undefined ? ownReserved(pool) : [];
+  /**
+   * Pools that came or changed are judged when somebody asks, all at once: there may be thousands.
+   * A pool that serves nothing must not keep addresses from one that does.
+   */
+  #settlePools(): void {
+    for (const { name, cidrs } of this.#poolSet.settle()) {
+      const owner: ClaimOwner = `pool/${name}`;
+      const pool = this.#poolSet.get(name);
+      const isServing = pool !== undefined && this.#poolSet.problem(name) === undefined;
+      const reserved = isServing ? ownReserved(pool) : [];
       this.#setClaims(
         owner,
         reserved.map((prefix) => ({ prefix, owner })),
       );
+      for (const cidr of cidrs) {
+        for (const { prefix } of this.#claims.overlapping(cidr)) {
+          const block = this.blocks.get(blockName(prefix));
+          if (block === undefined) continue;
+          unlinkFrom(this.#blocksByPool, this.#homes.get(block.name) ?? block.pool, block);
+          this.#linkHome(block);
+        }
+      }
     }
   }
 }
@@ -313,8 +321,4 @@ function unlinkFrom(map: Map<string, Set<Block>>, key: string, block: Block): vo
   const found = map.get(key);
   found?.delete(block);
   if (found?.size === 0) map.delete(key);
-}
-
-function sameNetworks(a: readonly NamedNetwork[], b: readonly NamedNetwork[]): boolean {
-  return a.length === b.length && a.every(({ prefix }, at) => b[at]?.prefix.equals(prefix));
 }

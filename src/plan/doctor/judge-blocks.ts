@@ -8,7 +8,7 @@ import { parsePrefix } from '../../net/prefix.ts';
 import { isAwaitingRelease, isReleasedByTime } from '../blocks/block-life.ts';
 import { isHolder } from '../blocks/truth.ts';
 import { releaseCommand } from '../blocks/witness.ts';
-import { overlapsNetwork } from '../pools/pool-set.ts';
+import { PoolNetworks } from '../pools/pool-networks.ts';
 import { type Claimants, saysAbout } from './claimants.ts';
 import { type DoctorFinding, finding, hurtsNow } from './finding.ts';
 import type { Survey, SurveyedBlock } from './survey.ts';
@@ -105,8 +105,9 @@ function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
   }
   // A pool that lies over a network is trouble before it has cut a block there.
   const ofBlocks = [...found];
+  const poolNetworks = new PoolNetworks(networks);
   for (const pool of pools) {
-    const problem = overlapsNetwork(pool, networks);
+    const problem = poolNetworks.problemOf(pool);
     // Where a block of it lies there already, that is reported, and worse.
     const isReported = ofBlocks.some(({ prefix }) =>
       pool.cidrs.some((cidr) => cidr.contains(parsePrefix(prefix!)!)),

@@ -1,9 +1,10 @@
 import { type Address, parseAddress } from '../../net/address.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
 import { type Family, familyBits } from '../../net/family.ts';
-import { addressCount, Prefix } from '../../net/prefix.ts';
+import { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
 import type { Finding } from '../blocks/finding.ts';
+import { gatewayOf } from '../pod-address/block-addresses.ts';
 import type { OwnedBlock } from './node-truth.ts';
 
 /**
@@ -193,7 +194,7 @@ function wayTo(input: RoutingInput, other: RoutedNode, tunnel: DesiredTunnel | u
  * because on the tunnel it is only a name for a MAC.
  */
 function tunnelGateway(prefix: Prefix): Address {
-  return addressCount(prefix) > 2n ? prefix.first().plus(1) : prefix.first();
+  return gatewayOf(prefix) ?? prefix.first();
 }
 
 /** The interface with the node's own InternalIP. */
@@ -226,9 +227,11 @@ function emptyTunnel(
     mtu: (uplink?.mtu ?? commonMtu) - tunnelOverhead[local.family],
     addresses: self.blocks
       .map(({ prefix }) => prefix)
-      .filter((prefix) => addressCount(prefix) > 2n)
       .sort((a, b) => a.compare(b))
-      .map((prefix) => ({ address: tunnelGateway(prefix), length: familyBits(prefix.family) })),
+      .flatMap((prefix) => {
+        const address = gatewayOf(prefix);
+        return address === undefined ? [] : [{ address, length: familyBits(prefix.family) }];
+      }),
     neighbours: [],
     forwardingEntries: [],
   };

@@ -32,7 +32,7 @@ test.each<[Record<string, number>, boolean]>([
 
 test('says how many are left, and of how many', () => {
   expect(room({ '10.0.0.0/24': 253 }).detail).toBe(
-    '0 of 254 IPv4 addresses of 10.0.0.0/24 are free, 0 cool down; pods that run are not affected',
+    '0 of 253 IPv4 addresses of 10.0.0.0/24 are free, 0 cool down; pods that run are not affected',
   );
 });
 

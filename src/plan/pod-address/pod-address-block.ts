@@ -1,6 +1,6 @@
 import type { Address } from '../../net/address.ts';
-import { addressCount, type Prefix, usableAddresses } from '../../net/prefix.ts';
-import { usableByDefault } from '../blocks/demand.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import { gatewayOf, hostAddresses, podRange } from './block-addresses.ts';
 import { PodAddressBitmap } from './pod-address-bitmap.ts';
 
 /** A block of the node, as pod addresses are cut from it. */
@@ -28,30 +28,25 @@ export class PodAddressBlock implements PodBlock {
   constructor(block: PodBlock, reserved: readonly Prefix[]) {
     this.prefix = block.prefix;
     this.isDraining = block.isDraining;
-    const all = addressCount(block.prefix);
     this.#first = block.prefix.first().toBigInt();
-    // A block of two or of one has no roles (RFC 3021, RFC 6164); above, 0 is the
-    // network (IPv6: the routers' anycast, RFC 4291 §2.6.1) and 1 the gateway.
-    this.#lowest = all <= 2n ? 0n : 2n;
-    this.#highest = all <= 2n ? all - 1n : all - 2n;
+    const { lowest, highest } = podRange(block.prefix);
+    this.#lowest = lowest;
+    this.#highest = highest;
     this.#reserved = this.#rangesOf(reserved);
   }
 
-  /** The address the block keeps for the node's end of every pod; none in a block of two or one. */
   get gateway(): Address | undefined {
-    return this.#lowest === 0n ? undefined : this.prefix.first().plus(1);
+    return gatewayOf(this.prefix);
   }
 
   /** As people count: all but network and last, so a /24 has 254, one of them the gateway. */
   get total(): bigint {
-    return usableAddresses(this.prefix, usableByDefault);
+    return hostAddresses(this.prefix);
   }
 
-  /** What pods can have of it. */
-  get forPods(): bigint {
-    let count = this.#highest - this.#lowest + 1n;
-    for (const [from, to] of this.#reserved) count -= to - from + 1n;
-    return count;
+  /** What pods cannot have of it because this node reserves it. */
+  get reserved(): bigint {
+    return this.#reserved.reduce((sum, [from, to]) => sum + to - from + 1n, 0n);
   }
 
   get taken(): number {

@@ -2,18 +2,25 @@
 import { type Family, families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { neededAddresses } from '../blocks/demand.ts';
+import { addressesToHaveRoom } from './address-room.ts';
 import { familyLabel, type PodBlockUse } from './pod-address.ts';
 
 export type PodDemand = Partial<Record<Family, number>>;
 
-/** How many addresses of each family the node should hold; what is in cool-down is not in use. */
+/**
+ * How many addresses of each family the node should hold; what is in cool-down is not in use. What it
+ * reserves in its blocks for itself comes on top, because the operator, who does not know of it,
+ * counts whole blocks.
+ */
 export function podDemand(use: readonly PodBlockUse[], preAllocate: number): PodDemand {
   const demand: PodDemand = {};
   for (const family of families) {
     const own = use.filter((block) => block.prefix.family === family);
     if (own.length === 0) continue;
     const pods = own.reduce((sum, block) => sum + block.pods, 0);
-    demand[family] = neededAddresses(pods, preAllocate);
+    const reserved = own.reduce((sum, block) => sum + (block.isDraining ? 0n : block.reserved), 0n);
+    const needed = Math.max(neededAddresses(pods, preAllocate), addressesToHaveRoom(pods));
+    demand[family] = Math.min(needed + Number(reserved), Number.MAX_SAFE_INTEGER);
   }
   return demand;
 }
@@ -32,12 +39,12 @@ export function blocksToGiveBack(use: readonly PodBlockUse[], demand: PodDemand)
     const open = own.filter((block) => !block.isDraining);
     back.push(...own.filter((block) => block.isDraining && isEmpty(block)).map((b) => b.prefix));
     let left = open.length;
-    let room = open.reduce((sum, block) => sum + block.total, 0n);
+    let room = open.reduce((sum, block) => sum + block.forPods, 0n);
     for (const block of open.toReversed()) {
       if (left === 1 || !isEmpty(block)) continue;
-      if (room - block.total < BigInt(demand[family] ?? 0)) continue;
+      if (room - block.forPods < BigInt(demand[family] ?? 0)) continue;
       back.push(block.prefix);
-      room -= block.total;
+      room -= block.forPods;
       left--;
     }
   }

@@ -10,6 +10,7 @@
 import type { Address } from '../../net/address.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
+import { podAddresses } from './block-addresses.ts';
 import { PodAddressBlock, type PodBlock } from './pod-address-block.ts';
 
 export type PodAddressRefusal =
@@ -39,6 +40,10 @@ export interface PodBlockUse {
   total: bigint;
   /** Pods', the gateway, and what is reserved. */
   allocated: bigint;
+  /** What pods can have of it, this node's reserved ranges apart: what the operator counts. */
+  forPods: bigint;
+  /** Of those, what this node reserves (`--reserved`). */
+  reserved: bigint;
   pods: number;
   resting: number;
   free: bigint;
@@ -129,12 +134,16 @@ export class PodAddressSpace {
       let resting = 0;
       for (const { address } of this.#resting.values()) if (block.contains(address)) resting++;
       const pods = block.taken - resting;
-      const free = block.isDraining ? 0n : block.forPods - BigInt(block.taken);
+      const { total, reserved } = block;
+      const forPods = podAddresses(block.prefix);
+      const free = block.isDraining ? 0n : forPods - reserved - BigInt(block.taken);
       return {
         prefix: block.prefix,
         isDraining: block.isDraining,
-        total: block.total,
-        allocated: block.total - block.forPods + BigInt(pods),
+        total,
+        allocated: total - forPods + reserved + BigInt(pods),
+        forPods,
+        reserved,
         pods,
         resting,
         free: free < 0n ? 0n : free,

@@ -20,28 +20,47 @@ export interface PoolCandidate {
   families: Array<{ family: Family; blockSize: number; capacity: number; free: number }>;
 }
 
-type Judge = (node: ClusterNode) => PoolCandidate[];
-
 /**
- * Every pool, in the order in which a node would be served: those that select
- * it, best first, and then the others by name. Choosing goes by the same order.
- * How full the pools are is counted once, for all nodes that are asked about.
+ * The pools that select a node, best first: the order of choice. How full a pool is, is counted once for
+ * all nodes that are asked about, and not before somebody looks at that pool.
  */
-export function poolCandidates(register: Register): Judge {
-  const facts = new Map(register.poolSet.pools.map((pool) => [pool, factsOf(register, pool)]));
+export function selectingCandidates(
+  register: Register,
+): (node: ClusterNode) => Iterable<PoolCandidate> {
+  const candidateOf = candidates(register);
+  return function* (node) {
+    for (const pool of register.poolSet.selecting(node.labels)) yield candidateOf(node, pool, true);
+  };
+}
+
+/** Every pool: those that select the node, as above, and then the others by name. */
+export function poolCandidates(register: Register): (node: ClusterNode) => PoolCandidate[] {
+  const candidateOf = candidates(register);
   return (node) => {
-    const selecting = register.poolSet.selecting(node.labels);
+    const selecting = new Set(register.poolSet.selecting(node.labels));
     const others = register.poolSet.pools
-      .filter((pool) => !selecting.includes(pool))
+      .filter((pool) => !selecting.has(pool))
       .sort((a, b) => compareText(a.name, b.name));
-    return [...selecting, ...others].map((pool) => ({
+    return [
+      ...[...selecting].map((pool) => candidateOf(node, pool, true)),
+      ...others.map((pool) => candidateOf(node, pool, false)),
+    ];
+  };
+}
+
+function candidates(register: Register) {
+  const known = new Map<Pool, ReturnType<typeof factsOf>>();
+  return (node: ClusterNode, pool: Pool, isSelecting: boolean): PoolCandidate => {
+    const facts = known.get(pool) ?? factsOf(register, pool);
+    known.set(pool, facts);
+    return {
       pool: pool.name,
-      isSelecting: selecting.includes(pool),
-      unmet: unmetRequirements(pool.selector, node.labels),
+      isSelecting,
+      unmet: isSelecting ? [] : unmetRequirements(pool.selector, node.labels),
       priority: pool.priority,
       specificity: pool.specificity,
-      ...(facts.get(pool) ?? factsOf(register, pool)),
-    }));
+      ...facts,
+    };
   };
 }
 

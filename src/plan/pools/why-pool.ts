@@ -1,16 +1,24 @@
+import { listNames } from '../../base/count-text.ts';
 import type { PoolCandidate } from './pool-candidates.ts';
 
 /** Why this pool and not another: what put it before the rest, and who was passed over. */
-export function whyPool(candidates: readonly PoolCandidate[], name: string): string {
-  const selecting = candidates.filter((candidate) => candidate.isSelecting);
-  const at = selecting.findIndex((candidate) => candidate.pool === name);
-  const chosen = selecting[at];
+export function whyPool(candidates: Iterable<PoolCandidate>, name: string): string {
+  const passed: string[] = [];
+  let chosen: PoolCandidate | undefined;
+  let next: PoolCandidate | undefined;
+  for (const candidate of candidates) {
+    if (!candidate.isSelecting) continue;
+    if (chosen !== undefined) {
+      next = candidate;
+      break;
+    }
+    if (candidate.pool === name) chosen = candidate;
+    else passed.push(`${candidate.pool}: ${obstacleWord(candidate)}`);
+  }
   if (chosen === undefined) return '';
-  const passed = selecting.slice(0, at).map((better) => `${better.pool}: ${obstacleWord(better)}`);
-  const [next] = selecting.slice(at + 1);
   const reason =
     next === undefined
-      ? selecting.length === 1
+      ? passed.length === 0
         ? 'the only pool that selects it'
         : 'the last pool that selects it'
       : chosen.priority !== next.priority
@@ -18,7 +26,7 @@ export function whyPool(candidates: readonly PoolCandidate[], name: string): str
         : chosen.specificity !== next.specificity
           ? `a more specific selector than ${next.pool}`
           : `by name before ${next.pool}`;
-  return passed.length === 0 ? reason : `${reason}; ${passed.join(', ')}`;
+  return passed.length === 0 ? reason : `${reason}; ${listNames(passed)}`;
 }
 
 /** A better pool that did not serve: held up, or without the families together. */
