@@ -1,4 +1,5 @@
 /** A container under a real containerd, until it ends or is ended. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type PartProcess, startPart } from '../parts/part-process.ts';
 import { eventually } from '../world/eventually.ts';
@@ -42,6 +43,16 @@ export class ContainerProcess {
         return this.ended;
       },
       { withinMs: 30_000 },
+    );
+  }
+
+  /** Of its first process, as the kernel tells it (proc_pid_status(5)): `CapEff`, `Seccomp` … */
+  async kernelStatus(): Promise<Record<string, string>> {
+    const tasks = await this.#containerd.ctr('tasks', 'ls');
+    const line = tasks.split('\n').find((text) => text.startsWith(`${this.#id} `)) ?? '';
+    const status = readFileSync(`/proc/${line.split(/\s+/)[1]}/status`, 'utf8');
+    return Object.fromEntries(
+      [...status.matchAll(/^(\w+):\t(\S*)/gm)].map(([, name = '', value = '']) => [name, value]),
     );
   }
 

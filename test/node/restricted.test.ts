@@ -5,7 +5,7 @@
  * test/world/rights.test.ts.
  */
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { chownSync, existsSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { askAgent } from '../../src/agent/ask-agent.ts';
 import { readMachineId } from '../../src/agent/machine-id.ts';
@@ -86,7 +86,7 @@ function cni(
   });
 }
 
-test('the operator allocates as a user without any right, and writes nothing', async () => {
+test('operator and shadow work as a user without any right, and write nothing', async () => {
   await site.addAccount('deploy/operator.yaml', 'cadastre-operator');
   const pod = podOf('deploy/operator.yaml');
   const operator = await site.start(pod, pod.containers[0]!);
@@ -103,6 +103,19 @@ test('the operator allocates as a user without any right, and writes nothing', a
     const blocks = (await cluster.blocks()).map(({ spec }) => spec.cidr).sort();
     expect(blocks, operator.log).toEqual(['10.5.112.0/24', 'fd05::/64']);
   });
+
+  await site.addAccount('deploy/shadow.yaml', 'cadastre-shadow');
+  site.relay.openIn(site.router.path, 'router');
+  const shadowPod = podOf('deploy/shadow.yaml');
+  const netnsPath = site.router.path;
+  const shadow = await site.start(shadowPod, shadowPod.containers[0]!, { netnsPath });
+  await eventually(() => expect(shadow.log).toContain('caches synced'));
+  for (const each of [operator, shadow]) {
+    const none = '0000000000000000';
+    const confined = { CapEff: none, CapBnd: none, NoNewPrivs: '1', Seccomp: '2', Uid: '65532' };
+    expect(await each.kernelStatus()).toMatchObject(confined);
+    expect(await each.stop()).toBe('exit 0');
+  }
 }, 120_000);
 
 test('the agent serves pods, routes and routers with what deploy/agent.yaml gives it', async () => {
@@ -126,6 +139,12 @@ test('the agent serves pods, routes and routers with what deploy/agent.yaml give
   await inside(node, 'sysctl -qw net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0');
   const agent = await startAgent();
   await whenReady(agent);
+  // NET_ADMIN is bit 12, SYS_ADMIN bit 21; Seccomp 2 is a filter.
+  const two = '0000000000201000';
+  expect(await agent.kernelStatus()).toMatchObject({
+    ...{ CapEff: two, CapPrm: two, CapBnd: two },
+    ...{ NoNewPrivs: '1', Seccomp: '2', Uid: '0' },
+  });
 
   // Forwarding; and a pod's IPv6, which some runtimes switch off.
   const pod = await addNamespace();
@@ -168,6 +187,39 @@ test('the agent serves pods, routes and routers with what deploy/agent.yaml give
   expect((await ip(`-n ${node.name} -br link`)).match(/^cad\d\S+/gm)).toBeNull();
   expect(await second.stop()).toBe('exit 0');
 }, 120_000);
+
+test('the Pod Security levels are those of docs/agent.md', { timeout: 120_000 }, async () => {
+  const { cluster } = site;
+  /** What the API server itself objects to; undefined: nothing. */
+  const objection = async (manifest: string, level: string) => {
+    const namespace = `level-${level}`;
+    const enforce = { 'pod-security.kubernetes.io/enforce': level };
+    const core = '/api/v1/namespaces';
+    await cluster.call('POST', core, { metadata: { name: namespace, labels: enforce } });
+    const spec = podOf(`deploy/${manifest}.yaml`) as PodSpec & { serviceAccountName: string };
+    const account = { metadata: { name: spec.serviceAccountName } };
+    await cluster.call('POST', `${core}/${namespace}/serviceaccounts`, account);
+    const pod = { metadata: { name: manifest }, spec };
+    const { status, body } = await cluster.call<{ message: string }>(
+      'POST',
+      `${core}/${namespace}/pods?dryRun=All`,
+      pod,
+    );
+    if (status === 201) return undefined;
+    return body.message.replace(/^.*violates PodSecurity "[^"]*": /, '');
+  };
+  expect(await objection('shadow', 'restricted')).toBeUndefined();
+  expect(await objection('operator', 'restricted')).toMatch(
+    // The second since Kubernetes 1.34: with hostNetwork a probe must name the address.
+    /^host namespaces \(hostNetwork=true\)(, probe or lifecycle host \([^()]*\))?$/,
+  );
+  expect(await objection('agent', 'privileged')).toBeUndefined();
+  const ofAgent = (await objection('agent', 'baseline')) ?? '';
+  for (const part of ['hostNetwork=true', 'hostPath', '"NET_ADMIN", "SYS_ADMIN"', 'spc_t']) {
+    expect(ofAgent).toContain(part);
+  }
+  expect(ofAgent).not.toMatch(/privileged|hostPID/);
+});
 
 /** An agent that is gone afterwards, whatever became of it. */
 async function withAgent(
@@ -249,6 +301,24 @@ test('an agent without --proc-sys-net says what to do', { timeout: 120_000 }, as
       container.args = container.args!.filter((word) => !word.startsWith('--proc-sys-net'));
     },
   );
+});
+
+test("a folder that is not root's needs what the comment offers", {
+  timeout: 120_000,
+}, async () => {
+  const install = async (edit?: (text: string) => string) => {
+    const pod = podOf('deploy/agent.yaml', edit);
+    const container = await site.start(pod, pod.initContainers![0]!);
+    return [await container.whenEnded(), container.log];
+  };
+  chownSync(site.onHost('/opt/cni/bin'), 1000, 1000);
+  expect(await install()).toEqual([
+    'exit 1',
+    'install.sh: user 0 may not write to /host/opt/cni/bin, which belongs to user 1000: ' +
+      'give the container the capability DAC_OVERRIDE, or the folder to root',
+  ]);
+  const [ended, log] = await install(uncomment('add: [DAC_OVERRIDE]'));
+  expect(ended, log).toBe('exit 0');
 });
 
 test('below port 1024 --bgp-listen needs what the comment offers', {

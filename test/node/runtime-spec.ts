@@ -3,10 +3,10 @@
  * specification (masked and read-only paths, the seccomp profile for these capabilities);
  * what a kubelet would ask for is added to it.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { checkoutDir } from '../../scripts/checkout.mjs';
 import type { Containerd } from './containerd.ts';
+import { imageUser } from './image-user.ts';
 import { type Container, type PodSpec, securityOf } from './pod-of-manifest.ts';
 
 /** The parts of an OCI runtime specification that are read or written here. */
@@ -157,12 +157,6 @@ function volumeMounts(
 
 function bind(source: string, destination: string, options: string[]) {
   return { destination, type: 'bind', source, options };
-}
-
-/** `65532:65532`, as deploy/Dockerfile has it; root where it says nothing. */
-export function imageUser(): string {
-  const dockerfile = readFileSync(join(checkoutDir, 'deploy/Dockerfile'), 'utf8');
-  return /^USER (\d+:\d+)$/m.exec(dockerfile)?.[1] ?? '0:0';
 }
 
 /** What is to be run, in a file for `ctr run --config`. */

@@ -203,7 +203,11 @@ export class CniServer {
       ? 'the runtime names it by a process: the agent sees it only with hostPID: true and the capability SYS_PTRACE (deploy/agent.yaml)'
       : undefined;
     if (!(await driver.hasNamespace(netns))) {
-      throw new CniError('ContainerUnknown', `there is no network namespace at ${netns}`, byProcess);
+      throw new CniError(
+        'ContainerUnknown',
+        `there is no network namespace at ${netns}`,
+        byProcess,
+      );
     }
     // The pod's default route would become the node's.
     if (await driver.isOwnNamespace(netns)) {
