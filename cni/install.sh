@@ -14,6 +14,13 @@ for folder in "$1" "$2"; do
     echo "install.sh: there is no folder $folder" >&2
     exit 1
   fi
+  # Root without DAC_OVERRIDE is bound by the mode of a folder like everybody else.
+  if [ ! -w "$folder" ]; then
+    owner=$(stat -c %u "$folder")
+    echo "install.sh: user $(id -u) may not write to $folder, which belongs to user $owner:" \
+      "give the container the capability DAC_OVERRIDE, or the folder to root" >&2
+    exit 1
+  fi
 done
 cp "$here/cadastre" "$1/.cadastre.$$"
 chmod 0755 "$1/.cadastre.$$"

@@ -16,6 +16,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { fillImage } from '../scripts/image.mjs';
 import { ensureShim } from '../scripts/shim.mjs';
+import { imageUser } from './node/image-user.ts';
 
 const root = join(import.meta.dirname, '..');
 const dir = mkdtempSync(join(tmpdir(), 'image-test-'));
@@ -93,6 +94,38 @@ describe.runIf(hasCompiler)('an image', () => {
     const [program, ...folders] = command;
     expect(existsSync(join(dir, program))).toBe(true);
     expect(folders).toEqual(volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath));
+  });
+});
+
+describe('deploy/Dockerfile', () => {
+  const dockerfile = readFileSync(join(root, 'deploy/Dockerfile'), 'utf8');
+
+  test('names no base image by a tag, which can be moved', () => {
+    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
+    expect(bases).toHaveLength(2);
+    for (const base of bases) expect(base).toMatch(/^\$\{NODE_IMAGE\}$/);
+    // A default would have to be a digest that somebody has verified.
+    for (const [, value = ''] of dockerfile.matchAll(/^ARG NODE_IMAGE(=.*)?$/gm)) {
+      expect(value).toMatch(/^$|@sha256:[0-9a-f]{64}$/);
+    }
+  });
+
+  test('refuses a base image that is given by a tag', () => {
+    const [, guard = ''] = /^RUN (case (?:.*\\\n)*.*)$/m.exec(dockerfile) ?? [];
+    const build = (image: string) =>
+      spawnSync('sh', ['-c', guard], { env: { NODE_IMAGE: image }, encoding: 'utf8' });
+    const byTag = build('node:24-bookworm-slim');
+    expect([byTag.status, byTag.stderr]).toEqual([
+      1,
+      'NODE_IMAGE=node:24-bookworm-slim is a tag: give a digest, like node:24-bookworm-slim@sha256:…\n',
+    ]);
+    const byDigest = build(`node:24-bookworm-slim@sha256:${'0'.repeat(64)}`);
+    expect([byDigest.status, byDigest.stderr]).toEqual([0, '']);
+  });
+
+  test('runs as a user without rights, whom Kubernetes can tell from root by number', () => {
+    expect(imageUser()).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+    expect(dockerfile.lastIndexOf('USER ')).toBeGreaterThan(dockerfile.lastIndexOf('RUN '));
   });
 });
 

@@ -8,7 +8,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** In a container with the host's process numbers, process 1 has the host's files. */
+/** deploy/agent.yaml mounts the host's; with hostPID, process 1 has it too. */
 const machineIdFiles = ['/proc/1/root/etc/machine-id', '/etc/machine-id'];
 const firmwareFile = '/sys/class/dmi/id/product_uuid';
 

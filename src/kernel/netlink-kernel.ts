@@ -48,7 +48,7 @@ import {
 import { applyMasquerade, listMasquerade } from './netlink/nft.ts';
 import { repairPod } from './netlink/repair-pod.ts';
 import { applyRoutes, heldRoutes } from './netlink/routes.ts';
-import { readSetting, writeSetting } from './netlink/settings.ts';
+import { KernelSettings } from './netlink/settings.ts';
 import { SocketPool } from './netlink/socket.ts';
 import { wirePod } from './netlink/wire-pod.ts';
 import type { PodCheck, PodPlace, PodWiring, WiredPod } from './pod.ts';
@@ -60,14 +60,22 @@ export class NetlinkKernel implements Kernel {
   readonly #namespaceFd: number | undefined;
   readonly #sockets: SocketPool;
   readonly #remover: LinkRemover;
+  readonly #settings: KernelSettings;
   readonly #monitors = new Set<Monitor>();
 
   /** For the namespace at `netnsPath`; absent: the one this process is in. */
-  constructor({ netnsPath }: { netnsPath?: string | undefined } = {}) {
+  constructor({
+    netnsPath,
+    procSysNet,
+  }: {
+    netnsPath?: string | undefined;
+    procSysNet?: string | undefined;
+  } = {}) {
     this.#namespacePath = netnsPath;
     this.#namespaceFd = netnsPath === undefined ? undefined : openNamespace(netnsPath);
     this.#sockets = new SocketPool(this.#namespaceFd);
     this.#remover = new LinkRemover(this.#sockets);
+    this.#settings = new KernelSettings(procSysNet);
   }
 
   links(): Promise<Link[]> {
@@ -223,11 +231,11 @@ export class NetlinkKernel implements Kernel {
   }
 
   async readSetting(setting: Setting): Promise<number> {
-    return readSetting(this.#namespaceFd, setting);
+    return this.#settings.read(this.#namespaceFd, setting);
   }
 
   async writeSetting(setting: Setting, value: number): Promise<void> {
-    writeSetting(this.#namespaceFd, setting, value);
+    this.#settings.write(this.#namespaceFd, setting, value);
   }
 
   async hasNamespace(path: string): Promise<boolean> {
@@ -239,7 +247,7 @@ export class NetlinkKernel implements Kernel {
   }
 
   wirePod(wiring: PodWiring): Promise<WiredPod> {
-    return wirePod(this.#sockets, wiring);
+    return wirePod(this.#sockets, this.#settings, wiring);
   }
 
   unwirePod({ hostIfName }: PodPlace): Promise<boolean> {

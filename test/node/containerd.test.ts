@@ -4,18 +4,16 @@
  * container is on the network. Folders of this machine stay as they are: `ctr`
  * sees others in their place.
  */
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ensureShim } from '../../scripts/shim.mjs';
 import { inside, ip, sweepNamespaces } from '../kernel/namespaces.ts';
-import { type PartProcess, startPart } from '../parts/part-process.ts';
 import { eventually } from '../world/eventually.ts';
+import { Containerd } from './containerd.ts';
 import { TestNode } from './test-node.ts';
 
-const run = promisify(execFile);
 const conflist = {
   cniVersion: '1.0.0',
   name: 'pods',
@@ -23,7 +21,7 @@ const conflist = {
 };
 
 let node: TestNode;
-let containerd: PartProcess | undefined;
+let containerd: Containerd | undefined;
 const at = (path: string) => join(node.folder, 'containerd', path);
 
 beforeAll(async () => {
@@ -37,23 +35,7 @@ beforeAll(async () => {
   copyFileSync(ensureShim()!, at('bin/cadastre'));
   copyFileSync('/usr/lib/cni/portmap', at('bin/portmap'));
   writeFileSync(at('net.d/10-cadastre.conflist'), JSON.stringify(conflist));
-  const lines = [
-    'version = 2',
-    `root = "${at('root')}"`,
-    `state = "${at('state')}"`,
-    'disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.internal.v1.opt"]',
-    '[grpc]',
-    `address = "${at('sock')}"`,
-  ];
-  writeFileSync(at('config.toml'), lines.join('\n'));
-  containerd = startPart({
-    name: 'containerd',
-    binary: 'containerd',
-    args: ['-c', at('config.toml')],
-    logFile: at('containerd.log'),
-    dir: at(''),
-  });
-  await eventually(() => run('ctr', ['-a', at('sock'), 'version']), { withinMs: 30_000 });
+  containerd = await Containerd.start(at(''));
 }, 120_000);
 
 afterAll(async () => {
@@ -99,11 +81,11 @@ test('ctr run --cni starts a container on our network, and its end leaves nothin
   for (const address of addresses) {
     await eventually(() => inside(node.namespace, `ping -c 1 -W 5 ${address}`));
   }
-  const exec = ['-a', at('sock'), 'tasks', 'exec', '--exec-id', 'look', 'box'];
-  const seen = await run('ctr', [...exec, '/bin/busybox', 'ip', 'addr', 'show', 'eth0']);
-  for (const address of addresses) expect(seen.stdout).toContain(address);
+  const exec = ['tasks', 'exec', '--exec-id', 'look', 'box', '/bin/busybox'];
+  const seen = await containerd!.ctr(...exec, 'ip', 'addr', 'show', 'eth0');
+  for (const address of addresses) expect(seen).toContain(address);
 
-  await run('ctr', ['-a', at('sock'), 'tasks', 'kill', '-s', 'SIGKILL', 'box']);
+  await containerd!.ctr('tasks', 'kill', '-s', 'SIGKILL', 'box');
   expect(await ended, said).toBe(137);
   expect(await node.allocations()).toEqual([]);
   expect((await ip(`-n ${node.namespace.name} -br link`)).match(/^cad\S+/gm)).toBeNull();

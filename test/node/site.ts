@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { connect, createServer, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ensureShim } from '../../scripts/shim.mjs';
 import { addNamespace, deleteNamespace, inside, ip, type Namespace } from '../kernel/namespaces.ts';
 import { type PartProcess, startPart } from '../parts/part-process.ts';
 import type { Cluster } from '../world/cluster.ts';
+import { ApiRelay } from './api-relay.ts';
 import { ClusterAgent } from './cluster-agent.ts';
 
 const run = promisify(execFile);
@@ -35,14 +35,6 @@ interface CniResult {
   ips: Array<{ address: string }>;
 }
 
-/** Inside a namespace: every connection to 127.0.0.1:PORT comes out of a Unix socket, which knows no namespaces. */
-const relay = `const [port, path] = process.argv.slice(1);
-require('node:net').createServer((near) => {
-  const far = require('node:net').connect(path);
-  near.on('error', () => far.destroy()).on('close', () => far.destroy()).pipe(far);
-  far.on('error', () => near.destroy()).on('close', () => near.destroy()).pipe(near);
-}).listen(Number(port), '127.0.0.1');`;
-
 /** Three nodes and a router, each a network namespace, in a cluster. */
 export class Site {
   readonly cluster: Cluster;
@@ -51,7 +43,7 @@ export class Site {
   readonly agents = {} as Record<HostName, ClusterAgent>;
   readonly pods = {} as Record<HostName, Pod>;
   readonly #parts: PartProcess[] = [];
-  #proxy: Server | undefined;
+  #relay: ApiRelay | undefined;
 
   private constructor(cluster: Cluster, router: Namespace, nodes: Record<HostName, Namespace>) {
     this.cluster = cluster;
@@ -85,23 +77,8 @@ export class Site {
 
   /** Agents run inside their nodes from now on, and still find the API server at its address. */
   async moveIn(): Promise<void> {
-    const path = join(this.cluster.dir, 'api.sock');
-    const port = Number(new URL(this.cluster.api.url).port);
-    this.#proxy = createServer((near) => {
-      const far = connect(port, '127.0.0.1');
-      near
-        .on('error', () => far.destroy())
-        .on('close', () => far.destroy())
-        .pipe(far);
-      far
-        .on('error', () => near.destroy())
-        .on('close', () => near.destroy())
-        .pipe(near);
-    }).listen(path);
-    for (const name of hostNames) {
-      const command = [process.execPath, '-e', relay, String(port), path];
-      this.startInside(this.nodes[name], `relay-${name}`, command);
-    }
+    this.#relay = new ApiRelay(this.cluster.api.url, this.cluster.dir);
+    for (const name of hostNames) this.#relay.openIn(this.nodes[name].path, name);
   }
 
   startInside(namespace: Namespace, name: string, command: string[]): PartProcess {
@@ -151,7 +128,7 @@ export class Site {
       dir: this.cluster.dir,
       kubeconfigPath: this.cluster.api.kubeconfigPath,
       flags: ['--ipam=cluster-pool', `--netns=${netns}`, ...flags],
-      ...(this.#proxy === undefined ? {} : { inside: netns }),
+      ...(this.#relay === undefined ? {} : { inside: netns }),
     });
   }
 
@@ -171,7 +148,7 @@ export class Site {
   async end(): Promise<void> {
     await Promise.all(hostNames.map((name) => this.agents[name]?.stop()));
     await Promise.all(this.#parts.map((part) => part.kill9()));
-    this.#proxy?.close();
+    await this.#relay?.close();
     const pods = Object.values(this.pods).map(({ namespace }) => namespace);
     for (const one of [...pods, ...Object.values(this.nodes), this.router]) {
       await deleteNamespace(one);

@@ -152,6 +152,17 @@ describe('ADD', () => {
     expect(await code(call('ADD', other))).toBe(103);
   });
 
+  test('a namespace that a process names, unseen: the answer says what the agent lacks', async () => {
+    expect(await call('ADD', { netns: '/proc/4711/ns/net' })).toMatchObject({
+      code: 3,
+      msg: 'there is no network namespace at /proc/4711/ns/net',
+      details: expect.stringContaining('hostPID: true and the capability SYS_PTRACE'),
+    });
+    expect((await call('ADD', { netns: '/run/netns/gone' })).details ?? '').not.toContain(
+      'hostPID',
+    );
+  });
+
   test('a second ADD is refused; the first one keeps its address', async () => {
     await call('ADD');
     expect(await call('ADD')).toMatchObject({

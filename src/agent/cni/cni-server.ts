@@ -204,15 +204,23 @@ export class CniServer {
 
   async #checkNamespace(netns: string): Promise<void> {
     const { driver } = this.#options;
+    // In a container of its own, a process number is nobody's, or one of the agent itself.
+    const byProcess = /^\/proc\/\d+\//.test(netns)
+      ? 'the runtime names it by a process: the agent sees it only with hostPID: true and the capability SYS_PTRACE (deploy/agent.yaml)'
+      : undefined;
     if (!(await driver.hasNamespace(netns))) {
-      throw new CniError('ContainerUnknown', `there is no network namespace at ${netns}`);
+      throw new CniError(
+        'ContainerUnknown',
+        `there is no network namespace at ${netns}`,
+        byProcess,
+      );
     }
     // The pod's default route would become the node's.
     if (await driver.isOwnNamespace(netns)) {
       throw new CniError(
         'InvalidEnvironment',
         `CNI_NETNS is ${JSON.stringify(netns)}, the network namespace of the node itself`,
-        'a pod on the network of its host needs no CNI plugin',
+        byProcess ?? 'a pod on the network of its host needs no CNI plugin',
       );
     }
   }

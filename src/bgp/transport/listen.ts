@@ -5,6 +5,7 @@
  * never makes the listener refuse another.
  */
 import { createServer, isIPv6, type Server, type Socket } from 'node:net';
+import { CadastreError } from '../../base/errors.ts';
 import { canonicalPeerAddress } from './canonical-peer-address.ts';
 import { nativeSockets, type SocketOptions } from './native-sockets.ts';
 
@@ -49,7 +50,7 @@ export async function listen(
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     const hasNoIpv6 = code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL';
-    if (target.address !== undefined || !hasNoIpv6) throw error;
+    if (target.address !== undefined || !hasNoIpv6) throw refusal(error, target, port);
     await open(server, '0.0.0.0', port);
   }
   // Such as no descriptor left for a connection: the listener stays, the next one may succeed.
@@ -112,3 +113,19 @@ export function applyAccepted(socket: Socket, options: SocketOptions): void {
   if (options.ttl !== undefined) native.sockets.setTtl(fd, family, options.ttl);
   if (options.minTtl !== undefined) native.sockets.setMinTtl(fd, family, options.minTtl);
 }
+
+function refusal(cause: unknown, { address = '::' }: ListenTarget, port: number): CadastreError {
+  const code = (cause as NodeJS.ErrnoException).code ?? '';
+  const where = isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+  const remedy = remedies[code];
+  return new CadastreError('BAD_FLAG', `cannot listen for BGP on ${where}: ${code}`, {
+    cause,
+    ...(remedy === undefined ? {} : { remedy }),
+  });
+}
+
+const remedies: Record<string, string> = {
+  EACCES: 'A port below 1024 needs the capability NET_BIND_SERVICE.',
+  EADDRINUSE: 'Stop what listens there, or give another port.',
+  EADDRNOTAVAIL: 'Give an address of this machine.',
+};

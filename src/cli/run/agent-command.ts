@@ -18,6 +18,7 @@ import { Speaker } from '../../bgp/speaker/speaker.ts';
 import type { ListenTarget } from '../../bgp/transport/listen.ts';
 import { giveBackFreedMemory } from '../../kernel/freed-memory.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { procSysNet } from '../../kernel/netlink/settings.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import { type BgpConfig, loadConfigMap } from '../../model/bgp-config-map.ts';
@@ -105,6 +106,11 @@ export function registerAgent(program: Command): void {
     )
     .option('--netns <path>', "the node's network namespace (default: where the agent runs)")
     .option(
+      '--proc-sys-net <folder>',
+      'where /proc/sys/net can be written, in a container that is not privileged',
+      procSysNet,
+    )
+    .option(
       '--fake-uplink <link=cidr>',
       'fake: an interface, like eth0=10.4.94.32/24; repeatable',
       list,
@@ -146,6 +152,7 @@ interface AgentFlags {
   listen: string;
   kernel: (typeof kernelNames)[number];
   netns?: string;
+  procSysNet: string;
   fakeUplink?: string[];
   logLevel: LogLevel;
 }
@@ -160,7 +167,10 @@ async function runAgent(flags: AgentFlags): Promise<void> {
   const stopProcessMetrics = registerProcessMetrics(metrics);
   const stopGivingBack = giveBackFreedMemory();
   const client = new KubeClient(access, { connections: 8, metrics, log });
-  const kernel = openKernel(flags.kernel, flags.fakeUplink ?? [], flags.stateDir, flags.netns);
+  const kernel = openKernel(flags.kernel, flags.fakeUplink ?? [], flags.stateDir, {
+    netnsPath: flags.netns,
+    procSysNet: flags.procSysNet,
+  });
   await assertTunnel(kernel, flags.routing);
   const mark = new RestartMark(join(flags.stateDir, 'alive'));
   const startedMs = clock.monotonicMs();

@@ -21,9 +21,9 @@ export function openKernel(
   name: (typeof kernelNames)[number],
   fakeUplinks: readonly string[],
   stateDir: string,
-  netnsPath?: string,
+  places: { netnsPath?: string | undefined; procSysNet?: string | undefined } = {},
 ): Kernel {
-  if (name === 'netlink') return new NetlinkKernel({ netnsPath });
+  if (name === 'netlink') return new NetlinkKernel(places);
   const namespace = new FakeNamespace();
   for (const text of fakeUplinks) addUplink(namespace, text);
   keepRoutes(namespace, join(stateDir, 'fake-kernel.json'));

@@ -1,8 +1,40 @@
-/** Numbers under /proc/sys/net of a namespace: it shows that of the thread which opens the file. */
+/**
+ * Numbers under /proc/sys/net of a namespace: it shows that of the thread which opens the file.
+ * So does a mount of it elsewhere, which a container needs that is not privileged: runtimes
+ * mount its own /proc/sys read-only, and let nothing be mounted over it.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Setting } from '../kernel.ts';
 import { KernelError } from '../kernel-error.ts';
 import { inNamespace } from './namespace.ts';
+
+export const procSysNet = '/proc/sys/net';
+
+export class KernelSettings {
+  readonly #folder: string;
+
+  constructor(folder = procSysNet) {
+    this.#folder = folder;
+  }
+
+  read(namespaceFd: number | undefined, setting: Setting): number {
+    const path = join(this.#folder, pathOf(setting));
+    return attempt(`read ${path}`, () =>
+      Number(inNamespace(namespaceFd, () => readFileSync(path, 'utf8'))),
+    );
+  }
+
+  write(namespaceFd: number | undefined, setting: Setting, value: number): void {
+    const path = join(this.#folder, pathOf(setting));
+    attempt(`write ${value} to ${path}`, () =>
+      inNamespace(namespaceFd, () => {
+        // Writing the forwarding switch resets per-interface settings even if nothing changes.
+        if (Number(readFileSync(path, 'utf8')) !== value) writeFileSync(path, `${value}\n`);
+      }),
+    );
+  }
+}
 
 function pathOf(setting: Setting): string {
   switch (setting.kind) {
@@ -19,35 +51,18 @@ function pathOf(setting: Setting): string {
   }
 }
 
-export function readSetting(namespaceFd: number | undefined, setting: Setting): number {
-  const path = `/proc/sys/net/${pathOf(setting)}`;
-  return attempt(`read ${path}`, () =>
-    Number(inNamespace(namespaceFd, () => readFileSync(path, 'utf8'))),
-  );
-}
-
-export function writeSetting(
-  namespaceFd: number | undefined,
-  setting: Setting,
-  value: number,
-): void {
-  const path = `/proc/sys/net/${pathOf(setting)}`;
-  attempt(`write ${value} to ${path}`, () =>
-    inNamespace(namespaceFd, () => {
-      // Writing the forwarding switch resets per-interface settings even if nothing changes.
-      if (Number(readFileSync(path, 'utf8')) !== value) writeFileSync(path, `${value}\n`);
-    }),
-  );
-}
-
 function attempt<T>(what: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
     const errno = (error as NodeJS.ErrnoException).code;
     if (errno === undefined || error instanceof KernelError) throw error;
-    // /proc/sys is mounted read-only in a container that is not privileged.
-    if (errno === 'EROFS') throw new KernelError(what, errno, { code: 'KERNEL_NOT_PERMITTED' });
-    throw new KernelError(what, errno);
+    if (errno !== 'EROFS') throw new KernelError(what, errno);
+    throw new KernelError(what, errno, {
+      code: 'KERNEL_NOT_PERMITTED',
+      detail:
+        'read-only in this container: mount /proc/sys/net of the host and name that folder with --proc-sys-net',
+      remedy: 'deploy/agent.yaml has such a mount.',
+    });
   }
 }

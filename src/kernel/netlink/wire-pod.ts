@@ -29,21 +29,27 @@ import {
 } from './link-messages.ts';
 import { closeNamespace, openNamespace } from './namespace.ts';
 import { addRoute } from './route-messages.ts';
-import { writeSetting } from './settings.ts';
+import type { KernelSettings } from './settings.ts';
 import { NetlinkSocket, type SocketPool } from './socket.ts';
 
-export async function wirePod(sockets: SocketPool, wiring: PodWiring): Promise<WiredPod> {
+export async function wirePod(
+  sockets: SocketPool,
+  settings: KernelSettings,
+  wiring: PodWiring,
+): Promise<WiredPod> {
   assertOurLink(wiring.hostIfName);
   const podNamespace = openNamespace(wiring.netnsPath);
   try {
     return await sockets.use(async (host) => {
+      const switchOnIpv6 = (link: string) =>
+        settings.write(podNamespace, { kind: 'disableIpv6', link }, 0);
       const pairing = createPair(host, wiring, podNamespace);
       // Opened while the kernel makes the pair: nobody waits for it.
       const pod = tryTo(() => new NetlinkSocket(podNamespace));
       try {
         const pair = await pairing;
         try {
-          return await configurePair(host, pod(), pair, wiring, podNamespace);
+          return await configurePair(host, pod(), pair, wiring, switchOnIpv6);
         } catch (error) {
           const leftover = await findLink(host, wiring.hostIfName);
           if (leftover) await host.exchange([deleteLink(leftover)]);
@@ -104,7 +110,7 @@ async function configurePair(
   pod: NetlinkSocket,
   { hostLink, podIndex }: Pair,
   wiring: PodWiring,
-  podNamespace: number,
+  switchOnIpv6: (link: string) => void,
 ): Promise<WiredPod> {
   const config = podInterfaceConfig(wiring);
   const end = {
@@ -113,7 +119,7 @@ async function configurePair(
   };
   // Both have ended, whichever fails, before anything is undone or closed.
   const [inPod, onHost] = await Promise.allSettled([
-    configurePod(pod, end, podNamespace, config),
+    configurePod(pod, end, switchOnIpv6, config),
     configureHost(host, hostLink, config, wiring.alias),
   ]);
   if (inPod.status === 'rejected') throw inPod.reason;
@@ -125,7 +131,7 @@ async function configurePair(
 async function configurePod(
   pod: NetlinkSocket,
   end: { name: string; index: number },
-  podNamespace: number,
+  switchOnIpv6: (link: string) => void,
   { podAddresses, podRoutes }: PodInterfaceConfig,
 ): Promise<Link> {
   const steps = [
@@ -141,7 +147,7 @@ async function configurePod(
     // EACCES is how the kernel says that IPv6 is switched off on the interface, as some
     // runtimes do for every new namespace. An address asked for is a wish to have it on.
     if (!isErrno(error, 'EACCES')) throw error;
-    writeSetting(podNamespace, { kind: 'disableIpv6', link: end.name }, 0);
+    switchOnIpv6(end.name);
     const again = (await pod.exchange(steps)).filter(({ errno }) => errnoName(errno) !== 'EEXIST');
     if (again.length > 0) throw error;
     return needLink(pod, end.name);

@@ -1,0 +1,69 @@
+/**
+ * A container of a manifest in deploy/, and what a kubelet and a runtime make of it. Only
+ * fields that our manifests use are known; any other is an error, so that nothing of a
+ * manifest goes untested unnoticed.
+ */
+import { readFileSync } from 'node:fs';
+import { parseAllDocuments } from 'yaml';
+
+export interface SecurityContext {
+  privileged?: boolean;
+  allowPrivilegeEscalation?: boolean;
+  readOnlyRootFilesystem?: boolean;
+  runAsNonRoot?: boolean;
+  runAsUser?: number;
+  runAsGroup?: number;
+  capabilities?: { add?: string[]; drop?: string[] };
+  seccompProfile?: { type: string };
+  seLinuxOptions?: { type?: string; level?: string };
+}
+
+export interface Container {
+  name: string;
+  command?: string[];
+  args?: string[];
+  env?: Array<{ name: string; value?: string; valueFrom?: { fieldRef: { fieldPath: string } } }>;
+  securityContext?: SecurityContext;
+  volumeMounts?: Array<{
+    name: string;
+    mountPath: string;
+    readOnly?: boolean;
+    mountPropagation?: string;
+  }>;
+}
+
+export interface PodSpec {
+  hostNetwork?: boolean;
+  hostPID?: boolean;
+  automountServiceAccountToken?: boolean;
+  securityContext?: Pick<
+    SecurityContext,
+    'runAsNonRoot' | 'runAsUser' | 'runAsGroup' | 'seccompProfile'
+  >;
+  initContainers?: Container[];
+  containers: Container[];
+  volumes?: Array<{ name: string; hostPath: { path: string; type: string } }>;
+}
+
+/** The pod of the one Deployment or DaemonSet; `edit` changes the manifest's text first, as a reader of its comments would. */
+export function podOf(manifest: string, edit = (text: string) => text): PodSpec {
+  const text = edit(readFileSync(manifest, 'utf8'));
+  const objects = parseAllDocuments(text).map((document) => document.toJS());
+  const workload = objects.find(({ kind }) => kind === 'DaemonSet' || kind === 'Deployment');
+  return workload.spec.template.spec;
+}
+
+/** The lines that begin with `# WORD` as if they were none: what a comment offers, switched on. */
+export function uncomment(...words: string[]): (text: string) => string {
+  return (text) =>
+    words.reduce((before, word) => {
+      const after = before.replace(`# ${word}`, word);
+      if (after === before) throw new Error(`the manifest offers no "${word}" in a comment`);
+      return after;
+    }, text);
+}
+
+/** Of the pod and of the container together, as Kubernetes reads them: the container's counts. */
+export function securityOf(pod: PodSpec, container: Container): SecurityContext {
+  return { ...pod.securityContext, ...container.securityContext };
+}
