@@ -9,16 +9,43 @@ export async function accountOf(
   manifest: string,
   account: string,
 ): Promise<string> {
+  await applyManifest(cluster, manifest);
+  return kubeconfigOf(cluster, account, await tokenOf(cluster, account));
+}
+
+/** The same for the agent of one node: its token names the Node, as that of a Pod does. */
+export async function agentAccount(cluster: Cluster, node: string): Promise<string> {
+  await applyManifest(cluster, 'deploy/agent.yaml');
+  const token = await tokenOf(cluster, 'cadastre-agent', node);
+  return kubeconfigOf(cluster, `cadastre-agent-${node}`, token);
+}
+
+export async function applyManifest(cluster: Cluster, manifest: string): Promise<void> {
   const applied = await cluster.kubectl(['apply', '-f', manifest]);
   if (applied.exitCode !== 0) throw new Error(`${manifest}: ${applied.stderr}`);
+}
+
+/** With `node` it is bound to that Node. */
+export async function tokenOf(cluster: Cluster, account: string, node?: string): Promise<string> {
   const path = `/api/v1/namespaces/kube-system/serviceaccounts/${account}/token`;
+  const bound = node === undefined ? undefined : await cluster.node(node);
+  const boundObjectRef = bound && {
+    apiVersion: 'v1',
+    kind: 'Node',
+    name: bound.metadata.name,
+    uid: bound.metadata.uid,
+  };
   const { status } = await cluster.must<{ status: { token: string } }>('POST', path, {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
-    spec: {},
+    spec: { boundObjectRef },
   });
-  const kubeconfigPath = join(cluster.dir, `${account}-kubeconfig`);
-  const users = { [account]: { token: status.token } };
+  return status.token;
+}
+
+function kubeconfigOf(cluster: Cluster, user: string, token: string): string {
+  const kubeconfigPath = join(cluster.dir, `${user}-kubeconfig`);
+  const users = { [user]: { token } };
   writeKubeconfig(kubeconfigPath, { server: cluster.api.url, caFile: cluster.api.caFile, users });
   return kubeconfigPath;
 }
