@@ -13,7 +13,7 @@ export async function accountOf(
   return kubeconfigOf(cluster, account, await tokenOf(cluster, account));
 }
 
-/** The same for the agent of one node: its token names the Node, as that of a Pod does. */
+/** The same for the agent of one node, whose token names that Node. */
 export async function agentAccount(cluster: Cluster, node: string): Promise<string> {
   await applyManifest(cluster, 'deploy/agent.yaml');
   const token = await tokenOf(cluster, 'cadastre-agent', node);
@@ -25,22 +25,27 @@ export async function applyManifest(cluster: Cluster, manifest: string): Promise
   if (applied.exitCode !== 0) throw new Error(`${manifest}: ${applied.stderr}`);
 }
 
-/** With `node` it is bound to that Node. */
+/** With `node` it is that of a Pod on that Node, as kubelet asks for it. */
 export async function tokenOf(cluster: Cluster, account: string, node?: string): Promise<string> {
   const path = `/api/v1/namespaces/kube-system/serviceaccounts/${account}/token`;
-  const bound = node === undefined ? undefined : await cluster.node(node);
-  const boundObjectRef = bound && {
-    apiVersion: 'v1',
-    kind: 'Node',
-    name: bound.metadata.name,
-    uid: bound.metadata.uid,
-  };
+  const boundObjectRef = node === undefined ? undefined : await podOn(cluster, account, node);
   const { status } = await cluster.must<{ status: { token: string } }>('POST', path, {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
     spec: { boundObjectRef },
   });
   return status.token;
+}
+
+async function podOn(cluster: Cluster, serviceAccountName: string, nodeName: string) {
+  const name = `${serviceAccountName}-${nodeName}`;
+  const path = '/api/v1/namespaces/kube-system/pods';
+  const containers = [{ name: 'agent', image: 'cadastre' }];
+  const pod = await cluster.must<{ metadata: { uid: string } }>('POST', path, {
+    metadata: { name },
+    spec: { serviceAccountName, nodeName, containers },
+  });
+  return { apiVersion: 'v1', kind: 'Pod', name, uid: pod.metadata.uid };
 }
 
 function kubeconfigOf(cluster: Cluster, user: string, token: string): string {

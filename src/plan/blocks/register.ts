@@ -9,6 +9,7 @@ import { ClaimIndex } from '../../net/claim-index.ts';
 import { families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { overlapsNetwork, PoolSet } from '../pools/pool-set.ts';
+import { type Attribution, believeAll } from './attribution.ts';
 import {
   type HoldingSource,
   type Holdings,
@@ -54,6 +55,8 @@ export class Register {
   readonly reports = new Map<string, NodeReport>();
   readonly ciliumNodes = new Map<string, CiliumNode>();
   poolSet = new PoolSet([]);
+  /** Whether reports can be attributed to the agents of their nodes. */
+  attribution: Attribution = believeAll;
 
   readonly #sources: readonly HoldingSource[];
   readonly #networks = new Map<string, readonly NamedNetwork[]>();
