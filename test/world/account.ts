@@ -1,7 +1,20 @@
 /** A service account of a manifest in deploy/, with its rights and nothing else. */
 import { join } from 'node:path';
+import {
+  agentPolicyAnnotation,
+  agentPolicyIdentity,
+  agentPolicyName,
+} from '../../src/model/agent-policy.ts';
+import type { KubeObject } from '../../src/model/object.ts';
 import { writeKubeconfig } from '../parts/kubeconfig.ts';
 import type { Cluster } from './cluster.ts';
+import { paths } from './objects.ts';
+
+const admission = '/apis/admissionregistration.k8s.io/v1';
+export const policyPaths = {
+  policy: `${admission}/validatingadmissionpolicies/${agentPolicyName}`,
+  binding: `${admission}/validatingadmissionpolicybindings/${agentPolicyName}`,
+};
 
 /** Applies the manifest with kubectl; a kubeconfig for the account that it makes. */
 export async function accountOf(
@@ -23,6 +36,15 @@ export async function agentAccount(cluster: Cluster, node: string): Promise<stri
 export async function applyManifest(cluster: Cluster, manifest: string): Promise<void> {
   const applied = await cluster.kubectl(['apply', '-f', manifest]);
   if (applied.exitCode !== 0) throw new Error(`${manifest}: ${applied.stderr}`);
+}
+
+/** The report of that node names the policy that is in force, as its agent's writes do. */
+export async function namePolicy(cluster: Cluster, node: string): Promise<void> {
+  const policy = await cluster.must<KubeObject>('GET', policyPaths.policy);
+  const binding = await cluster.must<KubeObject>('GET', policyPaths.binding);
+  const underPolicy = agentPolicyIdentity({ policy, binding });
+  const annotations = { [agentPolicyAnnotation]: underPolicy };
+  await cluster.must('PATCH', `${paths.reports}/${node}`, { metadata: { annotations } });
 }
 
 /** With `node` it is that of a Pod on that Node, as kubelet asks for it. */

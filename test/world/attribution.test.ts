@@ -11,15 +11,11 @@ import {
 } from '../../src/model/agent-policy.ts';
 import { apiVersion } from '../../src/model/keys.ts';
 import { callApi } from '../parts/api-call.ts';
-import { accountOf, applyManifest, tokenOf } from './account.ts';
+import { accountOf, applyManifest, policyPaths, tokenOf } from './account.ts';
 import { Cluster, shortLease } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { paths } from './objects.ts';
 import type { OperatorProcess } from './operator-process.ts';
-
-const admission = '/apis/admissionregistration.k8s.io/v1';
-const policyPath = `${admission}/validatingadmissionpolicies/${agentPolicyName}`;
-const bindingPath = `${admission}/validatingadmissionpolicybindings/${agentPolicyName}`;
 
 let cluster: Cluster;
 let operator: OperatorProcess;
@@ -49,8 +45,8 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 async function removePolicy(): Promise<void> {
-  await cluster.must('DELETE', bindingPath);
-  await cluster.must('DELETE', policyPath);
+  await cluster.must('DELETE', policyPaths.binding);
+  await cluster.must('DELETE', policyPaths.policy);
 }
 
 async function write(as: 'a' | 'b', method: string, path: string, body: object) {
@@ -115,8 +111,8 @@ test('a report that any agent could have written releases nothing, and one of it
   await cluster.must('PATCH', `${paths.reports}/b`, { metadata: { labels: { x: 'y' } } });
 
   const underPolicy = agentPolicyIdentity({
-    policy: await cluster.must('GET', policyPath),
-    binding: await cluster.must('GET', bindingPath),
+    policy: await cluster.must('GET', policyPaths.policy),
+    binding: await cluster.must('GET', policyPaths.binding),
   });
   const metadata = { annotations: { [agentPolicyAnnotation]: underPolicy } };
   const own = await write('b', 'PATCH', `${paths.reports}/b`, { metadata, spec: { fenced } });
@@ -129,7 +125,7 @@ test('a report that any agent could have written releases nothing, and one of it
 }, 120_000);
 
 test('a policy that somebody has changed binds nobody', async () => {
-  await cluster.must('PATCH', policyPath, { spec: { failurePolicy: 'Ignore' } });
+  await cluster.must('PATCH', policyPaths.policy, { spec: { failurePolicy: 'Ignore' } });
   const isSaid = () =>
     operator
       .logged(({ reason }) => reason === 'ReportNotAttributed')
