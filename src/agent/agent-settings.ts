@@ -1,6 +1,7 @@
 import type { ListenTarget } from '../bgp/transport/listen.ts';
 import type { BgpPeer } from '../model/bgp-peer.ts';
 import type { LoadBalancerPool } from '../model/load-balancer-pool.ts';
+import { usualReconfirmAfterSeconds } from '../model/node-report.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { Routing } from '../plan/node/desired-routes.ts';
 import type { OnCordon } from '../plan/node/leaving.ts';
@@ -72,11 +73,7 @@ export const usualAgentPace: Pace = {
   missingGraceMs: 60_000,
   definitionGraceMs: 5_000,
 };
-/**
- * Longer than a router takes to restart, and than our hold time; the operator waits for twice as
- * long before routers may testify (decision 29).
- */
-export const usualReconfirmAfterMs = 150_000;
+export const usualReconfirmAfterMs = usualReconfirmAfterSeconds * 1_000;
 /**
  * How long another machine that served the Node has to say that it is alive. Longer than its
  * agent takes to notice that its watch is silent.

@@ -75,6 +75,7 @@ import { NodeDrain } from './node-drain.ts';
 import { NodeIdentity } from './node-identity.ts';
 import { NodeRound } from './node-round.ts';
 import { PodBlocks } from './pod-blocks.ts';
+import { PolicyInForce } from './policy-in-force.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
 import { ReportWriter } from './report-writer.ts';
 import { tunnelDevices } from './route-reconciler.ts';
@@ -126,6 +127,7 @@ export class Agent {
     const writer = new ReportWriter({
       ...world,
       everyMs: settings.reportEveryMs,
+      policy: new PolicyInForce(world),
       onAccepted: () => {
         if (this.#usage.awaitsReport) onChange();
       },

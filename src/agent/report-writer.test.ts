@@ -26,13 +26,16 @@ const notFound = new ApiError({ request: 'PATCH /', status: 404, outcome: 'refus
 
 function begin(everyMs: number) {
   const written: unknown[] = [];
+  const annotations: object[] = [];
   let isBroken = false;
   let isThere = true;
+  let policy: string | undefined;
   const client = {
     patch: async (_: unknown, _name: string, { body }: { body: Record<string, unknown> }) => {
       if (isBroken) throw new Error('no answer');
       if (!isThere) throw notFound;
       written.push(body.status ?? 'spec');
+      annotations.push(body.metadata as object);
     },
     create: async () => {
       isThere = true;
@@ -45,6 +48,7 @@ function begin(everyMs: number) {
     clock: systemClock,
     random: () => 0.5,
     everyMs,
+    policy: { identity: async () => policy },
     onAccepted: () => undefined,
   });
   const stop = new AbortController();
@@ -52,8 +56,12 @@ function begin(everyMs: number) {
   return {
     writer,
     written,
+    annotations,
     breakIt: (yes: boolean) => {
       isBroken = yes;
+    },
+    install: (identity: string) => {
+      policy = identity;
     },
     deleteIt: () => {
       isThere = false;
@@ -163,4 +171,20 @@ test('a fence counts as said from the moment it is sent, and as taken back when 
   accepted.accepted({ fenced: [], silentAfter: [{ ...block, seconds: 300 }] }, 300);
   expect(accepted.unfencedMs('b1')).toBe(300);
   expect(accepted.silentAfter?.get('b1')).toBe(300);
+});
+
+test('a report names the policy that it is written under, and all of it is written again under another', async () => {
+  vi.useFakeTimers();
+  const { writer, written, annotations, install, end } = begin(5_000);
+  const named = () => annotations.filter((one) => one !== undefined).at(-1);
+  writer.declare(content(1));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(named()).toMatchObject({ annotations: { 'cadastre.dev/admission-policy': null } });
+  install('p.1 b.1');
+  const before = written.length;
+  writer.writeAgain();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(named()).toMatchObject({ annotations: { 'cadastre.dev/admission-policy': 'p.1 b.1' } });
+  expect(written.slice(before)).toEqual(['spec', content(1).status]);
+  await end();
 });

@@ -9,12 +9,14 @@
 import { describeError } from '../base/errors.ts';
 import { ApiError } from '../kube/api-error.ts';
 import { Backoff, pause } from '../kube/backoff.ts';
+import { agentPolicyAnnotation } from '../model/agent-policy.ts';
 import { apiVersion } from '../model/keys.ts';
 import type { NodeReport } from '../model/node-report.ts';
 import type { NodeReportStatus } from '../model/node-report-status.ts';
 import { nodeReports } from '../model/resources.ts';
 import { AcceptedReport } from './accepted-report.ts';
 import type { AgentWorld } from './agent-world.ts';
+import type { PolicyInForce } from './policy-in-force.ts';
 import { Wakeup } from './wakeup.ts';
 
 /** What the operator reads. */
@@ -39,6 +41,7 @@ export interface ReportOwner {
 interface ReportWriterOptions extends Pick<AgentWorld, 'client' | 'log' | 'random' | 'clock'> {
   /** Between two writes. */
   everyMs: number;
+  policy: Pick<PolicyInForce, 'identity'>;
   /** The API server has accepted another spec. */
   onAccepted: () => void;
 }
@@ -54,6 +57,7 @@ export class ReportWriter {
   #wanted: ReportContent | undefined;
   #specWritten = '';
   #statusWritten = '';
+  #policyWritten: string | undefined;
   /** What is there may be another than what was written. */
   #isLost = false;
   readonly #wakeup = new Wakeup();
@@ -135,8 +139,12 @@ export class ReportWriter {
     const text = specText(content);
     if (text !== this.#specWritten) {
       this.accepted.sending(spec);
-      await this.#writeSpec(content, signal);
+      const policy = await this.#o.policy.identity(signal);
+      await this.#writeSpec(content, policy, signal);
       this.#specWritten = text;
+      // Under an earlier policy, or none, others could write the status.
+      if (policy !== this.#policyWritten) this.#statusWritten = '';
+      this.#policyWritten = policy;
       this.accepted.accepted(spec, this.#o.clock.monotonicMs());
       this.#o.onAccepted();
     }
@@ -154,10 +162,18 @@ export class ReportWriter {
     }
   }
 
-  async #writeSpec({ node, owners, spec }: ReportContent, signal: AbortSignal): Promise<void> {
+  /** All of what the operator reads, with the policy that it is written under. */
+  async #writeSpec(
+    { node, owners, spec }: ReportContent,
+    policy: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const body = {
-      metadata: { ownerReferences: owners },
       // An explicit null takes a key out of what is there (RFC 7396).
+      metadata: {
+        ownerReferences: owners,
+        annotations: { [agentPolicyAnnotation]: policy ?? null },
+      },
       spec: {
         ...spec,
         nodeUID: node.uid,
@@ -173,7 +189,11 @@ export class ReportWriter {
         {
           apiVersion,
           kind: 'NodeReport',
-          metadata: { name: node.name, ownerReferences: [...owners] },
+          metadata: {
+            name: node.name,
+            ownerReferences: [...owners],
+            ...(policy === undefined ? {} : { annotations: { [agentPolicyAnnotation]: policy } }),
+          },
           spec: { nodeUID: node.uid, ...spec },
         },
         { signal },

@@ -221,6 +221,8 @@ export class Lab {
       `--identity=${name}`,
       `--listen=127.0.0.1:${operatorPort(index)}`,
       `--ipam=${mode.name}`,
+      // The API server of a lab knows one user.
+      '--believe-reports=all',
       ...pool,
       ...(witness ? this.#witnessFlags(index) : []),
     ]);

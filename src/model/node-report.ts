@@ -1,6 +1,7 @@
 import { addToGroup } from '../base/add-to-group.ts';
 import { type Family, families } from '../net/family.ts';
 import { parsePrefix } from '../net/prefix.ts';
+import { agentPolicyAnnotation } from './agent-policy.ts';
 import type { Block } from './node-block.ts';
 import type { NodeReportStatus, ReportedSession } from './node-report-status.ts';
 import { type Identity, identityOf, type KubeObject } from './object.ts';
@@ -34,7 +35,16 @@ export interface NodeReport extends Identity {
   announced?: ReadonlyMap<string, readonly string[]>;
   /** Pods that live in its blocks. */
   pods?: number;
+  /** The admission policy that was in force when its agent wrote the spec. */
+  underPolicy?: string;
 }
+
+/**
+ * What an agent reports as `reconfirmAfterSeconds` if nobody says otherwise. Longer than a
+ * router takes to restart, and than our hold time; the operator waits for twice as long
+ * before routers may testify (decision 29).
+ */
+export const usualReconfirmAfterSeconds = 150;
 
 export interface ReportingAgent {
   /** New with every start. */
@@ -65,7 +75,9 @@ export function readNodeReport(object: KubeObject): NodeReport {
   const releases: unknown[] = Array.isArray(spec.releases) ? spec.releases : [];
   const announced = readAnnounced(object.status);
   const pods = readPods(object.status);
+  const underPolicy = object.metadata?.annotations?.[agentPolicyAnnotation];
   return {
+    ...(underPolicy === undefined ? {} : { underPolicy }),
     ...(announced.size > 0 ? { announced } : {}),
     ...(pods === undefined ? {} : { pods }),
     ...identityOf(object),

@@ -112,6 +112,8 @@ export const reasons = {
   Cooling: 'The node is gone; the block is kept unused for the cool-down of its pool.',
   AwaitingWitness:
     'The cool-down is over, but nobody says that the old node does not use the block.',
+  ReportNotAttributed:
+    "A node's report would release the block, but another node's agent could have written it.",
   ReleasedByTime:
     'Nobody said that the old node does not use the block; it is released by time alone.',
   Released: 'The block is free again.',

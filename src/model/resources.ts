@@ -30,6 +30,18 @@ export const ciliumLoadBalancerPools = clusterWide(
 );
 export const serviceCidrs = clusterWide('networking.k8s.io/v1', 'servicecidrs', 'ServiceCIDR');
 
+const admission = 'admissionregistration.k8s.io/v1';
+export const admissionPolicies = clusterWide(
+  admission,
+  'validatingadmissionpolicies',
+  'ValidatingAdmissionPolicy',
+);
+export const admissionBindings = clusterWide(
+  admission,
+  'validatingadmissionpolicybindings',
+  'ValidatingAdmissionPolicyBinding',
+);
+
 export const leases = namespaced('coordination.k8s.io/v1', 'leases', 'Lease');
 export const pods = namespaced('v1', 'pods', 'Pod');
 export const configMaps = namespaced('v1', 'configmaps', 'ConfigMap');

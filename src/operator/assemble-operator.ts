@@ -9,6 +9,7 @@ import { clusterState } from '../model/cluster-state.ts';
 import { noHeardRouters } from '../plan/blocks/heard-routers.ts';
 import { Register } from '../plan/blocks/register.ts';
 import type { RouterWitness } from '../witness/witness.ts';
+import { AttributionWatch } from './attribution-watch.ts';
 import { makeBlockCaches, relistAll } from './block-caches.ts';
 import { BlockHistoryWriter } from './block-history-writer.ts';
 import { BlockWorker } from './block-worker.ts';
@@ -95,10 +96,17 @@ export function assembleOperator(options: OperatorOptions): Operator {
     return clusterState({ peers: objects, configMaps }, statedByOperator(settings)).peers;
   };
   const reportStore = caches.reports;
+  const attribution = new AttributionWatch({
+    ...base,
+    belief: settings.believeReports,
+    everyMs: settings.intervals.attributionMs,
+    onChange: () => router.everyBlock(),
+  });
   const search = new WitnessSearch({
     ...base,
     ...stores,
     reportStore,
+    attribution,
     heard: witness ?? noHeardRouters,
     peers,
   });
@@ -111,6 +119,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
     cilium,
     rest,
     search,
+    attribution,
     reporter: releases,
     reports,
   });
@@ -194,6 +203,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
     serviceCaches,
     terms,
     definitions,
+    attribution,
     cilium,
     excluded,
     events,

@@ -33,6 +33,7 @@ interface BlockWorkerOptions extends OperatorBase {
   cilium: { readonly isUsed: boolean };
   rest: RestCounter;
   search: WitnessSearch;
+  attribution: { look(): Promise<void> };
   reporter: ReleaseReporter;
   reports: ReportCleaner;
 }
@@ -65,6 +66,9 @@ export class BlockWorker implements Worker {
         return this.#endWaiting(block);
       case 'record':
         return this.#record(block);
+      case 'doubt':
+        await this.#o.reporter.awaiting(block, [step.why], 'ReportNotAttributed');
+        return undefined;
       case 'witness':
         return this.#setWitness(block, step.by, step.detail);
       case 'cool':
@@ -130,8 +134,10 @@ export class BlockWorker implements Worker {
 
   /** As far as the caches go it is so; the API server is asked before that counts. */
   async #isConfirmed(block: Block, { nodeGone, noRecord }: Cool): Promise<boolean> {
-    if (!nodeGone && !noRecord) return true;
-    const { nodeStore, ciliumStore, cilium } = this.#o;
+    const { nodeStore, ciliumStore, cilium, attribution } = this.#o;
+    // After the report was read, which is in the cache.
+    if (!nodeGone) await attribution.look();
+    if (!nodeGone && !noRecord) return this.#decide(block).kind === 'cool';
     const isThere = await this.#reread(nodes, block.nodeName, nodeStore);
     if (noRecord && cilium.isUsed) await this.#reread(ciliumNodes, block.nodeName, ciliumStore);
     // Whatever came back (the same node, or a new one of the name) has corrected the cache.
@@ -171,7 +177,8 @@ export class BlockWorker implements Worker {
       await writer.rest(block, Math.floor(restedSeconds));
       return { retryAfterMs: 0 };
     }
-    await reporter.awaiting(block, verdict.missing);
+    const reason = verdict.isDoubted ? 'ReportNotAttributed' : 'AwaitingWitness';
+    await reporter.awaiting(block, verdict.missing, reason);
     const leftSeconds = (verdict.restSeconds ?? 0) - restedSeconds;
     if (leftSeconds <= 0) return { retryAfterMs: searchEveryMs };
     const { retryAfterMs = searchEveryMs } = (await this.#watch(block, leftSeconds)) ?? {};

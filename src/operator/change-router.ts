@@ -66,8 +66,13 @@ export class ChangeRouter {
     const { register, queues } = this.#o;
     for (const name of register.nodes.keys()) queues.nodes.add(name);
     // After the nodes: blocks record the policy of their pool, and may rest shorter or longer now.
-    for (const name of register.blocks.keys()) queues.blocks.add(name);
+    this.everyBlock();
     for (const { name } of register.poolSet.pools) this.#poolChanged(name);
+  }
+
+  everyBlock(): void {
+    const { register, queues } = this.#o;
+    for (const name of register.blocks.keys()) queues.blocks.add(name);
   }
 
   stop(): void {

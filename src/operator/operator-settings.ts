@@ -6,6 +6,7 @@ import type { NamedNetwork } from '../model/network.ts';
 import type { Rules } from '../plan/blocks/decide-node.ts';
 import { type HoldingSource, holdingSources } from '../plan/blocks/holdings.ts';
 import type { ProjectionSwitches } from '../plan/blocks/projection.ts';
+import type { ReportBelief } from './attribution-watch.ts';
 
 /** What an operator is started with. Nothing of it changes while it runs. */
 export interface OperatorSettings {
@@ -19,6 +20,8 @@ export interface OperatorSettings {
   readonly lease: OperatorLease;
   /** Where `address-pools` of MetalLB's and Cilium's form are, if anywhere. */
   readonly configMap: { readonly namespace: string; readonly name: string } | undefined;
+  /** Which reports may release a block. */
+  readonly believeReports: ReportBelief;
   /** Writes under way at once. */
   readonly concurrency: number;
   /** How long agents are waited for after the API server's store went back in time. */
@@ -41,6 +44,8 @@ interface OperatorIntervals {
   readonly surroundingsMs: number;
   /** Between two looks for the CiliumNode resource while the cluster has none. */
   readonly ciliumNodesMs: number;
+  /** Between two looks at the admission policy that binds agents to their nodes. */
+  readonly attributionMs: number;
   /** Between two looks whether the custom resources are still registered. */
   readonly definitionsMs: number;
   readonly history: HistoryPace;
@@ -58,12 +63,14 @@ export interface HistoryPace {
 /** What holds wherever nobody says otherwise: on the command line, in `cadastre up`, in tests. */
 export const operatorDefaults = {
   lease: { namespace: 'kube-system', name: 'cadastre-operator', timings: defaultTimings },
+  believeReports: 'attributed',
   concurrency: 64,
   settleAfterRestoreMs: 30_000,
   intervals: {
     driftMs: 30_000,
     surroundingsMs: 60_000,
     ciliumNodesMs: 5_000,
+    attributionMs: 10_000,
     definitionsMs: 2_000,
     history: { settleMs: 3_000, latestMs: 120_000, everyMs: 100 },
   },
@@ -78,6 +85,7 @@ export interface OperatorChoices {
   projections?: readonly ProjectionName[] | undefined;
   lease?: Partial<OperatorLease>;
   configMap?: OperatorSettings['configMap'];
+  believeReports?: ReportBelief;
   concurrency?: number;
   settleAfterRestoreMs?: number;
   intervals?: Partial<OperatorIntervals>;
@@ -103,6 +111,7 @@ export function operatorSettings(
     },
     lease: { ...operatorDefaults.lease, identity, ...chosen.lease },
     configMap: chosen.configMap,
+    believeReports: chosen.believeReports ?? operatorDefaults.believeReports,
     concurrency: chosen.concurrency ?? operatorDefaults.concurrency,
     settleAfterRestoreMs: chosen.settleAfterRestoreMs ?? operatorDefaults.settleAfterRestoreMs,
     intervals: { ...operatorDefaults.intervals, ...chosen.intervals },

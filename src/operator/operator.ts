@@ -5,6 +5,7 @@ import type { Log } from '../base/log.ts';
 import type { CacheState } from '../kube/cache-health.ts';
 import { whenAborted } from '../kube/on-abort.ts';
 import type { Register } from '../plan/blocks/register.ts';
+import type { AttributionWatch } from './attribution-watch.ts';
 import type { BlockCaches } from './block-caches.ts';
 import type { BlockHistoryWriter } from './block-history-writer.ts';
 import type { ChangeRouter } from './change-router.ts';
@@ -37,6 +38,7 @@ export type { OperatorSettings } from './operator-settings.ts';
  *   take-over           what a new leader does first: list afresh, adopt, then assign
  *   restore-watch       the store went back in time: the leader takes over once more
  *   block-caches        the objects that blocks are decided by
+ *   attribution-watch   whether reports can be attributed to the agents of their nodes
  *   change-router       a change ─▶ the register ─▶ the keys it concerns
  *   work-queue          keys ─▶ a worker, while this replica leads
  *   node-, block-, pool-worker   ask `plan`, write, ask again until nothing is left
@@ -62,6 +64,7 @@ interface OperatorParts {
   serviceCaches: ServiceCaches;
   terms: Terms;
   definitions: DefinitionKeeper;
+  attribution: AttributionWatch;
   cilium: CiliumPresence;
   excluded: ExcludedNetworks;
   events: { stop(): Promise<void> };
@@ -127,10 +130,14 @@ export class Operator {
       // The lists need not wait for this: a cache of what is not registered yet waits by itself.
       const registered = definitions.register(signal);
       registered.catch(() => {});
-      await untilDone('read the Service networks and API groups', () => this.#lookAround(), {
-        signal,
-        log,
-      });
+      await untilDone(
+        'read the Service networks, API groups and policy',
+        () => this.#lookAround(),
+        {
+          signal,
+          log,
+        },
+      );
       // One try for the lease before the lists begin: lists that began after it was won are fresh enough.
       await terms.tryOnce();
       const synced = allocates ? this.#startCaches(signal) : undefined;
@@ -156,9 +163,10 @@ export class Operator {
   }
 
   async #lookAround(): Promise<void> {
-    const { settings, register, cilium } = this.#o;
+    const { settings, register, cilium, attribution } = this.#o;
     if (settings.clusterPool !== undefined) register.putPool(settings.clusterPool);
     await this.#readServiceNetworks();
+    if (settings.mode.allocates) await attribution.look();
     await cilium.look();
   }
 
@@ -178,12 +186,13 @@ export class Operator {
 
   /** What goes on beside the queues until the end. */
   async #untilStopped(signal: AbortSignal): Promise<void> {
-    const { settings, definitions, history, drift, cilium, caches, router } = this.#o;
+    const { settings, definitions, attribution, history, drift, cilium, caches, router } = this.#o;
     const { surroundingsMs } = settings.intervals;
     const refresh = setInterval(() => void this.#refreshServiceNetworks(), surroundingsMs);
     const kept = definitions.keep(signal);
     if (settings.mode.allocates) {
       await Promise.all([
+        attribution.run(signal),
         history.run(signal),
         drift.run(signal),
         // Whoever waits for what is written there is served now.

@@ -28,19 +28,23 @@ export class ReleaseReporter {
     );
   }
 
-  async awaiting(block: Block, missing: readonly string[]): Promise<void> {
+  async awaiting(
+    block: Block,
+    missing: readonly string[],
+    reason: 'AwaitingWitness' | 'ReportNotAttributed',
+  ): Promise<void> {
     const message = awaitingWords(block, missing);
     if (block.releasable?.message === message) return;
     const nowText = new Date(this.#o.clock.wallMs()).toISOString();
     const condition = {
       type: releasableCondition,
       status: 'False',
-      reason: 'AwaitingWitness' satisfies Reason,
+      reason: reason satisfies Reason,
       message,
     } as const;
     const before = block.releasable === undefined ? [] : [block.releasable];
     await this.#o.writer.say(block, dated(condition, before, nowText));
-    this.#warn(block, 'AwaitingWitness', message);
+    this.#warn(block, reason, message);
   }
 
   /** Nobody said it: people should know, before another node gets the block. */

@@ -39,6 +39,7 @@ function searchFor(cached: KubeObject, stored: KubeObject[]) {
     register,
     nodeStore: { put: () => undefined },
     reportStore: { get: () => readNodeReport(cached), put: () => undefined },
+    attribution: { look: async () => undefined },
     heard: noHeardRouters,
     peers: () => [],
   });

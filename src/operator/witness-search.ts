@@ -4,6 +4,7 @@ import { clusterKinds, type WitnessReport } from '../model/cluster-kinds.ts';
 import { type ClusterNode, readNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
 import { nodeReports, nodes } from '../model/resources.ts';
+import { whyUnattributed } from '../plan/blocks/attribution.ts';
 import { cooldownOf } from '../plan/blocks/block-life.ts';
 import type { HeardRouters } from '../plan/blocks/heard-routers.ts';
 import { allHoldings } from '../plan/blocks/holdings.ts';
@@ -17,12 +18,13 @@ import type { OperatorBase } from './operator-base.ts';
  * Looks for somebody who says that the old node of a cooling block does not use it.
  * First in memory, which costs nothing; what looks like a witness there is asked for
  * again of the API server itself: the Node, then the NodeReport (plan/blocks/witness
- * says why in this order), and what is left of the node only if nobody else can know.
+ * says why in this order), the policy that the report was written under, and what is left of the node only if nobody else can know.
  */
 interface WitnessSearchOptions extends OperatorBase {
   register: Register;
   nodeStore: { put(raw: unknown): void };
   reportStore: { get(name: string): WitnessReport | undefined; put(raw: unknown): void };
+  attribution: { look(): Promise<void> };
   heard: HeardRouters;
   peers(): readonly BgpPeer[];
 }
@@ -47,7 +49,7 @@ export class WitnessSearch {
   }
 
   async find(block: Block, restedSeconds: number): Promise<WitnessVerdict> {
-    const { register, reportStore, clock } = this.#o;
+    const { register, reportStore, attribution, clock } = this.#o;
     const nowMs = clock.monotonicMs();
     const last = this.#lastLook.get(block.name);
     const isRecent = last !== undefined && nowMs - last.atMs < lookEveryMs;
@@ -59,6 +61,7 @@ export class WitnessSearch {
     if (inMemory.kind === 'awaiting') return inMemory;
     const known: Known = { node: await this.#freshNode(block), report: undefined };
     known.report = await this.#freshReport(block);
+    await attribution.look();
     const fresh = this.#judge(block, restedSeconds, known);
     if (fresh.kind !== 'look for traces') return fresh;
     const traces = await this.#traces.of(block, known.node !== undefined);
@@ -74,10 +77,12 @@ export class WitnessSearch {
   #judge(block: Block, restedSeconds: number, known: Known): WitnessVerdict {
     const { register, heard, peers, clock } = this.#o;
     const { node, report } = known;
-    const ownReport = report?.nodeUid === block.nodeUid ? report : undefined;
+    const doubt = whyUnattributed(register.attribution, report);
+    const sessions = report?.nodeUid === block.nodeUid ? report.status?.sessions : undefined;
     const labels = node?.uid === block.nodeUid ? node.labels : undefined;
     return findWitness({
       ...known,
+      doubt,
       block,
       pool: register.poolSet.homeOf(block),
       cooldownSeconds: cooldownOf(register, block),
@@ -87,7 +92,7 @@ export class WitnessSearch {
       ),
       routers: routersClear({
         heard,
-        routers: routersOfNode(peers(), ownReport?.status?.sessions, labels),
+        routers: routersOfNode(peers(), sessions, labels, doubt === undefined),
         prefix: block.prefix,
         nodeAddresses: block.nodeAddresses ?? [],
         nowMs: clock.monotonicMs(),

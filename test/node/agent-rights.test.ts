@@ -1,13 +1,14 @@
 /**
  * deploy/agent.yaml grants what the agent needs: it is applied with kubectl and
- * the agent runs as its service account, with nothing else. Its peers come from
- * the ConfigMap of the fifth document's form, its blocks by demand.
+ * the agent runs as its service account, bound to its node, with nothing else. Its peers
+ * come from the ConfigMap of the fifth document's form, its blocks by demand: the operator
+ * believes what it gives back, because it can attribute the report.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { askAgent } from '../../src/agent/ask-agent.ts';
 import { Speaker } from '../../src/bgp/speaker/speaker.ts';
 import type { NodeReportStatus } from '../../src/model/node-report-status.ts';
-import { accountOf } from '../world/account.ts';
+import { agentAccount } from '../world/account.ts';
 import { Cluster, shortLease } from '../world/cluster.ts';
 import { eventually } from '../world/eventually.ts';
 import { ClusterAgent } from './cluster-agent.ts';
@@ -38,9 +39,9 @@ test('the agent does all its work with the rights of deploy/agent.yaml', async (
     '--cluster-pool-ipv4-cidr=10.5.112.0/21',
     '--cluster-pool-ipv4-mask-size=28',
     '--cooldown-seconds=0',
+    '--believe-reports=attributed',
     ...shortLease,
   ]);
-  const kubeconfigPath = await accountOf(cluster, 'deploy/agent.yaml', 'cadastre-agent');
 
   const config = (peers: string) => ({
     apiVersion: 'v1',
@@ -54,6 +55,7 @@ test('the agent does all its work with the rights of deploy/agent.yaml', async (
   const both = peer('127.0.0.94', '94') + peer('127.0.0.83', '83');
   await cluster.must('POST', configMaps, config(both));
   await cluster.createNode('n1', { labels: { rack: '83' }, addresses: ['10.4.83.7'] });
+  const kubeconfigPath = await agentAccount(cluster, 'n1');
   agent = new ClusterAgent({
     node: 'n1',
     dir: cluster.dir,

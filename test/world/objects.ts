@@ -22,7 +22,11 @@ export interface ConditionObject {
 
 export interface NodeObject {
   metadata: Meta;
-  spec: { podCIDR?: string; podCIDRs?: string[] };
+  spec: {
+    podCIDR?: string;
+    podCIDRs?: string[];
+    taints?: Array<{ key: string; effect: string }>;
+  };
   status?: { conditions?: ConditionObject[] };
 }
 

@@ -35,6 +35,12 @@ export function cadastreProgram(): Promise<string> {
   return built;
 }
 
+/** Most stories write the reports of agents themselves. */
+function believing(flags: string[]): string[] {
+  const isChosen = flags.some((flag) => flag.startsWith('--believe-reports'));
+  return isChosen ? flags : ['--believe-reports=all', ...flags];
+}
+
 /** One replica of the operator as a process of its own, to be watched, frozen and killed. */
 export class OperatorProcess {
   readonly name: string;
@@ -64,7 +70,7 @@ export class OperatorProcess {
         '--listen=127.0.0.1:0',
         `--identity=${options.name}`,
         ...(options.debug ? ['--log-level=debug'] : []),
-        ...(options.flags ?? []),
+        ...believing(options.flags ?? []),
       ],
       logFile: join(options.dir, `${options.name}.log`),
       dir: options.dir,

@@ -3,7 +3,7 @@
  * and the operator runs as its service account, with nothing else.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { accountOf } from './account.ts';
+import { accountOf, applyManifest, namePolicy } from './account.ts';
 import { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { paths } from './objects.ts';
@@ -23,7 +23,9 @@ test('the operator does all its work with the rights of deploy/operator.yaml', a
   const flags = [
     '--project=annotations,node-spec,ciliumnode',
     '--bgp-config-map=kube-system/bgp-config',
+    '--believe-reports=attributed',
   ];
+  await applyManifest(cluster, 'deploy/agent.yaml');
   const operator = await cluster.operator(flags, { kubeconfigPath });
   await operator.whenLeading();
 
@@ -53,6 +55,7 @@ test('the operator does all its work with the rights of deploy/operator.yaml', a
   // One that nobody speaks for is said to be so, and released when its agent is heard again.
   await cluster.fence('served');
   await cluster.must('PATCH', `${paths.reports}/served`, { spec: { fenced: null } });
+  await namePolicy(cluster, 'served');
   const { uid } = (await cluster.blocks())[0]!.metadata;
   await cluster.must('DELETE', '/apis/cilium.io/v2/ciliumnodes/served');
   await cluster.deleteNode('served');

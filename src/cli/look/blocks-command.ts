@@ -142,7 +142,14 @@ export function describeBlock(look: Look, block: Block): BlockDescription {
 }
 
 function nextWords(block: Block, step: BlockStep): string {
+  const { releasable } = block;
+  // What can be attributed is the operator's to know.
+  if (block.phase !== 'Cooling' && releasable !== undefined) {
+    return `stays: ${releasable.message}`;
+  }
   switch (step.kind) {
+    case 'doubt':
+      return `stays: ${step.why}`;
     case 'stay':
     case 'record':
       return block.phase === 'Draining'

@@ -16,6 +16,7 @@ import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import { checkTimings } from '../../kube/lease-timings.ts';
 import { type ProjectionName, projectionNames } from '../../model/modes.ts';
 import { assembleOperator } from '../../operator/assemble-operator.ts';
+import { type ReportBelief, reportBeliefs } from '../../operator/attribution-watch.ts';
 import {
   type OperatorSettings,
   operatorDefaults,
@@ -39,7 +40,7 @@ import { consoleRouters, startWitness, witnessOption } from './witness-flag.ts';
  * on SIGTERM or SIGINT. A second signal ends the process at once.
  */
 export function registerOperator(program: Command): void {
-  const { lease, intervals, concurrency, settleAfterRestoreMs } = operatorDefaults;
+  const { lease, intervals, concurrency, settleAfterRestoreMs, believeReports } = operatorDefaults;
   const command = program
     .command('operator')
     .description('give every node its blocks; run several replicas, one leads')
@@ -82,6 +83,14 @@ export function registerOperator(program: Command): void {
       'how long agents are waited for after a restore of etcd, before new blocks are cut',
       `${settleAfterRestoreMs / 1000}`,
     )
+    .addOption(
+      new Option(
+        '--believe-reports <which>',
+        'whose report may release a block: attributed (the admission policy of deploy/agent.yaml binds agents to their nodes), or all',
+      )
+        .choices([...reportBeliefs])
+        .default(believeReports),
+    )
     .addOption(witnessOption())
     .option('--identity <name>', 'name of this replica (default: host name and process id)')
     .option('--concurrency <n>', 'writes under way at once', `${concurrency}`)
@@ -117,6 +126,7 @@ interface OperatorFlags extends IpamFlagValues {
   retryPeriod: string;
   driftEvery: string;
   settleAfterRestore: string;
+  believeReports: ReportBelief;
   witness?: ListenPlan[];
   identity?: string;
   concurrency: string;
@@ -216,6 +226,7 @@ function readSettings(flags: OperatorFlags): OperatorSettings {
     projections: readProjections(flags.project),
     lease: { namespace: flags.leaseNamespace, name: flags.leaseName, timings },
     configMap: readConfigMapName(flags.bgpConfigMap),
+    believeReports: flags.believeReports,
     intervals: { driftMs: readSeconds('--drift-every', flags.driftEvery, 0, aDay) * 1000 },
     settleAfterRestoreMs:
       readSeconds('--settle-after-restore', flags.settleAfterRestore, 0, aDay) * 1000,

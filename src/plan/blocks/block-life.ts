@@ -5,6 +5,7 @@ import { type Block, recordedAddresses, type WitnessName } from '../../model/nod
 import { gaveBack, type NodeReport } from '../../model/node-report.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
+import { unattributedWords, whyUnattributed } from './attribution.ts';
 import { allHoldings } from './holdings.ts';
 import type { Register } from './register.ts';
 import { isOfAnotherMachine } from './same-machine.ts';
@@ -33,6 +34,8 @@ export type BlockStep =
   /** A witness for a block that its node still holds, or the end of one (null). */
   | { kind: 'witness'; by: WitnessName | null; detail: string }
   | { kind: 'cool'; reason: Reason; nodeGone: boolean; noRecord: boolean }
+  /** Its node gave it back, by a report that another node's agent may have written. */
+  | { kind: 'doubt'; why: string }
   | { kind: 'rest'; seconds: number }
   /** It has rested; nobody has said yet that its node does not use it. */
   | { kind: 'await' }
@@ -58,8 +61,9 @@ export function decideBlock(
   }
   if (node.uid !== block.nodeUid) return { kind: 'stay' };
   const proof = proofOfRelease(register, block, byDemand);
+  if (proof?.kind === 'doubt') return proof;
   if (proof !== undefined) {
-    const noRecord = proof === 'no record';
+    const noRecord = proof.kind === 'no record';
     return { kind: 'cool', reason: 'Released', nodeGone: false, noRecord };
   }
   return (
@@ -126,17 +130,21 @@ function proofOfRelease(
   register: Register,
   block: Block,
   byDemand: boolean,
-): 'word' | 'no record' | undefined {
+): { kind: 'word' | 'no record' } | { kind: 'doubt'; why: string } | undefined {
   const isDraining = block.phase === 'Draining';
   const report = register.reports.get(block.nodeName);
+  const doubt = whyUnattributed(register.attribution, report);
   if (report !== undefined && report.nodeUid === block.nodeUid) {
     if (!gaveBack(report, block)) return undefined;
-    if (isDraining) return 'word';
-    return byDemand && hasSibling(register, block, report) ? 'word' : undefined;
+    if (!isDraining && !(byDemand && hasSibling(register, block, report))) return undefined;
+    if (doubt === undefined) return { kind: 'word' };
+    return { kind: 'doubt', why: unattributedWords(block.nodeName, 'it gave it back', doubt) };
   }
-  if (!isDraining) return undefined;
+  // Whoever can write a report can also make it one of another Node.
+  if (!isDraining || doubt !== undefined) return undefined;
   const records = allHoldings(register.holdingsOf(block.nodeName));
-  return records.some((held) => held.overlaps(block.prefix)) ? undefined : 'no record';
+  const isRecorded = records.some((held) => held.overlaps(block.prefix));
+  return isRecorded ? undefined : { kind: 'no record' };
 }
 
 /** A node always has a block of a family: when it gives all of them back, the oldest stays. */

@@ -9,6 +9,7 @@ import { ClaimIndex } from '../../net/claim-index.ts';
 import { families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PoolSet } from '../pools/pool-set.ts';
+import { type Attribution, believeAll } from './attribution.ts';
 import {
   type HoldingSource,
   type Holdings,
@@ -52,6 +53,9 @@ export class Register {
   readonly blocks = new Map<string, Block>();
   readonly reports = new Map<string, NodeReport>();
   readonly ciliumNodes = new Map<string, CiliumNode>();
+  /** Whether reports can be attributed to the agents of their nodes. */
+  attribution: Attribution = believeAll;
+
   readonly #sources: readonly HoldingSource[];
   readonly #claims = new ClaimIndex<string>();
   readonly #poolSet = new PoolSet([]);

@@ -69,16 +69,18 @@ function lastBusyMs(router: HeardRouter, { prefix, nodeAddresses }: RoutersQuest
 /**
  * The addresses of a node's routers: those its agent reported, and the peers that
  * select it. The labels of a Node that is gone are not known any more; then every peer
- * may have been its own, unless its agent has said which ones are.
+ * may have been its own, unless its agent has said which ones are. A report that another
+ * agent may have written can add routers to ask, and leave out none.
  */
 export function routersOfNode(
   peers: readonly BgpPeer[],
   sessions: ReadonlyArray<{ address: string }> | undefined,
   labels: Labels | undefined,
+  isAttributed = true,
 ): Set<string> {
   const selecting = peers.filter((peer) => {
     if (labels !== undefined) return isPeerOf(peer, labels);
-    return sessions === undefined || peer.nodeSelectors.length === 0;
+    return sessions === undefined || !isAttributed || peer.nodeSelectors.length === 0;
   });
   return new Set([
     ...selecting.map(({ address }) => address),

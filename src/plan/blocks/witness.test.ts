@@ -73,6 +73,45 @@ describe('the agent', () => {
   });
 });
 
+describe('a report that another agent may have written', () => {
+  const doubt = 'there is no policy';
+
+  test('gives nothing back and fences nothing, and that is said', () => {
+    expect(missing({ doubt, report: report({ fenced: [cidr] }) })[0]).toBe(
+      'the report of n says that it does not use the block, but any agent could have written it: there is no policy',
+    );
+    expect(find({ doubt, report: report({ fenced: [cidr] }) })).toMatchObject({ isDoubted: true });
+    expect(missing({ doubt, node: node('n'), report: report({ releases: [cidr] }) })).toEqual([
+      'the report of n says that it gave the block back, but any agent could have written it: there is no policy',
+    ]);
+  });
+
+  test('that says nothing for a release needs no belief', () => {
+    expect(find({ doubt, report: report() })).not.toHaveProperty('isDoubted');
+  });
+
+  test('does not make the block one without a record by naming another Node', () => {
+    const another = report({ nodeUid: 'another' });
+    expect(by({ node: node('n'), report: another })).toBe('NoRecord');
+    expect(by({ doubt, node: node('n'), report: another })).toBe('awaiting');
+  });
+
+  test('does not shorten how long routers must have been clear', () => {
+    const hasty = report({ reconfirmAfterSeconds: 1 });
+    expect(by({ report: hasty, routers: clear(2) })).toBe('Routers');
+    expect(by({ doubt, report: hasty, routers: clear(2) })).toBe('awaiting');
+    expect(by({ doubt, report: hasty, routers: clear(300) })).toBe('Routers');
+  });
+
+  test('promises nothing that would let time alone release the block', () => {
+    const spec = { releaseByTimeSeconds: 600 };
+    const promise = report({ silentAfter: { [cidr]: 300 } });
+    expect(by({ spec, report: promise, traces: [] })).toBe('Time');
+    expect(by({ doubt, spec, report: promise, traces: [] })).toBe('awaiting');
+    expect(by({ doubt, spec: {}, report: undefined, traces: [] })).toBe('Time');
+  });
+});
+
 describe('the routers', () => {
   test('are enough when they were clear for twice the time after which the agent asks again', () => {
     const own = report({ reconfirmAfterSeconds: 60 });

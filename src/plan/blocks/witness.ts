@@ -2,7 +2,13 @@ import { listNames } from '../../base/count-text.ts';
 import type { Pool } from '../../model/ip-pool.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block, BlockWitness, WitnessName } from '../../model/node-block.ts';
-import { gaveBack, isFenced, type NodeReport } from '../../model/node-report.ts';
+import {
+  gaveBack,
+  isFenced,
+  type NodeReport,
+  usualReconfirmAfterSeconds,
+} from '../../model/node-report.ts';
+import { unattributedWords } from './attribution.ts';
 import { timeLimit } from './release-by-time.ts';
 import type { RoutersVerdict } from './routers-clear.ts';
 
@@ -25,6 +31,8 @@ export interface WitnessCase {
   node: ClusterNode | undefined;
   /** The NodeReport of that name, be it of another Node. */
   report: NodeReport | undefined;
+  /** Why another node's agent may have written that report; absent: its own did. */
+  doubt?: string | undefined;
   /** A record of the node (annotation, spec, CiliumNode) names the block. */
   isRecorded: boolean;
   routers: RoutersVerdict;
@@ -41,29 +49,53 @@ export type WitnessVerdict =
       missing: string[];
       /** Time alone releases it after so much rest. */
       restSeconds?: number;
+      /** The report would be enough if it could be attributed to the node's agent. */
+      isDoubted?: boolean;
     };
 
+type Witnessed = Extract<WitnessVerdict, { kind: 'witness' }>;
+type Awaiting = Extract<WitnessVerdict, { kind: 'awaiting' }>;
+
 export function findWitness(one: WitnessCase): WitnessVerdict {
-  const { block, node, report } = one;
-  if (gaveBack(report, block))
-    return says('Agent', `${block.nodeName} emptied it and gave it back`);
-  if (node?.uid === block.nodeUid) return ofLiveNode(one);
-  if (isFenced(report, block)) {
-    return says('Fenced', `${block.nodeName} withdrew it from its routers and does not use it`);
-  }
-  const agent = `the agent of ${block.nodeName} has not reported the block as fenced`;
-  const missing = [report === undefined ? `${block.nodeName} has no NodeReport` : agent];
+  const { block, node } = one;
+  const agent = askAgent(one);
+  if (agent.kind === 'witness') return agent;
+  if (node?.uid === block.nodeUid) return agent.isDoubted ? agent : ofLiveNode(one);
+  const missing = [...agent.missing];
   const byRouters = askRouters(one);
   if (byRouters.kind === 'witness' || byRouters.kind === 'look for traces') return byRouters;
   const byTime = askTime(one);
   if (byTime.kind === 'witness' || byTime.kind === 'look for traces') return byTime;
   missing.push(...byRouters.missing, ...byTime.missing, ...(one.traces ?? []));
-  return { ...byTime, missing };
+  return { ...byTime, ...(agent.isDoubted ? { isDoubted: true } : {}), missing };
+}
+
+/** A live Node's agent can only give a block back; a fence counts when the Node is gone. */
+function askAgent({ block, node, report, doubt }: WitnessCase): Witnessed | Awaiting {
+  const { nodeName } = block;
+  const isThere = node?.uid === block.nodeUid;
+  const said: Witnessed | undefined = gaveBack(report, block)
+    ? says('Agent', `${nodeName} emptied it and gave it back`)
+    : !isThere && isFenced(report, block)
+      ? says('Fenced', `${nodeName} withdrew it from its routers and does not use it`)
+      : undefined;
+  if (said !== undefined && doubt === undefined) return said;
+  if (said !== undefined && doubt !== undefined) {
+    const what = said.by === 'Agent' ? 'it gave the block back' : 'it does not use the block';
+    const missing = [unattributedWords(nodeName, what, doubt)];
+    return { kind: 'awaiting', missing, isDoubted: true };
+  }
+  const agent = `the agent of ${nodeName} has not reported the block as fenced`;
+  return {
+    kind: 'awaiting',
+    missing: [report === undefined ? `${nodeName} has no NodeReport` : agent],
+  };
 }
 
 /** A block of a Node that is there cools only because it was given back. */
-function ofLiveNode({ block, report, isRecorded }: WitnessCase): WitnessVerdict {
-  if (report?.nodeUid !== block.nodeUid && !isRecorded) {
+function ofLiveNode({ block, report, doubt, isRecorded }: WitnessCase): WitnessVerdict {
+  // Whoever can write a report can also make it one of another Node.
+  if (report?.nodeUid !== block.nodeUid && doubt === undefined && !isRecorded) {
     return says('NoRecord', `no record of ${block.nodeName} names it`);
   }
   const missing = [`Node ${block.nodeName} is there, and has not given the block back`];
@@ -102,18 +134,23 @@ function askRouters(one: WitnessCase): WitnessVerdict {
 }
 
 /** How long routers must have been clear; undefined: their word is not enough. */
-function clearSeconds({ block, report, cooldownSeconds }: WitnessCase): number | undefined {
+function clearSeconds(one: WitnessCase): number | undefined {
+  const { block, report, doubt, cooldownSeconds } = one;
   if (report === undefined) return cooldownSeconds;
   const { nodeUid, reconfirmAfterSeconds } = report;
   if (nodeUid !== block.nodeUid || reconfirmAfterSeconds === undefined) return undefined;
-  return 2 * reconfirmAfterSeconds;
+  // Another agent could have shortened it.
+  const least = doubt === undefined ? 0 : usualReconfirmAfterSeconds;
+  return 2 * Math.max(reconfirmAfterSeconds, least);
 }
 
-type Awaiting = Extract<WitnessVerdict, { kind: 'awaiting' }>;
-
 function askTime(one: WitnessCase): WitnessVerdict {
-  const { block, pool, report, restedSeconds, traces } = one;
+  const { block, pool, report, doubt, restedSeconds, traces } = one;
   const limit = timeLimit(block, pool, report);
+  if (limit.kind === 'after' && report !== undefined && doubt !== undefined) {
+    const what = 'it falls silent without the API server';
+    return { kind: 'awaiting', missing: [unattributedWords(block.nodeName, what, doubt)] };
+  }
   if (limit.kind === 'never') {
     return { kind: 'awaiting', missing: [`time alone does not release it: ${limit.why}`] };
   }
@@ -131,7 +168,7 @@ function askTime(one: WitnessCase): WitnessVerdict {
   return says('Time', `nobody; it rested ${seconds} s, and nothing of ${block.nodeName} is left`);
 }
 
-function says(by: WitnessName, detail: string): WitnessVerdict {
+function says(by: WitnessName, detail: string): Witnessed {
   return { kind: 'witness', by, detail };
 }
 

@@ -33,6 +33,7 @@ export const doctorReasons = [
   'NoPoolForGroup',
   'PoolNearlyFull',
   'ReleasedByTime',
+  'ReportNotAttributed',
   'AwaitingWitness',
   'StrandedBlock',
   'LeakedAddress',

@@ -3,6 +3,7 @@ import { listNames, plural } from '../../base/count-text.ts';
 import { defaultCooldownSeconds } from '../../model/ip-pool.ts';
 import { type NamedNetwork, nodeNetworks } from '../../model/network.ts';
 import type { Block } from '../../model/node-block.ts';
+import type { Reason } from '../../model/reasons.ts';
 import { parseAddress } from '../../net/address.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { isAwaitingRelease, isReleasedByTime } from '../blocks/block-life.ts';
@@ -134,6 +135,17 @@ function unreleased(survey: Survey, claimants: Claimants): DoctorFinding[] {
       const fix = `see that the machine of ${node} is off before another node needs ${prefix}; then ${releaseCommand(block)}`;
       const why = { released: released?.detail ?? 'by time alone' };
       return finding('ReleasedByTime', 'warning', { node, prefix, says: { ...says, ...why }, fix });
+    }
+    // As the operator judged it: it has read the policy, and asked whether it is in force.
+    if (releasable?.reason === ('ReportNotAttributed' satisfies Reason) && released === undefined) {
+      const missing = { missing: releasable.message };
+      const fix = `kubectl apply -f deploy/agent.yaml, so that each agent is bound to its own node; or, if the machine of ${node} is off: ${releaseCommand(block)}`;
+      return finding('ReportNotAttributed', 'warning', {
+        node,
+        prefix,
+        says: { ...says, ...missing },
+        fix,
+      });
     }
     if (!isAwaitingRelease(block, cooldownOf(survey, block))) return [];
     const missing = releasable?.message ?? 'no operator has looked yet';

@@ -19,6 +19,7 @@ import {
 } from '../../../test/doctor/worlds.ts';
 import { runs } from '../../../test/parts/random.ts';
 import type { ReportedUnannounced } from '../../model/node-report-status.ts';
+import type { Reason } from '../../model/reasons.ts';
 import { reasons } from '../../model/reasons.ts';
 import type { Evidence, RouterRoute, RouterTable } from './evidence.ts';
 import { type DoctorFinding, type DoctorReason, doctorReasons } from './finding.ts';
@@ -100,6 +101,16 @@ const agentFound = (
     },
   };
 };
+
+const doubted = (reason: Reason) => ({
+  ...block('10.1.9.0/24', 'gone', { phase: 'Cooling', restedSeconds: 300 }),
+  releasable: {
+    type: 'Releasable',
+    status: 'False',
+    reason,
+    message: 'the report of gone says that it does not use the block, but …',
+  } as const,
+});
 
 const pairs: Record<DoctorReason, Pair> = {
   SourcesDisagree: {
@@ -363,6 +374,20 @@ const pairs: Record<DoctorReason, Pair> = {
     triggers: { ...ofCadastre(), reports: [report('a', { blocks: [reported('10.1.0.0/24', 3)] })] },
     beside: ofCadastre(),
     finding: { node: 'a', prefix: '10.1.0.0/24', says: { agent: '3 addresses', Pods: '1' } },
+  },
+  ReportNotAttributed: {
+    triggers: {
+      ...ofCadastre(),
+      blocks: [...ofCadastre().blocks, doubted('ReportNotAttributed')],
+    },
+    // The report says nothing for a release: whoever may have written it.
+    beside: { ...ofCadastre(), blocks: [...ofCadastre().blocks, doubted('AwaitingWitness')] },
+    finding: {
+      node: 'gone',
+      prefix: '10.1.9.0/24',
+      says: { missing: 'the report of gone says that it does not use the block, but …' },
+      fix: 'kubectl apply -f deploy/agent.yaml, so that each agent is bound to its own node; or, if the machine of gone is off: cadastre blocks release 10.1.9.0/24 --machine-is-off "why"',
+    },
   },
   AwaitingWitness: {
     triggers: {
