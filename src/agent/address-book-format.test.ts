@@ -53,11 +53,13 @@ test('what is appended to it is read with it, and a torn last record is dropped'
   await book.allocate({ owner: 'new', families: ['ipv4'] });
   await book.close();
   const longer = readFileSync(join(folder, 'addresses.journal'));
-  const end = longer.lastIndexOf('}') + 1;
+  expect(longer.toString('latin1', 0, 200)).toMatch(/^[0-9a-f]{8} 00000000 00000001 /);
+  // Every record is there twice; the first copy of the last one is cut short.
+  const end = longer.indexOf('"owner":"new"');
   const whole = await open(longer);
   expect(held(whole).at(-1)).toBe('5 new 10.0.0.6 for good');
   await whole.close();
-  const torn = await open(longer.subarray(0, end - 3));
+  const torn = await open(Buffer.concat([longer.subarray(0, end), Buffer.alloc(1_000)]));
   expect(held(torn)).toHaveLength(3);
   await torn.close();
 });

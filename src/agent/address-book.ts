@@ -11,27 +11,40 @@
  * change nothing (the same owner again, a list) wait for the journal too: what
  * they show may still be refused.
  * Expiry and rest survive a restart; see book-time.
+ *
+ * What damage of the journal may have taken is not given again: see unknown-owners.
  */
 import { join } from 'node:path';
 import type { BootClock } from '../base/boot-clock.ts';
 import type { Clock } from '../base/clock.ts';
 import type { DurableFiles } from '../base/journal/durable-files.ts';
-import type { Log } from '../base/log.ts';
+import { type Log, silentLog } from '../base/log.ts';
 import { type Address, parseAddress } from '../net/address.ts';
 import type { Family } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
 import { PodAddressSpace, type PodBlockUse } from '../plan/pod-address/pod-address.ts';
 import type { PodBlock } from '../plan/pod-address/pod-address-block.ts';
-import { AddressJournal } from './address-journal.ts';
+import { AddressJournal, type AddressJournalDamage } from './address-journal.ts';
 import {
   type AddressRequest,
   type AllocateAnswer,
   answerAgain,
   type ReleaseAnswer,
 } from './address-request.ts';
-import { type Allocation, type BookRecord, readAllocation, writeAllocation } from './allocation.ts';
+import {
+  type Allocation,
+  type BookRecord,
+  readAllocation,
+  type UnknownOwners,
+  writeAllocation,
+} from './allocation.ts';
 import { AllocationIndex } from './allocation-index.ts';
 import { BookTime } from './book-time.ts';
+import { BookWitness } from './book-witness.ts';
+import { describeUnknownOwners, GenerationsRead, ownersUnknownAfter } from './unknown-owners.ts';
+
+/** So many were at most given by records that are lost: none is used twice. */
+const generationsSkipped = 1_000_000;
 
 interface AddressBookOptions {
   files: DurableFiles;
@@ -55,16 +68,22 @@ export class AddressBook {
   /** Of nobody in the book, and yet not to be given. */
   #keptBack = new Map<string, Address>();
   #nextGeneration = 1;
+  #unknown: UnknownOwners | undefined;
+  #blocks: readonly PodBlock[] = [];
+  #reserved: readonly Prefix[] = [];
+  readonly #log: Log;
 
   private constructor(options: AddressBookOptions) {
     const { files, folder, clock, boot, restMs, compactAboveBytes, log } = options;
     this.#clock = clock;
+    this.#log = log ?? silentLog;
     this.#time = new BookTime(clock, boot);
     this.#restMs = restMs;
     this.#journal = new AddressJournal({
       files,
       path: join(folder, 'addresses.journal'),
       snapshot: () => this.#snapshot(),
+      wallMs: () => clock.wallMs(),
       ...(compactAboveBytes === undefined ? {} : { compactAboveBytes }),
       ...(log === undefined ? {} : { log }),
     });
@@ -72,8 +91,27 @@ export class AddressBook {
 
   /** The caller holds the folder's lock. */
   static async open(options: AddressBookOptions): Promise<AddressBook> {
+    const { files, folder, boot } = options;
     const book = new AddressBook(options);
-    await book.#journal.open((record) => book.#replay(record as BookRecord));
+    const witness = new BookWitness(files, folder, boot);
+    const generations = new GenerationsRead();
+    const damage = await book.#journal.read(
+      (record, sequence) => {
+        generations.see(record as BookRecord, sequence);
+        book.#replay(record as BookRecord);
+      },
+      () => witness.isThere(),
+    );
+    const wasBooted = await witness.wasBooted();
+    if (damage !== undefined) book.#survive(damage, generations, wasBooted);
+    await book.#journal.begin();
+    await witness.write();
+    const unknown = book.#unknown;
+    if (unknown !== undefined) {
+      const isRemoved = (await files.read(unknown.file)) === undefined;
+      if (wasBooted) book.#setUnknown(undefined, 'the node was rebooted');
+      else if (isRemoved) book.#setUnknown(undefined, `${unknown.file} was removed`);
+    }
     book.#resumeTime();
     return book;
   }
@@ -83,7 +121,30 @@ export class AddressBook {
   }
 
   setBlocks(blocks: readonly PodBlock[], reserved: readonly Prefix[] = []): void {
-    this.#space.setBlocks(blocks, reserved);
+    this.#blocks = blocks;
+    this.#reserved = reserved;
+    const unknown = this.#unknown;
+    if (unknown !== undefined && unknown.blocks === undefined && blocks.length > 0) {
+      const named = { ...unknown, blocks: blocks.map(({ prefix }) => prefix.toString()) };
+      this.#unknown = named;
+      this.#note({ kind: 'unknown', unknown: named });
+      this.#log.error({ reason: 'AddressOwnersUnknown' }, describeUnknownOwners(named));
+    }
+    this.#useBlocks();
+  }
+
+  /** Those that owners may have addresses of whom nobody knows give nothing new. */
+  #useBlocks(): void {
+    const inDoubt = new Set(this.#unknown?.blocks);
+    const blocks = this.#blocks.map((block) =>
+      inDoubt.has(block.prefix.toString()) ? { ...block, isDraining: true } : block,
+    );
+    this.#space.setBlocks(blocks, this.#reserved);
+  }
+
+  /** Owners that damage has taken, as long as their addresses may be in use. */
+  get unknownOwners(): UnknownOwners | undefined {
+    return this.#unknown;
   }
 
   get families(): Family[] {
@@ -149,11 +210,23 @@ export class AddressBook {
     const nowMs = this.#clock.monotonicMs();
     this.#expire(nowMs);
     const held = this.#allocations.ofOwner(request.owner);
+    if (held !== undefined && this.#mayBeFreed(held)) {
+      const whose = `${held.owner} had ${held.addresses.join(' and ')}, and may have released it`;
+      const answer = {
+        kind: 'refused',
+        reason: 'AddressTaken',
+        detail: this.#doubtful(whose),
+      } as const;
+      return { answer, written: Promise.resolve() };
+    }
     if (held !== undefined) {
       return { answer: answerAgain(held, request), written: this.#journal.append(undefined) };
     }
     const choice = this.#space.choose(request, nowMs);
-    if (choice.kind === 'refused') return { answer: choice, written: Promise.resolve() };
+    if (choice.kind === 'refused') {
+      const answer = { ...choice, detail: this.#doubtful(choice.detail) };
+      return { answer, written: Promise.resolve() };
+    }
     const allocation: Allocation = {
       generation: this.#nextGeneration++,
       owner: request.owner,
@@ -172,6 +245,85 @@ export class AddressBook {
       for (const address of allocation.addresses) this.#space.forget(address);
     });
     return { answer: { kind: 'allocated', allocation, isNew: true }, written };
+  }
+
+  /**
+   * An allocation whose record was lost, as the kernel shows it. False if it is none of those, or
+   * somebody in the book has one of its addresses.
+   */
+  adopt(found: Omit<Allocation, 'expiresAtMs'>): boolean {
+    const unknown = this.#unknown;
+    const { generation, owner, addresses } = found;
+    if (unknown === undefined || unknown.generations?.includes(generation) === false) return false;
+    const isHeld = addresses.some((one) => this.#allocations.ofAddress(one.toString()));
+    if (isHeld || this.#allocations.ofOwner(owner) || this.#allocations.ofGeneration(generation))
+      return false;
+    const allocation: Allocation = { ...found, expiresAtMs: undefined };
+    this.#nextGeneration = Math.max(this.#nextGeneration, generation + 1);
+    this.#put(allocation);
+    this.#note({
+      kind: 'give',
+      allocation: writeAllocation(allocation, this.#time.originMs),
+    });
+    const generations = unknown.generations?.filter((one) => one !== generation);
+    if (generations?.length === 0) this.#setUnknown(undefined, 'the kernel shows all of them');
+    else this.#setUnknown({ ...unknown, ...(generations && { generations }) });
+    return true;
+  }
+
+  /**
+   * Its end may be among the records that are lost, and its address somebody else's. What CNI gave
+   * is not asked for again; the kernel shows whether it is there.
+   */
+  #mayBeFreed({ generation, attachment }: Allocation): boolean {
+    return this.#unknown !== undefined && generation < this.#unknown.below && !attachment;
+  }
+
+  #doubtful(detail: string): string {
+    return this.#unknown === undefined
+      ? detail
+      : `${detail}; ${describeUnknownOwners(this.#unknown)}`;
+  }
+
+  #setUnknown(unknown: UnknownOwners | undefined, why = ''): void {
+    this.#unknown = unknown;
+    this.#note({ kind: 'unknown', unknown: unknown ?? null });
+    if (unknown === undefined) {
+      this.#log.warn(
+        { reason: 'AddressOwnersUnknown' },
+        `no owner of an address is unknown any more: ${why}`,
+      );
+    }
+    this.#useBlocks();
+  }
+
+  /** Refused, it is found out again by the next start. */
+  #note(record: BookRecord): void {
+    this.#journal.note(record, () => undefined);
+  }
+
+  #survive(damage: AddressJournalDamage, generations: GenerationsRead, wasBooted: boolean): void {
+    const { what, file, lost, isEndLost } = damage;
+    const hasLost = lost > 0 || isEndLost;
+    const kept = [...this.#allocations.values()].length;
+    const fields = { reason: 'StateDamaged', file, lost, kept };
+    if (!hasLost) {
+      this.#log.warn(fields, `${what}; everything was read from the second copy of each record`);
+      return;
+    }
+    this.#log.error(
+      fields,
+      `${what}; ${kept} owners of addresses could be read, others may be lost`,
+    );
+    if (wasBooted) return;
+    const missing = generations.missing(this.#nextGeneration);
+    this.#nextGeneration += generationsSkipped;
+    const below = this.#nextGeneration;
+    this.#unknown = ownersUnknownAfter(damage, missing, this.#unknown, below);
+    // That one was claimed may be among what is lost.
+    for (const allocation of this.#allocations.values()) {
+      this.#allocations.setExpiry(allocation, undefined);
+    }
   }
 
   /** From now on it does not expire. False if the owner holds nothing (any more). */
@@ -316,6 +468,7 @@ export class AddressBook {
         .resting(nowMs)
         .map(({ address, forMs }) => ({ address: address.toString(), forMs: sinceMs + forMs })),
       ...(anchor && { anchor }),
+      ...(this.#unknown && { unknown: this.#unknown }),
     };
   }
 
@@ -325,6 +478,7 @@ export class AddressBook {
     switch (record.kind) {
       case 'all':
         this.#nextGeneration = record.nextGeneration;
+        this.#unknown = record.unknown;
         this.#time.readAnchor(record.anchor);
         for (const allocation of record.allocations) this.#put(readAllocation(allocation, nowMs));
         for (const { address, forMs } of record.resting) {
@@ -334,7 +488,7 @@ export class AddressBook {
         return;
       case 'give':
         this.#nextGeneration = Math.max(this.#nextGeneration, record.allocation.generation + 1);
-        this.#put(readAllocation(record.allocation, nowMs));
+        this.#takeOver(readAllocation(record.allocation, nowMs));
         return;
       case 'claim': {
         const allocation = this.#allocations.ofGeneration(record.generation);
@@ -356,7 +510,22 @@ export class AddressBook {
         return;
       case 'anchor':
         this.#time.readAnchor({ boot: record.boot, ms: record.ms });
+        return;
+      case 'unknown':
+        this.#unknown = record.unknown ?? undefined;
     }
+  }
+
+  /** Whoever had the address, or was the same owner, has freed what it had: that record was lost. */
+  #takeOver(allocation: Allocation): void {
+    const { owner, addresses } = allocation;
+    const before = addresses.map((one) => this.#allocations.ofAddress(one.toString()));
+    for (const over of new Set([...before, this.#allocations.ofOwner(owner)])) {
+      if (over === undefined) continue;
+      this.#allocations.remove(over);
+      for (const address of over.addresses) this.#space.forget(address);
+    }
+    this.#put(allocation);
   }
 
   #age(ms: number, nowMs: number): void {

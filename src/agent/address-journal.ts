@@ -6,16 +6,26 @@
  *                 │ too long
  *                 └────▶ snapshot to a temporary file, sync, rename, sync the folder
  *
+ * Every record is written twice, so a damaged one is read from its copy. A file that is
+ * damaged is copied aside before a snapshot of what could be read replaces it.
+ *
  * Not to be "optimised" away: the sync of the folder after a rename; and that a
  * rename whose sync failed blocks every append until it succeeds, because a crash
  * would bring back the old file.
  */
 import { dirname } from 'node:path';
 import { CadastreError, describeError } from '../base/errors.ts';
-import { chainedRecords } from '../base/journal/chained-records.ts';
+import { describeDamage } from '../base/journal/decoded-journal.ts';
 import type { DurableFiles } from '../base/journal/durable-files.ts';
 import { type Batch, GroupCommit } from '../base/journal/group-commit.ts';
-import { JournalFile, type JournalFileOptions } from '../base/journal/journal-file.ts';
+import {
+  JournalFile,
+  type JournalFileOptions,
+  type ReadJournal,
+  readJournalFile,
+} from '../base/journal/journal-file.ts';
+import { oldChainedRecords } from '../base/journal/old-chained-records.ts';
+import { writeWholeFile } from '../base/journal/replace-file.ts';
 import { type Log, silentLog } from '../base/log.ts';
 
 const compactAboveBytes = 4 * 1024 * 1024;
@@ -25,8 +35,22 @@ interface AddressJournalOptions {
   path: string;
   /** The whole state as one record, everything appended so far included. */
   snapshot: () => object;
+  /** For the name of a copy of a damaged file. */
+  wallMs: () => number;
   compactAboveBytes?: number;
   log?: Log;
+}
+
+/** More than an unfinished last write is wrong with the file. */
+export interface AddressJournalDamage {
+  /** The place, as people read it. */
+  readonly what: string;
+  /** A copy of the damaged file. */
+  readonly file: string;
+  /** Records that are missing between others. */
+  readonly lost: number;
+  /** Any number may be missing behind the last one that was read. */
+  readonly isEndLost: boolean;
 }
 
 export class AddressJournal {
@@ -34,6 +58,7 @@ export class AddressJournal {
   readonly #log: Log;
   readonly #commits: GroupCommit;
   #file: JournalFile | undefined;
+  #read: ReadJournal | undefined;
   /**
    * A rename was done that may not survive a crash, and what it brought was
    * refused: only a new snapshot makes file and memory agree again.
@@ -51,11 +76,33 @@ export class AddressJournal {
     });
   }
 
-  /** Opens the file and calls `replay` with every sound record, oldest first. */
-  async open(replay: (record: unknown) => void): Promise<void> {
-    const onRecord = (record: string) => replay(JSON.parse(record));
-    this.#file = await JournalFile.open(this.#at(this.#o.path), onRecord);
-    if (this.#file === undefined) await this.#rewrite();
+  /** Calls `replay` with every record that can be read, oldest first; `begin` comes next. */
+  async read(
+    replay: (record: unknown, sequence: number) => void,
+    wasThere: () => Promise<boolean>,
+  ): Promise<AddressJournalDamage | undefined> {
+    const { path } = this.#o;
+    let count = 0;
+    const read = await readJournalFile(this.#at(path), (record, sequence) => {
+      count++;
+      replay(JSON.parse(record), sequence);
+    });
+    this.#read = read;
+    if (read === undefined) return (await wasThere()) ? this.#lostAll('is missing') : undefined;
+    // A snapshot begins every file, and is on disk before the file has its name.
+    if (count === 0 && read.damage === undefined) return this.#lostAll('is empty');
+    if (read.damage === undefined) return undefined;
+    const { lost, isEndLost } = read.damage;
+    const file = await this.#copyAside();
+    return { what: `${path}: ${describeDamage(read.damage)}`, file, lost, isEndLost };
+  }
+
+  /** From now on it is appended to. What was damaged, or of an earlier version, is written anew. */
+  async begin(): Promise<void> {
+    const read = this.#read;
+    const isSound = read !== undefined && read.damage === undefined && read.end.length > 0;
+    if (isSound) this.#file = await JournalFile.open(this.#at(this.#o.path), read);
+    else await this.#rewrite();
     // The crash may have come between a rename and the sync of its folder.
     await this.#syncFolder();
   }
@@ -128,10 +175,24 @@ export class AddressJournal {
     await old?.close().catch(() => undefined);
   }
 
+  async #lostAll(how: string): Promise<AddressJournalDamage> {
+    const file = await this.#copyAside();
+    return { what: `${this.#o.path} ${how}`, file, lost: 0, isEndLost: true };
+  }
+
+  /** Never deleted by us: it is the evidence, and as long as it is there nothing is taken for granted. */
+  async #copyAside(): Promise<string> {
+    const { files, path, wallMs } = this.#o;
+    const time = new Date(wallMs()).toISOString().replaceAll(':', '-');
+    const copy = `${path}.damaged-${time}`;
+    await writeWholeFile(files, copy, (await files.read(path)) ?? new Uint8Array());
+    await this.#syncFolder();
+    return copy;
+  }
+
   #at(path: string): JournalFileOptions {
-    const remedy =
-      'drain the node, remove the file, and start again: the sweep takes over from there';
-    return { files: this.#o.files, path, format: chainedRecords, remedy, log: this.#log };
+    const { files } = this.#o;
+    return { files, path, copies: 2, oldFormat: oldChainedRecords, log: this.#log };
   }
 
   #syncFolder(): Promise<void> {

@@ -53,7 +53,29 @@ export type BookRecord =
       allocations: AllocationRecord[];
       resting: Array<{ address: string; forMs: number }>;
       anchor?: Anchor;
-    };
+      unknown?: UnknownOwners;
+    }
+  /** Owners are unknown, or not any more. */
+  | { kind: 'unknown'; unknown: UnknownOwners | null };
+
+/**
+ * Owners that damage of the journal has taken. Any address that the node could give at that time
+ * may be theirs.
+ */
+export interface UnknownOwners {
+  /** What was damaged, and where. */
+  what: string;
+  /** The copy of the damaged file. */
+  file: string;
+  /** What has a lower generation was read from the damaged file. */
+  below: number;
+  /** Generations of what they hold; absent where not even that is known. */
+  generations?: number[];
+  /** Blocks that they may have addresses of: those the node had first; absent before it had any. */
+  blocks?: string[];
+  /** Of the machine, when the damage was found. */
+  boot?: string;
+}
 
 /** A moment of a boot of the machine. */
 export interface Anchor {

@@ -98,6 +98,7 @@ async function startLocked(
     compactAboveBytes: options.compactAboveBytes,
     historyLimit: options.historyLimit,
     onFailure: (error) => log.error({ error: String(error) }, 'could not write to disk'),
+    onRepair: (message) => log.warn({ reason: 'StateDamaged' }, message),
   });
   const serviceNetworks = options.serviceNetworks ?? ['10.96.0.0/16'];
   const registry = new Registry(

@@ -23,7 +23,6 @@ import { type Log, silentLog } from '../../base/log.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { hostLinkName } from '../../kernel/link.ts';
 import type { WiredPod } from '../../kernel/pod.ts';
-import type { Address } from '../../net/address.ts';
 import type { AddressBook } from '../address-book.ts';
 import type { AllocateAnswer } from '../address-request.ts';
 import type { Allocation } from '../allocation.ts';
@@ -187,7 +186,7 @@ export class CniServer {
     return this.#orRelease(pod, async () => {
       // Neither waits for the other. Whichever fails, the other one has ended before it is undone.
       const [wiring, writing] = await Promise.allSettled([
-        this.#wire(config, pod, addresses),
+        this.#wire(config, pod, allocation),
         written,
       ]);
       if (wiring.status === 'rejected') throw wiring.reason;
@@ -257,15 +256,17 @@ export class CniServer {
     throw refusal(answer);
   }
 
-  async #wire(config: CniConfig, pod: Pod, addresses: readonly Address[]): Promise<WiredPod> {
+  async #wire(config: CniConfig, pod: Pod, allocation: Allocation): Promise<WiredPod> {
     const { driver } = this.#options;
+    const { addresses, generation } = allocation;
+    const { network } = config;
     const mtu = config.mtu ?? this.#options.mtu?.();
     const wiring = {
       hostIfName: pod.hostIfName,
       netnsPath: pod.netns,
       ifName: pod.ifname,
       addresses,
-      alias: podAlias(pod),
+      alias: podAlias({ ...pod, network, generation, addresses }),
       ...(mtu === undefined ? {} : { mtu }),
     };
     try {

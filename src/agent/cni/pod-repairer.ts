@@ -100,7 +100,7 @@ export class PodRepairer {
       netnsPath: attachment.netns,
       ifName: attachment.ifname,
       addresses,
-      alias: podAlias(attachment),
+      alias: podAlias({ ...attachment, generation, addresses }),
     };
     // It may have been added after the kernel was read.
     if ((await this.#lacks(wiring)).length === 0) return;

@@ -7,12 +7,16 @@
  * One is removed when its namespace was there, and is not any more. That it was
  * there must have been seen: an agent that cannot see the folder of namespaces
  * would else cut off every pod.
+ *
+ * After damage of the journal an interface says itself whose it is: its owner is put back.
  */
 import { type Log, silentLog } from '../../base/log.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { hostLinkName, isPodLink, type Link } from '../../kernel/link.ts';
 import type { KernelRoute } from '../../kernel/route.ts';
+import { type Address, parseAddress } from '../../net/address.ts';
 import type { AddressBook } from '../address-book.ts';
+import type { Allocation } from '../allocation.ts';
 
 export type StrayDriver = Pick<Kernel, 'link' | 'hasNamespace' | 'unwirePod'>;
 
@@ -41,12 +45,13 @@ export class Strays {
       if (!isPodLink(link.name) || known.has(link.name)) continue;
       // It may be gone since: the interface of a pod that the book did know.
       const isThere = (await this.#driver.link(link.name)) !== undefined;
-      if (isThere && !this.#knownNames().has(link.name)) strays.push(link);
+      if (!isThere || this.#knownNames().has(link.name) || this.#adopt(link)) continue;
+      strays.push(link);
     }
     const living = new Set<string>();
     const gone: string[] = [];
     for (const { name, alias = '' } of strays) {
-      const netns = readPodAlias(alias);
+      const netns = readPodAlias(alias)?.netns;
       if (netns === undefined || (await this.#driver.hasNamespace(netns))) living.add(name);
       else if (this.#living.has(name)) gone.push(name);
     }
@@ -75,6 +80,15 @@ export class Strays {
     await this.#removals.get(name)?.catch(() => undefined);
   }
 
+  #adopt({ name, alias = '' }: Link): boolean {
+    const allocation = this.#book.unknownOwners && readPodAlias(alias)?.allocation;
+    if (allocation === undefined || !this.#book.adopt(allocation)) return false;
+    const { owner, addresses } = allocation;
+    const fields = { reason: 'AddressOwnersUnknown', link: name, owner };
+    this.#log.warn(fields, `${addresses.join(' and ')} of ${name} belongs to ${owner} again`);
+    return true;
+  }
+
   #knownNames(): Set<string> {
     const names = new Set<string>();
     for (const { attachment } of this.#book.remembered()) {
@@ -95,11 +109,34 @@ export class Strays {
   }
 }
 
-/** What `ip link` shows beside the host's end: whose it is. */
-export function podAlias(pod: { containerId: string; ifname: string; netns: string }): string {
-  return `pod ${pod.containerId}/${pod.ifname} ${pod.netns}`;
+interface AliasedPod {
+  containerId: string;
+  ifname: string;
+  netns: string;
+  network: string;
+  generation: number;
+  addresses: readonly Address[];
 }
 
-function readPodAlias(alias: string): string | undefined {
-  return /^pod [^ /]+\/\S+ (\/.+)$/.exec(alias)?.[1];
+/** What `ip link` shows beside the host's end: whose it is, and what it holds. */
+export function podAlias(pod: AliasedPod): string {
+  const { containerId, ifname, netns, network, generation, addresses } = pod;
+  return `pod ${containerId}/${ifname} ${netns} network ${network} generation ${generation} addresses ${addresses.join(',')}`;
+}
+
+const aliasOfPod =
+  /^pod ([^ /]+)\/(\S+) (\/.+?)(?: network (\S+) generation (\d+) addresses (\S+))?$/;
+
+/** Version 0.1.0 wrote the container and its namespace alone. */
+function readPodAlias(
+  alias: string,
+): { netns: string; allocation?: Omit<Allocation, 'expiresAtMs'> } | undefined {
+  const [, containerId = '', ifname = '', netns, network, generation, texts = ''] =
+    aliasOfPod.exec(alias) ?? [];
+  if (netns === undefined) return undefined;
+  const addresses = texts.split(',').flatMap((text) => parseAddress(text) ?? []);
+  if (network === undefined || addresses.length === 0) return { netns };
+  const owner = `cni:${network}/${containerId}/${ifname}`;
+  const attachment = { network, containerId, ifname, netns };
+  return { netns, allocation: { generation: Number(generation), owner, addresses, attachment } };
 }

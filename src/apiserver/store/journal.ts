@@ -3,24 +3,31 @@
  *
  *   snapshot-N   every object as it was when log-N began, whole or not there at all
  *   log-N        every change since
+ *   newest.json  the number of the newest log
  *
  * Starting reads the newest snapshot and then every log from that number on. When
  * the log has grown well past the objects themselves, a new log is begun, a
  * snapshot of that very moment is written beside the running server, and only
- * when it is safe on disk do the older files go. A crash at any point leaves
- * either the old set or the new one complete.
+ * when it is safe on disk do files go: those that the snapshot before it does not need either.
+ * A crash at any point leaves either the old set or the new one complete. If the newest
+ * snapshot is damaged, the one before it and the logs since hold the same; if they do not
+ * hold all of it, nothing is opened.
  */
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CadastreError } from '../../base/errors.ts';
-import { checkedLines } from '../../base/journal/checked-lines.ts';
 import { type DurableFiles, realFiles, unsyncedFiles } from '../../base/journal/durable-files.ts';
 import { GroupCommit } from '../../base/journal/group-commit.ts';
 import {
+  damagedFile,
+  damagedJournal,
   JournalFile,
   type JournalFileOptions,
   readJournalFile,
 } from '../../base/journal/journal-file.ts';
+import { oldCheckedLines } from '../../base/journal/old-checked-lines.ts';
+import { replaceFile } from '../../base/journal/replace-file.ts';
+import { readSnapshot, writeSnapshot } from './snapshot.ts';
 
 interface StoreJournalOptions {
   dir: string;
@@ -28,6 +35,10 @@ interface StoreJournalOptions {
   waitsForDisk: boolean;
   /** A log smaller than this is never worth a snapshot. */
   compactAboveBytes: number;
+  /** A damaged file was read around, and nothing is lost. */
+  onRepair?: (message: string) => void;
+  /** For the name of a damaged file. */
+  wallMs?: () => number;
 }
 
 /** A log that is written to. */
@@ -39,11 +50,17 @@ interface OpenLog {
   close(): Promise<void>;
 }
 
+const remedy =
+  'restore the folder from a copy; or, if what is in it is not needed, move it away and start with an empty one';
+
 export class StoreJournal {
   readonly #options: StoreJournalOptions;
   readonly #files: DurableFiles;
   #log!: OpenLog;
+  /** The number of the newest snapshot; 0: there is none. */
+  #base = 0;
   #snapshotBytes = 0;
+  #mustCompact = false;
   #compacting: Promise<void> | undefined;
   #onFailure: (error: unknown) => void = () => {};
 
@@ -52,36 +69,32 @@ export class StoreJournal {
     this.#files = options.waitsForDisk ? realFiles : unsyncedFiles;
   }
 
-  /** Replays what is there: `onSnapshot` lines first, `onChange` lines after. */
+  /**
+   * Replays what is there: `onSnapshot` lines first, `onChange` lines after, which answers what is
+   * wrong with a line, if something is.
+   */
   static async open(
     options: StoreJournalOptions,
     replay: {
       onSnapshot: (json: string) => void;
       onSnapshotEnd: () => void;
-      onChange: (json: string) => void;
+      onChange: (json: string) => string | undefined;
     },
   ): Promise<StoreJournal> {
     await mkdir(options.dir, { recursive: true, mode: 0o700 });
     const journal = new StoreJournal(options);
     const names = await readdir(options.dir);
-    const numbers = (kind: string) =>
-      names
-        .map((name) => new RegExp(`^${kind}-(\\d+)$`).exec(name)?.[1])
-        .filter((text) => text !== undefined)
-        .map(Number)
-        .sort((a, b) => a - b);
-    const base = numbers('snapshot').at(-1) ?? 0;
-    const snapshot = await readJournalFile(journal.#at(`snapshot-${base}`), replay.onSnapshot);
-    journal.#snapshotBytes = snapshot?.length ?? 0;
+    const snapshots = numbersOf(names, 'snapshot');
+    const logs = numbersOf(names, 'log');
+    const last = await journal.#lastLog(snapshots, logs);
+    const repair = await journal.#readBase(snapshots, logs, last, replay.onSnapshot);
     replay.onSnapshotEnd();
-    const logs = numbers('log').filter((number) => number >= base);
-    const last = logs.pop() ?? base;
-    for (const number of logs) await readJournalFile(journal.#at(`log-${number}`), replay.onChange);
-    const at = journal.#at(`log-${last}`);
-    const file = (await JournalFile.open(at, replay.onChange)) ?? (await JournalFile.create(at));
-    journal.#log = openLog(last, file, at.path);
+    for (let number = journal.#base; number <= last; number++) {
+      await journal.#readLog(number, last, replay.onChange);
+    }
+    if (repair !== undefined) await journal.#repaired(repair);
     await journal.#files.syncDirectory(options.dir);
-    await journal.#forgetBefore(base);
+    await journal.#forgetBefore(snapshots.filter((number) => number < journal.#base).at(-1) ?? 0);
     return journal;
   }
 
@@ -97,10 +110,13 @@ export class StoreJournal {
   get wantsSnapshot(): boolean {
     const { compactAboveBytes } = this.#options;
     const isLarge = this.#log.file.length > Math.max(compactAboveBytes, 4 * this.#snapshotBytes);
-    return isLarge && this.#compacting === undefined;
+    return (isLarge || this.#mustCompact) && this.#compacting === undefined;
   }
 
-  /** `capture` is called in the moment the new log begins: its lines are the state before it. */
+  /**
+   * `capture` is called in the moment the new log begins: its lines are the state before it, and
+   * the first of them begins the log, too.
+   */
   compact(capture: () => string[]): Promise<void> {
     this.#compacting ??= this.#compact(capture)
       .catch((error) => this.#onFailure(error))
@@ -115,40 +131,121 @@ export class StoreJournal {
     await this.#log.close();
   }
 
+  /** The number of the newest log that there must be. */
+  async #lastLog(snapshots: readonly number[], logs: readonly number[]): Promise<number> {
+    const found = logs.at(-1);
+    const said = await this.#newestSaid();
+    const least = Math.max(said ?? 0, snapshots.at(-1) ?? 0);
+    const isNew = said === undefined && snapshots.length === 0 && found === undefined;
+    if (isNew) return 0;
+    if (found !== undefined && found >= least) return found;
+    throw damagedFile(join(this.#options.dir, `log-${least}`), 'is missing', remedy);
+  }
+
+  /** The newest snapshot that is whole, and has every log behind it. */
+  async #readBase(
+    snapshots: readonly number[],
+    logs: readonly number[],
+    last: number,
+    onSnapshot: (json: string) => void,
+  ): Promise<{ damaged: string[]; message: string } | undefined> {
+    const { dir } = this.#options;
+    let failure: CadastreError | undefined;
+    const damaged: string[] = [];
+    for (const number of new Set([0, ...snapshots].toReversed())) {
+      const missing = range(number, last).find((one) => !logs.includes(one));
+      if (missing !== undefined && logs.length > 0) {
+        failure ??= damagedFile(join(dir, `log-${missing}`), 'is missing', remedy);
+        continue;
+      }
+      try {
+        if (number > 0) {
+          const path = join(dir, `snapshot-${number}`);
+          const { records, size } = await readSnapshot(this.#files, path, number, remedy);
+          for (const record of records) onSnapshot(record);
+          this.#snapshotBytes = size;
+        }
+      } catch (error) {
+        if (!(error instanceof CadastreError)) throw error;
+        failure ??= error;
+        damaged.push(`snapshot-${number}`);
+        continue;
+      }
+      this.#base = number;
+      return failure && { damaged, message: failure.message };
+    }
+    throw failure;
+  }
+
+  /** Another snapshot is written; the damaged one stays, under another name. */
+  async #repaired({ damaged, message }: { damaged: string[]; message: string }): Promise<void> {
+    const { dir, onRepair, wallMs = Date.now } = this.#options;
+    const time = new Date(wallMs()).toISOString().replaceAll(':', '-');
+    for (const name of damaged) {
+      await this.#files.rename(join(dir, name), join(dir, `${name}.damaged-${time}`));
+    }
+    this.#mustCompact = true;
+    onRepair?.(`${message}; the snapshot before it and the logs since hold the same`);
+  }
+
+  async #readLog(
+    number: number,
+    last: number,
+    onChange: (json: string) => string | undefined,
+  ): Promise<void> {
+    const at = this.#at(`log-${number}`);
+    const heading = headingOf(number);
+    const records: string[] = [];
+    const read = await readJournalFile(at, (json) => records.push(json));
+    if (read?.damage !== undefined) throw damagedJournal(at.path, read, remedy);
+    const isHeaded = read !== undefined && read.isOld !== true && records.length > 0;
+    if (isHeaded && records[0] !== heading) {
+      throw damagedFile(at.path, `begins with ${records[0]?.slice(0, 40)}, not ${heading}`, remedy);
+    }
+    // The heading is on disk before the log is named.
+    if (records.length === 0 && number <= ((await this.#newestSaid()) ?? -1)) {
+      throw damagedFile(at.path, 'is empty', remedy);
+    }
+    for (const [index, record] of records.slice(isHeaded ? 1 : 0).entries()) {
+      const wrong = onChange(record);
+      if (wrong === undefined) continue;
+      const place = `record ${index + (isHeaded ? 2 : 1)}`;
+      throw damagedFile(at.path, `${place} ${wrong}`, remedy);
+    }
+    if (number < last) return;
+    if (isHeaded) this.#log = openLog(number, await JournalFile.open(at, read), at.path);
+    // One of an earlier version is read, and another one behind it is written to.
+    else this.#log = await this.#newLog(records.length === 0 ? number : number + 1);
+  }
+
+  async #newLog(number: number, earlier?: () => Promise<void>): Promise<OpenLog> {
+    const at = this.#at(`log-${number}`);
+    const file = await JournalFile.create(at);
+    await file.append([headingOf(number)]);
+    await this.#files.syncDirectory(this.#options.dir);
+    await this.#sayNewest(number);
+    return openLog(number, file, at.path, earlier);
+  }
+
   async #compact(capture: () => string[]): Promise<void> {
     const { dir } = this.#options;
     const number = this.#log.number + 1;
-    const at = this.#at(`log-${number}`);
-    const next = await JournalFile.create(at);
-    await this.#files.syncDirectory(dir);
-    const lines = capture();
-    const drained = this.#log.close();
+    let drained: Promise<void> | undefined;
     // What follows must not be acknowledged before what it follows.
-    this.#log = openLog(number, next, at.path, drained);
-    await drained;
+    const next = await this.#newLog(number, async () => drained);
+    const lines = capture();
+    drained = this.#log.close();
+    this.#log = next;
+    // The log itself says at which version it begins.
+    const [version = '{}'] = lines;
+    await Promise.all([drained, this.#log.append(version)]);
     const path = join(dir, `snapshot-${number}`);
-    this.#snapshotBytes = await this.#writeSnapshot(`${path}.tmp`, lines);
+    this.#snapshotBytes = await writeSnapshot(this.#files, `${path}.tmp`, lines, number);
     await this.#files.rename(`${path}.tmp`, path);
     await this.#files.syncDirectory(dir);
-    await this.#forgetBefore(number);
-  }
-
-  async #writeSnapshot(path: string, lines: string[]): Promise<number> {
-    await this.#files.remove(path);
-    const file = await this.#files.open(path);
-    let size = 0;
-    try {
-      // In pieces, so that requests are answered in between.
-      for (let at = 0; at < lines.length; at += 500) {
-        const { bytes } = checkedLines.encode(lines.slice(at, at + 500), 0);
-        await file.write(bytes, size);
-        size += bytes.byteLength;
-      }
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    return size;
+    await this.#forgetBefore(this.#base);
+    this.#base = number;
+    this.#mustCompact = false;
   }
 
   async #forgetBefore(number: number): Promise<void> {
@@ -160,25 +257,50 @@ export class StoreJournal {
     }
   }
 
+  async #newestSaid(): Promise<number | undefined> {
+    const bytes = await this.#files.read(join(this.#options.dir, 'newest.json'));
+    const text = Buffer.from(bytes ?? []).toString('utf8');
+    const number = /^\{"log":(\d+)\}\n$/.exec(text)?.[1];
+    return number === undefined ? undefined : Number(number);
+  }
+
+  /** Before the log is written to. */
+  #sayNewest(log: number): Promise<void> {
+    const path = join(this.#options.dir, 'newest.json');
+    return replaceFile(this.#files, path, `${JSON.stringify({ log })}\n`);
+  }
+
   #at(name: string): JournalFileOptions {
     const path = join(this.#options.dir, name);
-    const remedy = 'restore the folder from a copy, or start with an empty one';
-    return { files: this.#files, path, format: checkedLines, remedy };
+    return { files: this.#files, path, oldFormat: oldCheckedLines };
   }
 }
+
+function numbersOf(names: readonly string[], kind: string): number[] {
+  return names
+    .map((name) => new RegExp(`^${kind}-(\\d+)$`).exec(name)?.[1])
+    .filter((text) => text !== undefined)
+    .map(Number)
+    .sort((a, b) => a - b);
+}
+
+const headingOf = (log: number) => JSON.stringify({ log });
+
+const range = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 /** Nothing is written before `earlier` is done; after a failure nothing ever is. */
 function openLog(
   number: number,
   file: JournalFile,
   path: string,
-  earlier: Promise<void> = Promise.resolve(),
+  earlier: () => Promise<void> = async () => undefined,
 ): OpenLog {
   let failure: Error | undefined;
   const commits = new GroupCommit({
     commit: async ({ records }) => {
       if (failure !== undefined) throw failure;
-      await earlier;
+      await earlier();
       await file.append(records);
     },
     refusal: (cause) => {

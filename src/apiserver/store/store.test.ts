@@ -1,5 +1,4 @@
 import {
-  appendFileSync,
   copyFileSync,
   mkdtempSync,
   readdirSync,
@@ -9,14 +8,15 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runs } from '../../../test/parts/random.ts';
-import { checkedLines } from '../../base/journal/checked-lines.ts';
 import type { ApiObject } from '../object.ts';
 import { ObjectStore } from './store.ts';
 
-const sealed = (line: string) => checkedLines.encode([line], 0).bytes;
+/** As version 0.1.0 wrote it. */
+const sealed = (line: string) => `${crc32(line).toString(16).padStart(8, '0')} ${line}\n`;
 
 let dir: string;
 
@@ -125,7 +125,7 @@ describe('a crash', () => {
     const whole = file.subarray(0, file.lastIndexOf(10) + 1);
     const lastLine = whole.lastIndexOf(10, whole.length - 2) + 1;
     for (let cut = lastLine; cut < whole.length; cut += 7) {
-      writeFileSync(path, whole.subarray(0, cut));
+      writeFileSync(path, Buffer.concat([whole.subarray(0, cut), Buffer.alloc(1_000)]));
       const store = await ObjectStore.open({ dir });
       expect(content(store)).toEqual(['a 1 @2']);
       // And what is written next is whole again.
@@ -137,12 +137,15 @@ describe('a crash', () => {
     }
   });
 
-  test('that left rubbish behind the last line is the same', async () => {
+  test('leaves no rubbish behind the last line: that is damage, and refused', async () => {
     const path = await written();
-    appendFileSync(path, '00000000 {"c":"things","k":"x"\n\0\0\0\0');
-    const store = await ObjectStore.open({ dir });
-    expect(content(store)).toEqual(['a 1 @2', 'b 1 @3']);
-    await store.close();
+    const file = readFileSync(path);
+    const end = file.lastIndexOf(10) + 1;
+    file.write(`00000000 {"c":"things","k":"${'x'.repeat(60)}"\n`, end);
+    writeFileSync(path, file);
+    await expect(ObjectStore.open({ dir })).rejects.toThrow(
+      `log-0: byte ${end} (line 4) cannot be read`,
+    );
   });
 
   test('in the middle of a snapshot leaves the log, and the half snapshot is forgotten', async () => {
@@ -150,7 +153,7 @@ describe('a crash', () => {
     writeFileSync(join(dir, 'snapshot-1.tmp'), sealed('{"version":99}'));
     const store = await ObjectStore.open({ dir });
     expect(content(store)).toEqual(['a 1 @2', 'b 1 @3']);
-    expect(readdirSync(dir)).toEqual(['log-0']);
+    expect(readdirSync(dir)).toEqual(['log-0', 'newest.json']);
     await store.close();
   });
 
@@ -173,7 +176,7 @@ describe('a crash', () => {
     const damaged = text.replace('"n":1', '"n":7');
     writeFileSync(path, damaged);
     await expect(ObjectStore.open({ dir })).rejects.toThrow(
-      /log-0: line 1 is damaged, and others follow/,
+      /log-0: byte \d+ \(line 2\) cannot be read/,
     );
     expect(readFileSync(path, 'utf8')).toBe(damaged);
   });

@@ -20,6 +20,8 @@ interface StoreOptions {
   historyLimit?: number | undefined;
   /** The disk failed. */
   onFailure?: ((error: unknown) => void) | undefined;
+  /** A damaged file was read around, and nothing is lost. */
+  onRepair?: ((message: string) => void) | undefined;
 }
 
 /** What etcd takes in one request. */
@@ -55,6 +57,7 @@ export class ObjectStore {
         dir: options.dir,
         waitsForDisk: options.waitsForDisk ?? true,
         compactAboveBytes: options.compactAboveBytes ?? 16 * 1024 * 1024,
+        ...(options.onRepair === undefined ? {} : { onRepair: options.onRepair }),
       },
       {
         onSnapshot: (json) => store.#restore(json),
@@ -66,6 +69,7 @@ export class ObjectStore {
     );
     store.#safeVersion = store.#version;
     store.#journal.onFailure((error) => options.onFailure?.(error));
+    if (store.#journal.wantsSnapshot) void store.compact();
     return store;
   }
 
@@ -180,18 +184,30 @@ export class ObjectStore {
     }
   }
 
-  #replay(json: string): void {
+  /** What is wrong with the line, if something is: versions are counted without gaps. */
+  #replay(json: string): string | undefined {
     const line = JSON.parse(json) as Line;
-    if ('version' in line) return;
+    if ('version' in line) {
+      return line.version > this.#version ? this.#gap(line.version) : undefined;
+    }
     const collection = this.collection(line.c);
     const before = collection.get(line.k);
     const after = 'o' in line ? storedEntry(line.k, line.o) : undefined;
     const version = 'o' in line ? (after as Entry).version : line.d;
     // Written into both a snapshot and the log that it closes: known already.
-    if (version <= this.#version || (before === undefined && after === undefined)) return;
+    if (version <= this.#version) return undefined;
+    if (version > this.#version + 1) return this.#gap(version - 1);
+    if (before === undefined && after === undefined) return 'deletes what is not there';
     const seen = after ?? entryOf(line.k, version, (before as Entry).object);
     collection.apply({ version, key: line.k, before, after, seen, lines: new Map() });
     this.#version = version;
+    return undefined;
+  }
+
+  #gap(upTo: number): string {
+    const from = this.#version + 1;
+    const versions = from === upTo ? `version ${from}` : `versions ${from} to ${upTo}`;
+    return `follows ${versions}, which no file has`;
   }
 }
 

@@ -8,7 +8,8 @@
  * When a batch cannot be committed, everything in it *and behind it* is undone,
  * last first, and refused: what was decided later may rest on what was refused.
  */
-import { maxBatchBytes } from './record-format.ts';
+/** A batch is one write; it has a bound, so that nobody waits for megabytes of others. */
+export const maxBatchBytes = 256 * 1024;
 
 /** How long a note waits for company. */
 const noteWithinMs = 200;

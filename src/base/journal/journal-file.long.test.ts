@@ -1,23 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { CrashingFiles } from '../../../test/parts/crashing-files.ts';
 import { seededRandom } from '../../../test/parts/seeded-random.ts';
-import { chainedRecords } from './chained-records.ts';
-import { checkedLines } from './checked-lines.ts';
-import { GroupCommit } from './group-commit.ts';
-import { JournalFile } from './journal-file.ts';
-import { maxBatchBytes, type RecordFormat } from './record-format.ts';
+import { describeDamage } from './decoded-journal.ts';
+import { GroupCommit, maxBatchBytes } from './group-commit.ts';
+import { JournalFile, readJournalFile } from './journal-file.ts';
+import { oldCheckedLines } from './old-checked-lines.ts';
 
 const path = '/state/journal';
-const formats: [string, RecordFormat][] = [
-  ['chained records', chainedRecords],
-  ['checked lines', checkedLines],
-];
 
-async function open(files: CrashingFiles, format: RecordFormat) {
+async function open(files: CrashingFiles, copies: number) {
   const records: string[] = [];
-  const options = { files, path, format, remedy: 'none' };
-  const opened = await JournalFile.open(options, (record) => records.push(record));
-  return { records, file: opened ?? (await JournalFile.create(options)) };
+  const options = { files, path, copies, oldFormat: oldCheckedLines };
+  const read = await readJournalFile(options, (record) => records.push(record));
+  expect(read?.damage && describeDamage(read.damage), 'a crash is no damage').toBeUndefined();
+  const file = read ? await JournalFile.open(options, read) : await JournalFile.create(options);
+  return { records, file };
 }
 
 function commitsTo(file: JournalFile): GroupCommit {
@@ -27,18 +24,18 @@ function commitsTo(file: JournalFile): GroupCommit {
   });
 }
 
-describe.each(formats)('%s', (_, format) => {
+describe.each([1, 2])('every batch written %i times', (copies) => {
   test('after a crash at any moment: all that was acknowledged, in order, and nothing that was refused', async () => {
     for (let seed = 1; seed <= 80; seed++) {
       const chance = seededRandom(seed);
       let files = new CrashingFiles();
-      const first = await open(files, format);
+      const first = await open(files, copies);
       await first.file.append(['{"n":0}']);
       await files.syncDirectory();
       let sure = ['{"n":0}'];
       let n = 0;
       for (let life = 0; life < 4; life++) {
-        const { records, file } = await open(files, format);
+        const { records, file } = await open(files, copies);
         // What was not answered before the crash may be there, too, in the order it was asked.
         expect(records.slice(0, sure.length), `seed ${seed}`).toEqual(sure);
         sure = records;
@@ -46,13 +43,13 @@ describe.each(formats)('%s', (_, format) => {
         const refused = new Set<string>();
         const acknowledged: string[] = [];
         if (chance() < 0.7) files.crashAfter(1 + Math.floor(chance() * 12));
-        // After a failure two operations succeed, which is what cutting back takes: what could not
-        // even be cut back may come back after a crash.
+        // After a failure four operations succeed, which is what removing it takes: what could not
+        // even be removed may come back after a crash.
         const isFull = chance() < 0.6;
         let sound = 0;
         files.failing = () => {
           const fails = isFull && --sound < 0 && chance() < 0.3;
-          if (fails) sound = 2;
+          if (fails) sound = 4;
           return fails;
         };
         for (let i = 0; i < 5 && !files.hasCrashed; i++) {
@@ -74,7 +71,7 @@ describe.each(formats)('%s', (_, format) => {
         const isCut = !files.hasCrashed;
         files = files.restart(chance);
         if (!isCut) continue;
-        const again = await open(files, format);
+        const again = await open(files, copies);
         expect(again.records.filter((record) => refused.has(record))).toEqual([]);
       }
     }
@@ -82,23 +79,23 @@ describe.each(formats)('%s', (_, format) => {
 
   test('a nearly full disk takes the record without the room behind it', async () => {
     const files = new CrashingFiles();
-    const { file } = await open(files, format);
+    const { file } = await open(files, copies);
     let writes = 0;
     files.failing = (operation) => operation === 'write' && writes++ === 0;
     await file.append(['{"a":1}']);
     await file.append(['{"b":2}']);
-    expect((await open(files, format)).records).toEqual(['{"a":1}', '{"b":2}']);
+    expect((await open(files, copies)).records).toEqual(['{"a":1}', '{"b":2}']);
   });
 
   test('a full disk refuses, and what was there stays', async () => {
     const files = new CrashingFiles();
-    const { file } = await open(files, format);
+    const { file } = await open(files, copies);
     await file.append(['{"a":1}']);
     files.failing = (operation) => operation === 'write';
     await expect(file.append(['{"b":2}'])).rejects.toThrow('ENOSPC');
     files.failing = undefined;
     await file.append(['{"c":3}']);
-    expect((await open(files, format)).records).toEqual(['{"a":1}', '{"c":3}']);
+    expect((await open(files, copies)).records).toEqual(['{"a":1}', '{"c":3}']);
   });
 });
 
@@ -134,15 +131,4 @@ test('a refused batch takes everything behind it along, last first', async () =>
   expect(undone).toEqual(['c', 'b', 'a', 'c heard']);
   isFull = false;
   await commits.append('d');
-});
-
-test('a long unreadable end is damage, not a torn write', async () => {
-  const bytes = Buffer.concat([chainedRecords.header, Buffer.alloc(maxBatchBytes + 1, 1)]);
-  expect(chainedRecords.decode(bytes, () => undefined).damage).toBe(
-    `damaged at byte 8: ${maxBatchBytes + 1} bytes behind it cannot be read`,
-  );
-  expect(chainedRecords.decode(bytes.subarray(0, 1_000), () => undefined)).toMatchObject({
-    length: 8,
-    torn: 992,
-  });
 });

@@ -2,13 +2,16 @@
  * An append-only file of checksummed records. What `append` has resolved is read
  * again after any crash; what it has rejected is not.
  *
- * Not to be "optimised" away: after a failed write the file is cut back to its
- * sound length before anybody hears of it, and again before anything else is written.
+ * Not to be "optimised" away: room in zeros is on disk before a batch is written into it, so that a
+ * file without zeros at its end was cut; and after a failed write zeros are written over it before
+ * anybody hears of it, and again, synced, before anything else is written.
  */
 import { CadastreError, describeError } from '../errors.ts';
 import { type Log, silentLog } from '../log.ts';
+import { decodeJournal } from './decode-journal.ts';
+import { type DecodedJournal, describeDamage } from './decoded-journal.ts';
 import type { DurableFile, DurableFiles } from './durable-files.ts';
-import type { DecodedFile, RecordFormat } from './record-format.ts';
+import { emptyJournal, encodeBatch, headBytes, type JournalEnd } from './journal-lines.ts';
 
 /**
  * The file is made longer by so much at a time, in zeros. A sync of what lies
@@ -18,151 +21,158 @@ import type { DecodedFile, RecordFormat } from './record-format.ts';
  */
 const reserveBytes = 512 * 1024;
 
+/** How an earlier version wrote; only read. */
+export interface OldFormat {
+  isOld(content: Buffer): boolean;
+  decode(content: Buffer, onRecord: (record: string) => void): DecodedJournal;
+}
+
 export interface JournalFileOptions {
   files: DurableFiles;
   path: string;
-  format: RecordFormat;
-  /** What to do about a damaged file. */
-  remedy: string;
+  /** How often each batch is written: what is damaged in one copy is read from another. */
+  copies?: number;
+  oldFormat: OldFormat;
   log?: Log | undefined;
 }
 
 export class JournalFile {
+  readonly #o: JournalFileOptions;
   readonly #file: DurableFile;
-  readonly #format: RecordFormat;
   readonly #log: Log;
-  #length: number;
+  #end: JournalEnd;
   /** The file's own length: zeros lie between. */
   #reserved: number;
-  #checksum: number;
-  /** Something else may lie behind the sound length. */
-  #isUnclean = false;
+  /** Up to here something else than zeros may lie behind the records. */
+  #uncleanTo = 0;
 
-  private constructor(
-    file: DurableFile,
-    { format, log = silentLog }: JournalFileOptions,
-    state: { length: number; reserved: number; checksum: number },
-  ) {
+  private constructor(file: DurableFile, options: JournalFileOptions, read: ReadJournal) {
+    this.#o = options;
     this.#file = file;
-    this.#format = format;
-    this.#log = log;
-    this.#length = state.length;
-    this.#reserved = state.reserved;
-    this.#checksum = state.checksum;
+    this.#log = options.log ?? silentLog;
+    this.#end = read.end;
+    this.#reserved = read.size;
   }
 
-  /** Calls back with every sound record, oldest first, and drops a torn end. Undefined: there is no such file. */
-  static async open(
-    options: JournalFileOptions,
-    onRecord: (record: string) => void,
-  ): Promise<JournalFile | undefined> {
+  /** To append to what was read, and is not damaged; drops a batch that a crash cut short. */
+  static async open(options: JournalFileOptions, read: ReadJournal): Promise<JournalFile> {
     const { files, path, log } = options;
-    const read = await readJournalFile(options, onRecord);
-    if (read === undefined) return undefined;
-    const { length, torn, checksum, size } = read;
     const file = await files.open(path);
-    if (torn === 0) return new JournalFile(file, options, { length, reserved: size, checksum });
-    log?.warn({ path, torn }, 'the last write was cut short by a crash; it is dropped');
-    await file.truncate(length);
-    await file.sync();
-    return new JournalFile(file, options, { length, reserved: length, checksum });
+    const journal = new JournalFile(file, options, read);
+    if (read.torn === 0) return journal;
+    log?.warn(
+      { path, byte: read.end.length, torn: read.torn },
+      'the last write was cut short by a crash, before it was acknowledged; it is dropped',
+    );
+    try {
+      journal.#uncleanTo = read.end.length + read.torn;
+      await journal.settle();
+      // Its first records are whole; they come again as a batch of their own.
+      if (read.kept.length > 0) await journal.append(read.kept);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    return journal;
   }
 
   /** An empty one; whatever was there is gone. */
   static async create(options: JournalFileOptions): Promise<JournalFile> {
-    const { files, path, format } = options;
+    const { files, path } = options;
     const file = await files.open(path);
     await file.truncate(0).catch(async (error) => {
       await file.close();
       throw error;
     });
-    const state = { length: 0, reserved: 0, checksum: format.firstChecksum };
-    return new JournalFile(file, options, state);
+    return new JournalFile(file, options, { end: emptyJournal, torn: 0, kept: [], size: 0 });
   }
 
   /** Bytes of records. */
   get length(): number {
-    return this.#length;
+    return this.#end.length;
   }
 
-  /** One at a time. Once it rejects, nothing of it will be read, as far as the disk lets itself be cut. */
+  /** One at a time. Once it rejects, nothing of it will be read, as far as the disk lets itself be written. */
   async append(records: readonly string[]): Promise<void> {
-    const { bytes, checksum } = this.#format.encode(records, this.#checksum);
-    const header = this.#length === 0 ? this.#format.header : new Uint8Array();
-    const whole = header.byteLength === 0 ? bytes : Buffer.concat([header, bytes]);
+    const { bytes, after } = encodeBatch(records, this.#end, this.#o.copies ?? 1);
     try {
-      if (this.#isUnclean) await this.#cut();
-      this.#isUnclean = true;
-      await this.#write(whole);
+      await this.settle();
+      // One more, so that the file ends with a zero.
+      await this.#reserve(after.length + 1);
+      this.#uncleanTo = after.length;
+      await this.#file.write(bytes, this.#end.length);
       await this.#file.sync();
-      this.#isUnclean = false;
+      this.#uncleanTo = 0;
     } catch (error) {
-      await this.#cutBack();
+      await this.settle().catch((again) => {
+        const fields = { path: this.#o.path, error: describeError(again) };
+        this.#log.warn(fields, 'could not remove a refused write from the journal yet');
+      });
       throw error;
     }
-    this.#length += whole.byteLength;
-    this.#checksum = checksum;
+    this.#end = after;
   }
 
   /** After it a refused record cannot come back by a crash: for answers given from memory alone. */
   async settle(): Promise<void> {
-    if (this.#isUnclean) await this.#clean();
+    const bytes = this.#uncleanTo - this.#end.length;
+    if (this.#uncleanTo === 0 || bytes <= 0) return;
+    // Its head last: after a crash in between it still says how far the write was to go.
+    const head = Math.min(headBytes, bytes);
+    if (bytes > head) {
+      await this.#file.write(new Uint8Array(bytes - head), this.#end.length + head);
+      await this.#file.sync();
+    }
+    await this.#file.write(new Uint8Array(head), this.#end.length);
+    await this.#file.sync();
+    this.#uncleanTo = 0;
   }
 
   close(): Promise<void> {
     return this.#file.close();
   }
 
-  /** With new room behind it if there is none left. */
-  async #write(bytes: Uint8Array): Promise<void> {
-    const end = this.#length + bytes.byteLength;
-    if (end > this.#reserved) {
-      const room = new Uint8Array(bytes.byteLength + reserveBytes);
-      room.set(bytes);
-      try {
-        await this.#file.write(room, this.#length);
-        this.#reserved = end + reserveBytes;
-        return;
-      } catch {
-        // The disk is nearly full: there may still be room for what is really needed.
-        await this.#cut();
-      }
-    }
-    await this.#file.write(bytes, this.#length);
-    this.#reserved = Math.max(this.#reserved, end);
-  }
-
-  async #cut(): Promise<void> {
-    await this.#file.truncate(this.#length);
-    this.#reserved = this.#length;
-  }
-
-  async #clean(): Promise<void> {
-    await this.#cut();
-    await this.#file.sync();
-    this.#isUnclean = false;
-  }
-
-  async #cutBack(): Promise<void> {
-    if (!this.#isUnclean) return;
+  async #reserve(end: number): Promise<void> {
+    if (end <= this.#reserved) return;
     try {
-      await this.#clean();
-    } catch (error) {
-      this.#log.warn({ error: describeError(error) }, 'could not cut the journal back yet');
+      await this.#reserveUpTo(end + reserveBytes);
+    } catch {
+      // The disk is nearly full: there may still be room for what is really needed.
+      await this.#reserveUpTo(end);
     }
+  }
+
+  async #reserveUpTo(end: number): Promise<void> {
+    await this.#file.write(new Uint8Array(end - this.#reserved), this.#reserved);
+    await this.#file.sync();
+    this.#reserved = end;
   }
 }
 
-/** Calls back with every sound record; undefined if there is no such file. Changes nothing. */
+export type ReadJournal = DecodedJournal & { readonly size: number };
+
+/** Calls back with every record that can be read; undefined if there is no such file. Changes nothing. */
 export async function readJournalFile(
-  { files, path, format, remedy }: JournalFileOptions,
-  onRecord: (record: string) => void,
-): Promise<(DecodedFile & { size: number }) | undefined> {
-  const content = await files.read(path);
-  if (content === undefined) return undefined;
-  const decoded = format.decode(content, onRecord);
-  if (decoded.damage !== undefined) {
-    throw new CadastreError('STATE_DAMAGED', `${path}: ${decoded.damage}`, { remedy });
-  }
+  { files, path, oldFormat }: JournalFileOptions,
+  onRecord: (record: string, sequence: number) => void,
+): Promise<ReadJournal | undefined> {
+  const bytes = await files.read(path);
+  if (bytes === undefined) return undefined;
+  const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let count = 0;
+  const decoded = oldFormat.isOld(content)
+    ? oldFormat.decode(content, (record) => onRecord(record, ++count))
+    : decodeJournal(content, onRecord);
   return { ...decoded, size: content.byteLength };
+}
+
+/** The refusal of a file that must not be read around its damage. */
+export function damagedFile(path: string, what: string, remedy: string): CadastreError {
+  return new CadastreError('STATE_DAMAGED', `${path}: ${what}`, { remedy });
+}
+
+/** The same, of what a journal's reader found. */
+export function damagedJournal(path: string, read: ReadJournal, remedy: string): CadastreError {
+  const damage = read.damage ?? { places: [], lost: 0, isEndLost: true };
+  return damagedFile(path, describeDamage(damage), remedy);
 }
