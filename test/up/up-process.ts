@@ -27,7 +27,10 @@ export interface UpProcess {
   stop(): Promise<void>;
 }
 
-export async function startUp(args: readonly string[] = []): Promise<UpProcess> {
+export async function startUp(
+  args: readonly string[] = [],
+  env: (dir: string) => Record<string, string> = () => ({}),
+): Promise<UpProcess> {
   await buildCli({ quiet: true });
   const dir = mkdtempSync(join(tmpdir(), 'cadastre-up-'));
   const port = await freePort();
@@ -54,6 +57,7 @@ export async function startUp(args: readonly string[] = []): Promise<UpProcess> 
         ...args,
       ],
       logFile: outFile,
+      env: env(dir),
       dir,
     });
     await untilReady(part, async () => (await fetch(`${url}/readyz`)).ok, 90_000);
