@@ -9,7 +9,7 @@ import { agentErrorSchema, agentOperations } from '../model/agent-api.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import { addAddressRoutes, generalRefusal } from './address-api.ts';
 import { AddressBook } from './address-book.ts';
-import { listenOnSocket } from './private-socket.ts';
+import { claimSocket } from './private-socket.ts';
 
 let nowMs = 0;
 const clock = { wallMs: () => 0, monotonicMs: () => nowMs };
@@ -37,7 +37,7 @@ beforeEach(async () => {
     throw new Error('broken');
   };
   addAddressRoutes(recording, { book, clock, version: '1.2.3', cni });
-  await listenOnSocket(server, join(folder, 'agent.sock'));
+  await (await claimSocket(join(folder, 'agent.sock'))).listen(server);
 });
 
 afterEach(async () => {

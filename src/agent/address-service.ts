@@ -18,7 +18,7 @@ import { cniRoute } from './cni/cni-route.ts';
 import { CniServer, type PodDriver } from './cni/cni-server.ts';
 import { DelSpool } from './cni/del-spool.ts';
 import { markEveryMs, ReadyMark } from './cni/ready-mark.ts';
-import { listenOnSocket } from './private-socket.ts';
+import { claimSocket, type PrivateSocket } from './private-socket.ts';
 
 interface AddressServiceOptions {
   /** Where the journal, the lock and the spool are: /var/lib/cadastre. */
@@ -61,7 +61,11 @@ export class AddressService {
   static async start(options: AddressServiceOptions): Promise<AddressService> {
     const { stateFolder, socketPath, driver, clock, version, log = silentLog } = options;
     const lock = await lockFolder(stateFolder);
+    let socket: PrivateSocket | undefined;
     try {
+      await mkdir(dirname(socketPath), { recursive: true });
+      socket = await claimSocket(socketPath);
+      const claimed = socket;
       const book = await AddressBook.open({
         files: options.files ?? realFiles,
         folder: stateFolder,
@@ -96,9 +100,8 @@ export class AddressService {
       const server = new HttpServer({ log, refusalBody: generalRefusal });
       const { agentStatus } = options;
       addAddressRoutes(server, { book, clock, version, cni: cniRoute(cni), agentStatus });
-      await mkdir(dirname(socketPath), { recursive: true });
       await chmod(stateFolder, 0o700);
-      const socket = await listenOnSocket(server, socketPath);
+      await claimed.listen(server);
       const markReady = () => {
         if (cni.whyNoPods === undefined) readyMark.touch();
       };
@@ -113,12 +116,13 @@ export class AddressService {
         clearInterval(timer);
         clearInterval(marking);
         markReady();
-        await socket.close();
+        await claimed.close();
         await sweeping;
         await book.close();
         lock.release();
       });
     } catch (error) {
+      await socket?.close();
       lock.release();
       throw error;
     }

@@ -11,47 +11,47 @@ import { lockFile } from '../base/file-lock.ts';
 import type { HttpServer } from '../base/http-server.ts';
 
 export interface PrivateSocket {
+  listen(server: HttpServer): Promise<void>;
+  /** Ends the server, if it listens, and lets another process have the path. */
   close(): Promise<void>;
 }
 
 const remedy = 'stop that one first, or give each agent its own --socket';
 
-/** Only root may ask: whoever holds the socket can free anybody's address. */
-export async function listenOnSocket(server: HttpServer, path: string): Promise<PrivateSocket> {
+/** Before anything else is touched: an agent that is one too many leaves everything as it is. */
+export async function claimSocket(path: string): Promise<PrivateSocket> {
+  // Before the lock, too, which would leave its file beside what is no socket.
+  await isThere(path);
   const lock = lockFile(`${path}.lock`, path, remedy);
   try {
     await removeDeadSocket(path);
-    // From the first moment on, not a moment after: the mask applies to bind() itself.
-    const mask = process.umask(0o177);
-    try {
-      await server.listen({ socketPath: path });
-    } finally {
-      process.umask(mask);
-    }
-    await chmod(path, 0o600);
   } catch (error) {
     lock.release();
     throw error;
   }
+  let listening: HttpServer | undefined;
   return {
+    listen: async (server) => {
+      // From the first moment on, not a moment after: the mask applies to bind() itself.
+      // Only root may ask: whoever holds the socket can free anybody's address.
+      const mask = process.umask(0o177);
+      try {
+        await server.listen({ socketPath: path });
+      } finally {
+        process.umask(mask);
+      }
+      listening = server;
+      await chmod(path, 0o600);
+    },
     close: async () => {
-      await server.close();
+      await listening?.close();
       lock.release();
     },
   };
 }
 
 async function removeDeadSocket(path: string): Promise<void> {
-  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (found === undefined) return;
-  if (!found.isSocket()) {
-    throw new CadastreError('BAD_FLAG', `--socket=${path} is there already and is no socket`, {
-      remedy: 'Give the path of a socket; what is there is left as it is.',
-    });
-  }
+  if (!(await isThere(path))) return;
   // An agent without the lock, of an earlier version, or another program.
   if (await answers(path)) {
     throw new CadastreError('STATE_LOCKED', `${path} is in use: a process answers there`, {
@@ -59,6 +59,21 @@ async function removeDeadSocket(path: string): Promise<void> {
     });
   }
   await rm(path, { force: true });
+}
+
+/** Refuses what is no socket, links to one included. */
+async function isThere(path: string): Promise<boolean> {
+  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw new CadastreError('BAD_FLAG', `--socket=${path} cannot be used: ${error.code}`, {
+      cause: error,
+      remedy: 'Give a path in a folder that only root can write to.',
+    });
+  });
+  if (found === undefined || found.isSocket()) return found !== undefined;
+  throw new CadastreError('BAD_FLAG', `--socket=${path} is there already and is no socket`, {
+    remedy: 'Give the path of a socket; what is there is left as it is.',
+  });
 }
 
 /** Only a refused connection says that nobody listens; a full queue, or no right, does not. */

@@ -17,10 +17,12 @@ import {
   closeSync,
   constants,
   fchmodSync,
+  fstatSync,
   ftruncateSync,
   openSync,
   readFileSync,
   readlinkSync,
+  readSync,
   writeSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -62,6 +64,7 @@ export function lockFile(path: string, subject: string, remedy: string): FileLoc
         remedy: 'Use a folder of a local file system.',
       });
     }
+    refuseForeign(fd, path, subject);
     writeHolder(fd);
   } catch (error) {
     closeSync(fd);
@@ -117,6 +120,22 @@ function load(): (fd: number) => number {
       { cause, remedy: 'Install with optional dependencies: npm install --include=optional.' },
     );
   }
+}
+
+/** What the lock writes over must be a lock's: a holder, the bare number of earlier versions, or nothing. */
+function refuseForeign(fd: number, path: string, subject: string): void {
+  const start = Buffer.alloc(32);
+  const isOurs =
+    fstatSync(fd).isFile() &&
+    /^(\{"pid":|\d*\s*$)/.test(start.toString('latin1', 0, readSync(fd, start, 0, 32, 0)));
+  if (isOurs) return;
+  throw new CadastreError(
+    'STATE_NOT_WRITTEN',
+    `${subject} cannot be locked: ${path} is no lock file`,
+    {
+      remedy: 'Look at that path; what is there is left as it is.',
+    },
+  );
 }
 
 function writeHolder(fd: number): void {

@@ -71,8 +71,12 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
     }))
     .on('POST', '/api/try/:action', async ({ params, json }) => {
       if (tryIt === undefined) throw new HttpRefusal(403, 'this console only looks');
-      const body = (await json()) as Record<string, unknown>;
-      return { body: { said: await tryIt.act(params.action ?? '', body) } };
+      const body = await json();
+      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+        throw new HttpRefusal(400, 'the body must be a JSON object');
+      }
+      const said = await tryIt.act(params.action ?? '', body as Record<string, unknown>);
+      return { body: { said } };
     })
     .on('GET', '/:view', (request) => {
       // Somebody's mistyped address: the page says so, and knows the way.

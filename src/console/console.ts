@@ -10,7 +10,7 @@
  *   state, rows       everything the page knows, and what changed since
  *   cluster-feed      objects ─▶ rows, only of what changed
  *   time-line         what happened
- *   guard             Host, token, origin
+ *   guard             Host, token, origin, token for changes
  *   console-routes    the paths
  *   web/              the page: preact, CSS by hand, canvas; bundled, nothing is fetched elsewhere
  *
@@ -123,7 +123,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   };
   const server = new HttpServer({
     log,
-    guard: consoleGuard({ isLoopback, token }),
+    guard: consoleGuard({ isLoopback, token, changeToken: tryIt?.changeToken }),
     headers: pageHeaders,
   });
   addHealthRoutes(server, {

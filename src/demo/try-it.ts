@@ -1,4 +1,5 @@
 /** The switches of the demo, as the console offers them. */
+import { randomBytes } from 'node:crypto';
 import { HttpRefusal } from '../base/http-server.ts';
 import type { TryIt } from '../console/try-it.ts';
 import { type Demo, NoSuchMachine } from './demo.ts';
@@ -35,6 +36,8 @@ export function tryItOf(demo: Demo): TryIt {
     },
   };
   return {
+    // Another one at every start, and nowhere on disk: what leaks is soon worth nothing.
+    changeToken: randomBytes(32).toString('base64url'),
     switches: () => demo.tryIt,
     async act(action, body) {
       const perform = Object.hasOwn(actions, action) ? actions[action] : undefined;

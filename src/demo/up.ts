@@ -34,6 +34,8 @@ interface StartUpOptions {
 
 export interface Up {
   readonly url: string;
+  /** What makes an address of the console one that may change the site. */
+  readonly changeToken: string;
   readonly kubeconfigPath: string;
   readonly demo: Demo;
   readonly console: RunningConsole;
@@ -66,6 +68,7 @@ export async function startUp(options: StartUpOptions): Promise<Up> {
       onProgress,
       ...(options.podEveryMs === undefined ? {} : { podEveryMs: options.podEveryMs }),
     });
+    const tryIt = tryItOf(demo);
     let isStarted = false;
     const notStarted = () => (isStarted ? demo.notReady() : 'the site is being created');
     const running = await startConsole({
@@ -82,7 +85,7 @@ export async function startUp(options: StartUpOptions): Promise<Up> {
       },
       stated: { mode: demoMode.name },
       routers: { views: () => demo.routers(), onChange: (listener) => demo.onChange(listener) },
-      tryIt: tryItOf(demo),
+      tryIt,
       notReady: notStarted,
       metrics: demo.metrics,
       clock,
@@ -94,6 +97,7 @@ export async function startUp(options: StartUpOptions): Promise<Up> {
     isStarted = true;
     return {
       url: running.url,
+      changeToken: tryIt.changeToken,
       kubeconfigPath: api.kubeconfigPath,
       demo,
       console: running,

@@ -3,16 +3,20 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kubectl } from '../parts/kubectl.ts';
 import { startUp, type UpProcess } from '../up/up-process.ts';
+import { seriousFindings } from './audit.ts';
 import { type Browser, keepPicture, launchBrowser } from './browser.ts';
 
 let up: UpProcess;
 let browser: Browser;
 let page: Page;
+/** Whatever was sent before a change: none of it may hold the token. */
+const asked: Array<{ url: string; headers: Record<string, string> }> = [];
 
 beforeAll(async () => {
   up = await startUp();
   browser = await launchBrowser(up.url);
-  page = await browser.open(`${up.url}/try`);
+  browser.context.on('request', (one) => asked.push({ url: one.url(), headers: one.headers() }));
+  page = await browser.open((await up.printed()).address.replace('/#', '/try#'));
 }, 180_000);
 
 afterAll(async () => {
@@ -25,6 +29,36 @@ const press = (name: string | RegExp) => page.getByRole('button', { name }).clic
 const view = (name: string) => page.locator('nav').getByRole('link', { name, exact: true }).click();
 const cell = (node: string, column: string) =>
   page.locator(`td[data-node="${node}"][data-column="${column}"]`);
+
+test('a page without the token may only look, and says where the address with it is', async () => {
+  const other = await browser.open(`${up.url}/try`);
+  await other.getByText('This page may only look').waitFor(poll);
+  await other.getByText('in the terminal where it runs').waitFor(poll);
+  await expect
+    .poll(() => other.getByRole('button', { name: 'Add a node' }).isDisabled())
+    .toBe(true);
+  expect(await seriousFindings(other)).toEqual([]);
+  await keepPicture(other, 'try-without-token');
+  // Pasted into the same page, which is not loaded anew for it.
+  await other.goto((await up.printed()).address.replace('/#', '/try#'));
+  await expect.poll(() => other.getByRole('button', { name: 'Add a node' }).isEnabled()).toBe(true);
+  expect(await other.getByText('This page may only look').count()).toBe(0);
+  await other.close();
+});
+
+test('the token is gone from the address, and is kept by this tab alone', async () => {
+  const { changeToken } = await up.printed();
+  expect(page.url()).toBe(`${up.url}/try`);
+  expect(await page.evaluate('JSON.stringify({ ...localStorage })')).toBe('{}');
+  expect(await browser.context.cookies()).toEqual([]);
+  await page.reload();
+  await page.locator('.live-live').waitFor();
+  await expect.poll(() => page.getByRole('button', { name: 'Add a node' }).isEnabled()).toBe(true);
+  for (const { url, headers } of asked) {
+    expect(url).not.toContain(changeToken);
+    expect(JSON.stringify(headers)).not.toContain(changeToken);
+  }
+});
 
 test('the second allocator writes, and the permutation is seen at a glance', async () => {
   await press('Switch it on');
@@ -160,6 +194,19 @@ test('the server is killed and started again: the page finds it by itself', asyn
   await page.locator('.live-live').waitFor(poll);
   await expect.poll(names, poll).toEqual(['master1', 'master2', 'master3', 'node1']);
   await expect.poll(() => page.getByText('serving').count(), poll).toBe(4);
+});
+
+test('the token of an earlier start is no longer good, and the page says what to do', async () => {
+  await view('Try it');
+  await press('Add a node');
+  await page.getByText('This page may only look').waitFor(poll);
+  const { address } = await up.printed();
+  await page.goto(address.replace('/#', '/try#'));
+  await page.locator('.live-live').waitFor();
+  await press('Add a node');
+  await page.getByRole('status').getByText('node2 is added').waitFor(poll);
+  // The refusal above is one that was asked for.
+  browser.troubles.splice(0, Infinity, ...browser.troubles.filter((one) => !/\b401\b/.test(one)));
 });
 
 test('no script failed, nothing was refused, and nobody else was asked', () => {

@@ -1,7 +1,8 @@
 /** `cadastre up` as a person starts it: another process, a folder, a port. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { buildCli } from '../../scripts/build.mjs';
 import { freePort } from '../parts/free-port.ts';
 import { type PartProcess, startPart, untilReady } from '../parts/part-process.ts';
@@ -14,6 +15,8 @@ export interface UpProcess {
   readonly dir: string;
   readonly dataDir: string;
   readonly kubeconfigPath: string;
+  /** What the last start printed, once it has: the console's address, and the token in it. */
+  printed(): Promise<{ address: string; changeToken: string }>;
   readonly part: PartProcess;
   /** As of the last start, from the process's begin to /readyz. */
   readonly readyAfterMs: number;
@@ -24,7 +27,10 @@ export interface UpProcess {
   stop(): Promise<void>;
 }
 
-export async function startUp(args: readonly string[] = []): Promise<UpProcess> {
+export async function startUp(
+  args: readonly string[] = [],
+  env: (dir: string) => Record<string, string> = () => ({}),
+): Promise<UpProcess> {
   await buildCli({ quiet: true });
   const dir = mkdtempSync(join(tmpdir(), 'cadastre-up-'));
   const port = await freePort();
@@ -32,7 +38,11 @@ export async function startUp(args: readonly string[] = []): Promise<UpProcess> 
   const url = `http://127.0.0.1:${port}`;
   let part: PartProcess;
   let readyAfterMs = 0;
+  let saidBefore = 0;
+  const outFile = join(dir, 'out.log');
+  const said = () => (existsSync(outFile) ? readFileSync(outFile, 'utf8') : '');
   const start = async () => {
+    saidBefore = said().length;
     const beganMs = performance.now();
     part = startPart({
       name: 'cadastre up',
@@ -46,7 +56,8 @@ export async function startUp(args: readonly string[] = []): Promise<UpProcess> 
         String(port),
         ...args,
       ],
-      logFile: join(dir, 'out.log'),
+      logFile: outFile,
+      env: env(dir),
       dir,
     });
     await untilReady(part, async () => (await fetch(`${url}/readyz`)).ok, 90_000);
@@ -59,6 +70,14 @@ export async function startUp(args: readonly string[] = []): Promise<UpProcess> 
     dir,
     dataDir,
     kubeconfigPath: join(dataDir, 'api/kubeconfig'),
+    async printed() {
+      for (;;) {
+        const found = /^ {2}console +(\S+#token=(\S+))$/m.exec(said().slice(saidBefore));
+        if (found !== null) return { address: String(found[1]), changeToken: String(found[2]) };
+        if (part.ended !== undefined) throw new Error(`cadastre up ended: ${part.ended}`);
+        await setTimeout(50);
+      }
+    },
     get part() {
       return part;
     },

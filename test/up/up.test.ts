@@ -1,7 +1,8 @@
 /** `cadastre up` as a person uses it: nothing that was acknowledged is ever lost. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { changeTokenHeader } from '../../src/console/try-it.ts';
 import { runBuilt } from '../cli/built-command.ts';
 import { paste } from '../console/paste.ts';
 import { kubectl } from '../parts/kubectl.ts';
@@ -56,6 +57,56 @@ test('kubectl sees nodes, pools, blocks and peers', async () => {
   expect(await names('bgppeers')).toHaveLength(2);
   const table = await kubectl(up, ['get', 'ippools,nodeblocks,nodes']);
   expect(table.stdout).toMatch(/nodeblock.*10\.5\.112\.0\/24 +rack-94 +master1 +Active/);
+});
+
+test('another user of this machine may look, and change nothing', async () => {
+  const { address, changeToken } = await up.printed();
+  expect(address).toBe(`${up.url}/#token=${changeToken}`);
+  expect(changeToken).toMatch(/^[\w-]{43}$/);
+  const before = [await names('nodes'), await names('nodeblocks')];
+  const change = (action: string, headers: Record<string, string>) =>
+    fetch(`${up.url}/api/try/${action}`, {
+      method: 'POST',
+      headers: { origin: up.url, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ node: 'master1', router: 'nowhere', on: true }),
+    });
+  const refused = await change('remove-node', {});
+  expect([refused.status, await refused.json()]).toEqual([
+    401,
+    { error: expect.stringContaining('token'), remedy: expect.stringContaining('cadastre up') },
+  ]);
+  const page = await change('add-node', { accept: 'text/html', [changeTokenHeader]: 'guessed' });
+  expect([page.status, page.headers.get('content-type')]).toEqual([
+    401,
+    'text/html; charset=utf-8',
+  ]);
+  expect(await page.text()).toContain('Open the address that cadastre up printed');
+  expect([await names('nodes'), await names('nodeblocks')]).toEqual(before);
+  // Whoever has the address is heard: here, that there is no such router.
+  expect((await change('kill-router', { [changeTokenHeader]: changeToken })).status).toBe(409);
+  const looked = await fetch(`${up.url}/api/state`);
+  expect(looked.status).toBe(200);
+  expect(await looked.text()).not.toContain(changeToken);
+});
+
+test('no other user can read a token: not on disk, not of the process', async () => {
+  const { changeToken } = await up.printed();
+  const { token } = JSON.parse(readFileSync(join(up.dataDir, 'api/identity.json'), 'utf8')) as {
+    token: string;
+  };
+  for (const file of ['cmdline', 'environ']) {
+    const text = readFileSync(`/proc/${up.part.pid}/${file}`, 'utf8');
+    for (const secret of [token, changeToken]) expect(text, file).not.toContain(secret);
+  }
+  expect(statSync(up.dataDir).mode & 0o77).toBe(0);
+  for (const path of readdirSync(up.dataDir, { recursive: true, encoding: 'utf8' })) {
+    const full = join(up.dataDir, path);
+    const found = existsSync(full) ? statSync(full) : undefined;
+    if (!found?.isFile()) continue;
+    const text = readFileSync(full, 'utf8');
+    expect(text, path).not.toContain(changeToken);
+    if (text.includes(token)) expect(found.mode & 0o77, path).toBe(0);
+  }
 });
 
 test('Ctrl-C, and again: everything is as it was, pods included', async () => {
@@ -113,6 +164,14 @@ test('bad input is refused with what, where and what to do, and nothing is touch
   ]);
   expect(missing.code, missing.stderr).toBe(1);
   expect(missing.stderr).toContain('./no.yaml: ENOENT');
+  // Whoever may write there could have put an API server's token there.
+  const shared = join(up.dir, 'shared');
+  mkdirSync(shared);
+  chmodSync(shared, 0o777);
+  const open = await runBuilt(['up', '--data', shared]);
+  expect(open.code, open.stderr).toBe(2);
+  expect(open.stderr).toContain(`--data=${shared} can be written to by every user`);
+  expect(readdirSync(shared)).toEqual([]);
   expect(readdirSync(up.dir)).not.toContain('other');
   const taken = await runBuilt(['up', '--data', up.dataDir, '--port', '0']);
   expect(taken.code, taken.stderr).toBe(1);

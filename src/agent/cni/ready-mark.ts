@@ -6,13 +6,15 @@
  * after the agent could serve. The plugin on the host reads the same file while no agent
  * answers, which is why it is a file, and why it has the time of day.
  */
-import { closeSync, futimesSync, openSync, statSync } from 'node:fs';
+import { closeSync, constants, futimesSync, openSync, statSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 
 /** As in cni/shim/cadastre-cni.c. A restart takes 2 s; a DaemonSet's new pod up to half a minute. */
 export const readyGraceMs = 60_000;
 /** So old the mark of a living agent is at most. */
 export const markEveryMs = 5_000;
+
+const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 export class ReadyMark {
   readonly #path: string;
@@ -27,7 +29,8 @@ export class ReadyMark {
   touch(): void {
     try {
       const seconds = this.#clock.wallMs() / 1000;
-      const fd = openSync(this.#path, 'a', 0o600);
+      // Neither a link elsewhere is followed, nor a FIFO waited for.
+      const fd = openSync(this.#path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
       futimesSync(fd, seconds, seconds);
       closeSync(fd);
     } catch {

@@ -148,7 +148,8 @@ function greeting(
   const something = names.sort(byName)[0] ?? running.state.all('pool')[0]?.name;
   const third = something === undefined ? 'pools' : `explain ${something}`;
   const routers = running.state.all('router').length;
-  const secret = hasToken ? '?token=…' : '';
+  // After a # it is in no request, no Referer and no log; the page takes it out of the address.
+  const secret = `${hasToken ? '?token=…' : ''}#token=${up.changeToken}`;
   return `
 Cadastre is up: ${plural(names.length, 'node')}, ${plural(routers, 'router')}, ${took}
 
@@ -161,6 +162,7 @@ Three things to try:
   2. kubectl --kubeconfig ${kubeconfigPath} get ippools,nodeblocks,nodes
   3. ${program} ${third} --kubeconfig ${kubeconfigPath}
 
+The part after # lets you change the site under Try it; do not pass it on.
 Ctrl-C stops everything; started again it goes on where it was.
 `;
 }

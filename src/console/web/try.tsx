@@ -1,5 +1,7 @@
 /** Faults and changes on a switch: only in `cadastre up`. */
 import { useState } from 'preact/hooks';
+import { changeTokenHeader } from '../try-it.ts';
+import { forgetChangeToken, useChangeToken } from './change-token.ts';
 import { EntryList } from './entries.tsx';
 import { address, type PageLocation } from './location.ts';
 import { Empty, Mark, SameCommand, useNow } from './parts.tsx';
@@ -11,6 +13,7 @@ export function TryItView(_: { place: PageLocation }) {
   const now = useNow();
   const [said, setSaid] = useState('');
   const [busy, setBusy] = useState('');
+  const changeToken = useChangeToken();
   const meta = store.map('meta').get('');
   const nodes = store
     .all('node')
@@ -31,11 +34,13 @@ export function TryItView(_: { place: PageLocation }) {
     try {
       const reply = await fetch(`/api/try/${action}`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', [changeTokenHeader]: changeToken ?? '' },
         body: JSON.stringify(body),
       });
       const answer = (await reply.json()) as { said?: string; error?: string };
       setSaid(answer.said ?? answer.error ?? '');
+      // The token of an earlier start: what to do is shown below.
+      if (reply.status === 401) forgetChangeToken();
     } catch (error) {
       setSaid(String(error));
     } finally {
@@ -45,7 +50,7 @@ export function TryItView(_: { place: PageLocation }) {
   const button = (action: string, label: string, body: Record<string, unknown>) => (
     <button
       type="button"
-      disabled={busy !== ''}
+      disabled={busy !== '' || changeToken === undefined}
       aria-busy={busy === action}
       onClick={() => void act(action, body)}
     >
@@ -61,6 +66,7 @@ export function TryItView(_: { place: PageLocation }) {
         </p>
       </div>
       <div class="columns">
+        {changeToken === undefined && <WithoutToken />}
         <div class="card try">
           <h2>A second allocator</h2>
           <p>
@@ -134,6 +140,24 @@ export function TryItView(_: { place: PageLocation }) {
       </div>
       <SameCommand command="kubectl get ippools,nodeblocks,nodes" />
     </section>
+  );
+}
+
+function WithoutToken() {
+  return (
+    <div class="card wide" role="note" data-testid="without-token">
+      <h2>This page may only look</h2>
+      <p>
+        To change the site, open the address that <code>npm start</code> or <code>cadastre up</code>{' '}
+        printed after <code>console</code>, in the terminal where it runs. It ends with{' '}
+        <code>#token=…</code>, and is a new one after every start: other users of this machine can
+        open this page, and should not break your site.
+      </p>
+      <p class="small">
+        Is it lost? Stop <code>cadastre up</code> with Ctrl-C and start it again: everything is
+        kept, and a new address is printed.
+      </p>
+    </div>
   );
 }
 
