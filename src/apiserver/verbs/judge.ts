@@ -1,5 +1,5 @@
 /** Whether an object may be stored: names, schema, the kind's own rules, CEL. */
-import { judgeByRules } from '../custom/rules.ts';
+import { judgeByRules } from '../custom/judge-rules.ts';
 import { metaFaults, subdomainFaults } from '../names.ts';
 import type { ApiObject } from '../object.ts';
 import type { ResourceType } from '../resource.ts';
