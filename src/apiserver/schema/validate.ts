@@ -23,7 +23,8 @@ export function validate(value: unknown, schema: Schema, resolve: Resolve, path 
 const typeOf = (value: unknown) => {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  if (typeof value === 'number')
+    return Number.isInteger(value) && Math.abs(value) < 2 ** 63 ? 'integer' : 'number';
   return typeof value;
 };
 
