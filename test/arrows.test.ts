@@ -35,7 +35,7 @@ const rooms: Record<string, Room> = {
   kernel: { rooms: nouns, packages: ['koffi'] },
   bgp: { rooms: nouns, packages: ['koffi'] },
   cluster: { rooms: [...nouns, 'kube'], packages: ['yaml'] },
-  apiserver: { rooms: ['base', 'net'], packages: ['@marcbachmann/cel-js', 'yaml'] },
+  apiserver: { rooms: ['base', 'net'], packages: ['@marcbachmann/cel-js', 're2js', 'yaml'] },
   witness: { rooms: [...nouns, 'plan', 'bgp'], packages: [] },
   operator: { rooms: [...below, 'witness'], packages: [] },
   agent: { rooms: below, packages: [] },

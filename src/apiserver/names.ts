@@ -56,7 +56,11 @@ function keyFaults(key: string): string[] {
 /** All of an object together. */
 const maxAnnotationBytes = 256 * 1024;
 
-export function metaFaults(meta: ApiObjectMeta): Fault[] {
+/** Finalizers that need no domain in front. */
+const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
+
+/** A custom object may have finalizers of any name. */
+export function metaFaults(meta: ApiObjectMeta, isCustom: boolean): Fault[] {
   const found: Fault[] = [];
   for (const [key, value] of Object.entries(isFields(meta.labels) ? meta.labels : {})) {
     for (const why of keyFaults(key)) found.push(faults.invalid('metadata.labels', key, why));
@@ -83,10 +87,13 @@ export function metaFaults(meta: ApiObjectMeta): Fault[] {
   if (size > maxAnnotationBytes) {
     found.push(faults.tooLong('metadata.annotations', maxAnnotationBytes));
   }
-  for (const finalizer of meta.finalizers ?? []) {
+  for (const [at, finalizer] of (meta.finalizers ?? []).entries()) {
     for (const why of keyFaults(finalizer)) {
       found.push(faults.invalid('metadata.finalizers', finalizer, why));
     }
+    if (isCustom || finalizer.includes('/') || standardFinalizers.includes(finalizer)) continue;
+    const why = 'name is neither a standard finalizer name nor is it fully qualified';
+    found.push(faults.invalid(`metadata.finalizers[${at}]`, finalizer, why));
   }
   for (const owner of meta.ownerReferences ?? []) {
     for (const field of ['apiVersion', 'kind', 'name', 'uid'] as const) {

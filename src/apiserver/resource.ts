@@ -49,6 +49,8 @@ export interface KindRules {
   prepareCreate?: (object: ApiObject) => void;
   prepareUpdate?: (object: ApiObject, old: ApiObject) => void;
   prepareStatus?: (object: ApiObject, old: ApiObject) => void;
+  /** What makes a body unreadable beyond its schema: a bad request, whatever else is wrong. */
+  readFaults?: (object: ApiObject) => Fault[];
   /** `old` is undefined at creation. */
   validate?: (object: ApiObject, old: ApiObject | undefined) => Fault[];
   nameFaults?: (name: string, isPrefix: boolean) => string[];

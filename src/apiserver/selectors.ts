@@ -19,10 +19,14 @@ export function parseLabelSelector(text: string): Matches | undefined {
 export function parseFieldSelector(text: string, fields: readonly string[]): Matches | undefined {
   if (text.trim() === '') return undefined;
   const known = ['metadata.name', 'metadata.namespace', ...fields];
-  const tests = text.split(',').map((part) => {
-    const match = /^([^=!]+?)(=|==|!=)([^=]*)$/.exec(part);
-    if (match === null) throw badRequest(`invalid selector: '${text}'; can't understand '${part}'`);
-    const [, path = '', operator, wanted] = match;
+  // A comma, an equals sign or a backslash of a value has a backslash before it.
+  const parts = (text.match(/(?:\\.|[^,\\])+/g) ?? []).filter((part) => part !== '=');
+  const tests = parts.map((part) => {
+    const match = /^([^=!]+)(!=|==?)((?:\\.|[^=\\])*)$/.exec(part);
+    if (match === null)
+      throw badRequest(`invalid selector: can't understand '${part.slice(0, 100)}'`);
+    const [, path = '', operator, escaped = ''] = match;
+    const wanted = escaped.replaceAll(/\\(.)/g, '$1');
     if (!known.includes(path)) {
       if (fields.length > 0) throw badRequest(`field label not supported: ${path}`);
       const names = known.map((each) => JSON.stringify(each)).join(', ');

@@ -52,8 +52,7 @@ const isWhole = (text: string | undefined) => /^-?\d+$/.test(text ?? '');
 /** The requirements of a text, or the part of it that is none. */
 export function parseLabelQuery(text: string): LabelRequirement[] | { wrong: string } {
   const requirements: LabelRequirement[] = [];
-  // Commas inside brackets separate values, all others separate requirements.
-  for (const part of text.split(/,(?![^(]*\))/).map((each) => each.trim())) {
+  for (const part of requirementsIn(text)) {
     const read = readRequirement(part);
     if (read === undefined || !isLabelKey(read.key) || !read.values?.every(isLabelValue)) {
       return { wrong: part };
@@ -61,6 +60,22 @@ export function parseLabelQuery(text: string): LabelRequirement[] | { wrong: str
     requirements.push(read);
   }
   return requirements;
+}
+
+/** Commas inside brackets separate values, all others separate requirements. */
+function requirementsIn(text: string): string[] {
+  const parts: string[] = [];
+  let from = 0;
+  let isInside = false;
+  for (let at = 0; at <= text.length; at++) {
+    const letter = text[at];
+    if (letter === '(' || letter === ')') isInside = letter === '(';
+    else if (letter === undefined || (letter === ',' && !isInside)) {
+      parts.push(text.slice(from, at).trim());
+      from = at + 1;
+    }
+  }
+  return parts;
 }
 
 const setForm = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/;

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { compile, type Expression } from './cel.ts';
+import { OverBudget, perObject } from './cel-cost.ts';
 import { celValue, escapeName } from './cel-value.ts';
 
 const run = (source: string, self: unknown = null, oldSelf?: unknown) => {
   const made = compile(source);
   if ('complaint' in made) throw new Error(made.complaint);
-  return made.evaluate(self, oldSelf);
+  return made.evaluate(self, oldSelf, perObject).value;
 };
 
 test.each([
@@ -74,4 +75,51 @@ test('values: whole numbers, fractions, times, and names that are no identifiers
   expect(run("self.x__dash__y == 'z' && self.__namespace__ == 'n'", self)).toBe(true);
   expect(run("self.map['a-b'] == 1", self)).toBe(true);
   expect(escapeName('a.b/c__d')).toBe('a__dot__b__slash__c__underscores__d');
+});
+
+test('patterns are RE2: what that does not know is refused, what it knows is linear', () => {
+  expect(run("'ab'.matches('^a.$') && !'ab'.matches('^b')")).toBe(true);
+  for (const pattern of ['(?=a)', '(a)\\\\1', 'a{1001}', '[']) {
+    expect(compile(`self.matches('${pattern}')`)).toHaveProperty('complaint');
+  }
+  expect(() => run('self.matches(self)', '(?=a)')).toThrow('invalid or unsupported Perl syntax');
+  // Each of these takes a backtracking engine longer than the age of the universe.
+  expect(run("self.matches('^(a+)+$')", `${'a'.repeat(50_000)}!`)).toBe(false);
+  expect(run("self.find('^(a|a)*c') == ''", 'a'.repeat(50_000))).toBe(true);
+  expect(run("self.findAll('(a*)*b').size()", 'a'.repeat(10_000))).toBe(0n);
+});
+
+const list = Array.from({ length: 2_000 }, (_, at) => BigInt(at));
+const long = 'x'.repeat(1_000_000);
+
+test.each([
+  ['loops in loops', 'self.all(a, self.all(b, self.all(c, a + b + c >= 0)))', list],
+  ['errors that a loop takes for values', 'self.all(a, self.exists(b, b.no > 1) || true)', list],
+  ['a list that doubles', doubling('self'), list],
+  ['a text that doubles', doubling('self'), 'xxxxxxxxxx'],
+  ['a text that is replaced by itself', "self.replace('x', self).size() > 0", long],
+  ['one text joined many times', "[1,2,3,4,5,6,7,8,9,10,11].map(n, self).join(',') != ''", long],
+  ['a comparison in a loop', '[1,2,3,4,5,6].all(n, self + self == self + self)', long],
+  ['a search in a loop', '[1,2,3,4,5,6,7,8,9,10].all(n, !self.contains("y"))', long],
+  ['a pattern that is too large for a long text', "self.matches('^(x|y){200}z')", long],
+])('a rule has a budget: %s', (_, source, self) => {
+  expect(() => run(source, self)).toThrow(OverBudget);
+});
+
+function doubling(of: string): string {
+  const names = Array.from({ length: 60 }, (_, at) => `v${at}`);
+  return names.reduceRight(
+    (inner, name, at) =>
+      `cel.bind(${name}, ${at === 0 ? of : `${names[at - 1]} + ${names[at - 1]}`}, ${inner})`,
+    'size(v59) > 0',
+  );
+}
+
+test('the rules that people write stay far below the budget', () => {
+  const cost = (source: string, self: unknown) => {
+    const made = compile(source) as Expression;
+    return made.evaluate(self, undefined, perObject).cost;
+  };
+  expect(cost('self.all(a, self.exists_one(b, a == b))', list.slice(0, 100))).toBeLessThan(150_000);
+  expect(cost("self.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')", 'x'.repeat(63))).toBeLessThan(200);
 });

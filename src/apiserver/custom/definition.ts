@@ -5,6 +5,7 @@ import type { ApiObject, Fields } from '../object.ts';
 import type { KindRules, ResourceType } from '../resource.ts';
 import type { Schema } from '../schema/schema.ts';
 import { type Fault, faults } from '../status.ts';
+import { readSchema } from './readable-schema.ts';
 import { hasRules, ruleFaults } from './rules.ts';
 import { structuralFaults } from './structural.ts';
 
@@ -74,6 +75,12 @@ export const crdRules: KindRules = {
   prepareStatus: (crd, old) => {
     crd.spec = old.spec;
   },
+  readFaults: (crd) =>
+    (specOf(crd)?.versions ?? []).flatMap(({ schema }, at) =>
+      schema?.openAPIV3Schema === undefined
+        ? []
+        : readSchema(schema.openAPIV3Schema, `spec.versions[${at}].schema.openAPIV3Schema`),
+    ),
   validate: crdFaults,
   deleteFinalizers: [cleanup],
 };
@@ -112,6 +119,10 @@ function crdFaults(crd: ApiObject, old: ApiObject | undefined): Fault[] {
   }
   for (const [at, version] of versions.entries()) {
     const path = `spec.versions[${at}]`;
+    if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(version.name) || version.name.length > 63) {
+      const why = "a DNS-1035 label must consist of lower case alphanumeric characters or '-'";
+      found.push(faults.invalid(`${path}.name`, version.name, why));
+    }
     const schema = version.schema?.openAPIV3Schema;
     if (schema === undefined) {
       found.push(faults.required(`${path}.schema.openAPIV3Schema`, 'schemas are required'));

@@ -3,6 +3,7 @@
  * that adds fields hides inside allOf and the like. Otherwise pruning,
  * defaults and ownership of fields would mean nothing.
  */
+import { regularExpression } from '../regular-expression.ts';
 import type { Schema } from '../schema/schema.ts';
 import { type Fault, faults } from '../status.ts';
 
@@ -54,6 +55,7 @@ export function structuralFaults(schema: Schema, path: string, isRoot = true): F
       faults.forbidden(`${path}.additionalProperties`, 'must not be set together with properties'),
     );
   }
+  if (isRoot) found.push(...patternFaults(schema, path));
   for (const [name, child] of Object.entries(schema.properties ?? {})) {
     // The object's own metadata is the server's: said or not said, it is the same.
     if (isRoot && (name === 'metadata' || name === 'apiVersion' || name === 'kind')) continue;
@@ -66,6 +68,34 @@ export function structuralFaults(schema: Schema, path: string, isRoot = true): F
     found.push(
       ...structuralFaults(schema.additionalProperties, `${path}.additionalProperties`, false),
     );
+  }
+  return found;
+}
+
+/** Patterns that Go could not read, wherever they stand. */
+function patternFaults(schema: Schema, path: string): Fault[] {
+  const found: Fault[] = [];
+  if (schema.pattern !== undefined) {
+    const made = regularExpression(schema.pattern);
+    if ('complaint' in made) {
+      const why = `must be a valid regular expression, but isn't: ${made.complaint}`;
+      found.push(faults.invalid(`${path}.pattern`, schema.pattern, why));
+    }
+  }
+  const inside: [string, unknown][] = [
+    ...Object.entries(schema.properties ?? {}).map(([name, child]): [string, Schema] => [
+      `properties[${name}]`,
+      child,
+    ]),
+    ...(['allOf', 'anyOf', 'oneOf'] as const).flatMap((name) =>
+      (schema[name] ?? []).map((child, at): [string, Schema] => [`${name}[${at}]`, child]),
+    ),
+    ['items', schema.items],
+    ['additionalProperties', schema.additionalProperties],
+    ['not', schema.not],
+  ];
+  for (const [name, child] of inside) {
+    if (isObject(child)) found.push(...patternFaults(child, `${path}.${name}`));
   }
   return found;
 }

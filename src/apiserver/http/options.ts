@@ -2,12 +2,10 @@
  * What a request asks for beside its path and body, read from the query as the
  * real API server reads it: what cannot be meant is refused, never ignored.
  */
-import { type Fields, isFields } from '../object.ts';
 import type { ResourceType } from '../resource.ts';
 import { parseFieldSelector, parseLabelSelector } from '../selectors.ts';
 import { badRequest, type Fault, faults, invalid } from '../status.ts';
 import type { FieldValidation, WriteQuery } from '../verbs/decode.ts';
-import type { DeleteQuery } from '../verbs/delete.ts';
 import type { ListQuery } from '../verbs/list.ts';
 import type { WatchQuery } from '../verbs/watch.ts';
 
@@ -17,16 +15,18 @@ export function isSet(query: URLSearchParams, name: string): boolean {
   return given !== null && !['0', 'false'].includes(given.toLowerCase());
 }
 
-function integer(query: URLSearchParams, name: string): number | undefined {
+export function integer(query: URLSearchParams, name: string): number | undefined {
   const given = query.get(name);
   if (given === null || given === '') return undefined;
-  if (!/^[+-]?\d+$/.test(given)) {
-    throw badRequest(`${name}: strconv.ParseInt: parsing ${JSON.stringify(given)}: invalid syntax`);
-  }
-  return Number(given);
+  const refuse = (why: string) =>
+    badRequest(`${name}: strconv.ParseInt: parsing ${JSON.stringify(given)}: ${why}`);
+  if (!/^[+-]?\d+$/.test(given)) throw refuse('invalid syntax');
+  const value = BigInt(given.replace('+', ''));
+  if (BigInt.asIntN(64, value) !== value) throw refuse('value out of range');
+  return Number(value);
 }
 
-function mustHold(kind: string, found: Fault[]): void {
+export function mustHold(kind: string, found: Fault[]): void {
   const what = { group: 'meta.k8s.io', plural: kind.toLowerCase(), kind };
   if (found.length > 0) throw invalid(what, undefined, found);
 }
@@ -138,7 +138,7 @@ export function writeOptions(
   };
 }
 
-function dryRunFaults(dryRun: string[]): Fault[] {
+export function dryRunFaults(dryRun: string[]): Fault[] {
   if (dryRun.every((each) => each === 'All')) return [];
   return [faults.unsupported('dryRun', dryRun, ['All'])];
 }
@@ -150,44 +150,4 @@ function managerFaults(manager: string): Fault[] {
   const code = (manager.codePointAt(at) as number).toString(16).toUpperCase().padStart(4, '0');
   const why = `invalid character U+${code} (at position ${at})`;
   return [faults.invalid('fieldManager', manager, why)];
-}
-
-const policies = ['Foreground', 'Background', 'Orphan'];
-
-/** From the body and the query together. */
-export function deleteOptions(body: unknown, query: URLSearchParams): DeleteQuery {
-  if (body !== undefined && !isFields(body)) throw badRequest('DeleteOptions is no object');
-  const given = (body ?? {}) as DeleteQuery & Fields;
-  if (given.kind !== undefined && given.kind !== 'DeleteOptions') {
-    throw badRequest(`no kind ${JSON.stringify(given.kind)} is known beside DeleteOptions here`);
-  }
-  const seconds = integer(query, 'gracePeriodSeconds') ?? given.gracePeriodSeconds;
-  const policy = query.get('propagationPolicy') ?? given.propagationPolicy;
-  const isOrphaning = query.has('orphanDependents')
-    ? isSet(query, 'orphanDependents')
-    : given.orphanDependents;
-  const dryRun = [...(given.dryRun ?? []), ...query.getAll('dryRun')];
-  const found = dryRunFaults(dryRun);
-  if (policy !== undefined && isOrphaning !== undefined) {
-    found.push(
-      faults.invalid(
-        'propagationPolicy',
-        policy,
-        'orphanDependents and deletionPropagation cannot be both set',
-      ),
-    );
-  }
-  if (policy !== undefined && !policies.includes(policy)) {
-    found.push(faults.unsupported('propagationPolicy', policy, [...policies, 'nil']));
-  }
-  mustHold('DeleteOptions', found);
-  return {
-    ...(given.preconditions === undefined ? {} : { preconditions: given.preconditions }),
-    ...(seconds === undefined
-      ? {}
-      : { gracePeriodSeconds: Math.max(seconds, seconds < 0 ? 1 : 0) }),
-    ...(policy === undefined ? {} : { propagationPolicy: policy as 'Background' }),
-    ...(isOrphaning === undefined ? {} : { orphanDependents: isOrphaning }),
-    dryRun,
-  };
 }

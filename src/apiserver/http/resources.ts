@@ -13,9 +13,10 @@ import { patch, patchTypeOf } from '../verbs/patch.ts';
 import { replace } from '../verbs/update.ts';
 import { watch } from '../verbs/watch.ts';
 import { mediaTypeOf, readBody } from './body.ts';
+import { deleteOptions } from './delete-options.ts';
 import { type HttpCall, noteName, sendJson } from './http-call.ts';
 import { negotiate } from './negotiate.ts';
-import { deleteOptions, isSet, listOptions, watchOptions, writeOptions } from './options.ts';
+import { isSet, listOptions, watchOptions, writeOptions } from './options.ts';
 import type { Route } from './route.ts';
 
 /** A request for a resource: what it is for, and the form the answer takes. */
@@ -133,12 +134,23 @@ async function answer(
   { warnings }: WriteQuery,
 ): Promise<void> {
   await written.safe;
-  for (const words of warnings) {
-    const text = words.replaceAll('\\', '\\\\').replaceAll('"', '\\"');
-    call.outgoing.appendHeader('warning', `299 - "${text}"`);
-  }
+  warn(call, warnings);
   noteName(call.outgoing, written.object.metadata.name);
   sendObject(call, written.object, written.code);
+}
+
+/** As many as the real one sends: clients give up on headers that are longer. */
+const maxWarningLetters = 4096;
+
+function warn({ outgoing }: HttpCall, warnings: string[]): void {
+  let letters = 0;
+  for (const words of new Set(warnings)) {
+    // What is no header to Node would be an error of ours: letters beyond Latin-1, line breaks.
+    const text = words.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/[\\"]/g, '\\$&');
+    letters += text.length;
+    if (letters > maxWarningLetters) return;
+    outgoing.appendHeader('warning', `299 - "${text}"`);
+  }
 }
 
 function sendObject(

@@ -16,9 +16,11 @@ export function applyStrategicPatch(
   patch: unknown,
   schema: Schema,
   resolve: Resolve,
-): unknown {
-  if (!isFields(patch)) throw badRequest('a strategic merge patch is an object');
-  return mergeObject(isFields(target) ? target : {}, patch, schema, resolve);
+): Fields {
+  // A null changes nothing.
+  const given = patch === null ? {} : patch;
+  if (!isFields(given)) throw badRequest('a strategic merge patch is an object');
+  return mergeObject(isFields(target) ? target : {}, given, schema, resolve);
 }
 
 function mergeObject(target: Fields, patch: Fields, schema: Schema, resolve: Resolve): Fields {

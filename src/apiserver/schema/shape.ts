@@ -6,14 +6,27 @@ import { copyOf, isFields, put } from '../object.ts';
 import { fieldSchema, type Resolve, type Schema } from './schema.ts';
 
 /** Drops undeclared fields; returns their paths, for strict clients. */
-export function prune(value: unknown, schema: Schema, resolve: Resolve, path = ''): string[] {
+export function prune(value: unknown, schema: Schema, resolve: Resolve): string[] {
+  const dropped: string[] = [];
+  pruneInto(dropped, value, schema, resolve, '');
+  return dropped;
+}
+
+function pruneInto(
+  dropped: string[],
+  value: unknown,
+  schema: Schema,
+  resolve: Resolve,
+  path: string,
+): void {
   const here = resolve(schema);
   if (Array.isArray(value)) {
-    if (here.items === undefined) return [];
-    const items = here.items;
-    return value.flatMap((each, at) => prune(each, items, resolve, `${path}[${at}]`));
+    if (here.items === undefined) return;
+    for (const [at, each] of value.entries()) {
+      pruneInto(dropped, each, here.items, resolve, `${path}[${at}]`);
+    }
   }
-  if (!isFields(value)) return [];
+  if (!isFields(value)) return;
   const isOpen =
     here['x-kubernetes-preserve-unknown-fields'] === true ||
     here.additionalProperties === true ||
@@ -21,18 +34,16 @@ export function prune(value: unknown, schema: Schema, resolve: Resolve, path = '
     (here.type === undefined &&
       here.properties === undefined &&
       here.additionalProperties === undefined);
-  const dropped: string[] = [];
   for (const key of Object.keys(value)) {
     const at = path === '' ? key : `${path}.${key}`;
     if (here['x-kubernetes-embedded-resource'] && isEmbeddedField(key)) continue;
     const child = fieldSchema(here, key);
-    if (child !== undefined) dropped.push(...prune(value[key], child, resolve, at));
+    if (child !== undefined) pruneInto(dropped, value[key], child, resolve, at);
     else if (!isOpen) {
       delete value[key];
       dropped.push(at);
     }
   }
-  return dropped;
 }
 
 function isEmbeddedField(key: string): boolean {
@@ -62,25 +73,41 @@ export function fillDefaults(value: unknown, schema: Schema, resolve: Resolve): 
   }
 }
 
+const zeros: Record<string, unknown> = { string: '', integer: 0, number: 0, boolean: false };
+
+/** What Go makes of a null in a list or a map: the zero of its type. */
+function zeroOf(schema: Schema): unknown {
+  if (schema.type === 'object') return {};
+  return zeros[schema.type ?? ''] ?? null;
+}
+
 /**
  * Built-in kinds read null as absence, and do not keep an empty map or list
  * that nothing asks for. An empty struct is kept: being there is what it says.
  */
 export function dropEmpty(value: unknown, schema: Schema | undefined, resolve: Resolve): void {
   const here = resolve(schema);
-  if (Array.isArray(value)) for (const each of value) dropEmpty(each, here.items, resolve);
-  else if (isFields(value)) {
+  if (Array.isArray(value)) {
+    const items = resolve(here.items);
+    for (const [at, each] of value.entries()) {
+      if (each === null) value[at] = zeroOf(items);
+      else dropEmpty(each, items, resolve);
+    }
+  } else if (isFields(value)) {
     for (const [key, each] of Object.entries(value)) {
+      const isOfMap = here.properties === undefined && isFields(here.additionalProperties);
       const child = resolve(fieldSchema(here, key));
-      dropEmpty(each, child, resolve);
-      const isMap = isFields(each) && child.additionalProperties !== undefined;
-      const isEmpty = (isMap || Array.isArray(each)) && Object.keys(each as object).length === 0;
-      if (each === null || (isEmpty && !here.required?.includes(key))) delete value[key];
+      if (each === null && isOfMap) put(value, key, zeroOf(child));
+      else {
+        dropEmpty(each, child, resolve);
+        const isMap = isFields(each) && child.additionalProperties !== undefined;
+        const isList = Array.isArray(each) && child.type === 'array';
+        const isEmpty = (isMap || isList) && Object.keys(each).length === 0;
+        if (each === null || (isEmpty && !here.required?.includes(key))) delete value[key];
+      }
     }
   }
 }
-
-const zeros: Record<string, unknown> = { string: '', integer: 0, number: 0, boolean: false };
 
 /** What a schema requires and nobody said is what Go makes of it: nothing, zero, false. */
 export function fillZeros(value: unknown, schema: Schema | undefined, resolve: Resolve): void {

@@ -26,7 +26,8 @@ import {
   type ManagedFields,
   timestamp,
 } from '../object.ts';
-import type { ResourceType } from '../resource.ts';
+import { apiVersionOf, type ResourceType } from '../resource.ts';
+import type { Resolve } from '../schema/schema.ts';
 import { prune } from '../schema/shape.ts';
 import { validate } from '../schema/validate.ts';
 import { ApiRefusal, badRequest, type Cause, notFound } from '../status.ts';
@@ -73,7 +74,7 @@ export function applyConfiguration(
 /** Whose field an unknown one would be, nobody could say: refused whatever the client asked. */
 function mustBeTyped(type: ResourceType, meta: Fields, body: Fields): void {
   const copy = withoutNulls(body) as Fields;
-  const wrong = validate(copy, type.schema, type.resolve).find(
+  const wrong = validate(copy, type.schema, loosely(type)).find(
     ({ reason }) => reason === 'FieldValueTypeInvalid',
   );
   const unknown = prune(copy, type.schema, type.resolve)[0];
@@ -85,6 +86,15 @@ function mustBeTyped(type: ResourceType, meta: Fields, body: Fields): void {
   const who = `${meta.namespace ?? ''}/${meta.name ?? ''}`;
   const what = `${type.group}/${type.version}, Kind=${type.kind}`;
   throw new ApiRefusal(500, '', `failed to create typed patch object (${who}; ${what}): ${why}`);
+}
+
+/** Whose type depends on more than its JSON is judged with the whole object. */
+function loosely({ resolve }: ResourceType): Resolve {
+  return (schema) => {
+    const found = resolve(schema);
+    const isLoose = found.format === 'date-time' || found['x-kubernetes-int-or-string'] === true;
+    return isLoose ? {} : found;
+  };
 }
 
 /** `creationTimestamp: null`, as generated files have it, says nothing. */
@@ -105,7 +115,13 @@ function decodeApplied(
   isNew: boolean,
 ): ApiObject {
   const { name, namespace, type } = target;
-  if (!isFields(body)) throw badRequest('the applied configuration is no object');
+  if (body !== null && body !== undefined && !isFields(body)) {
+    throw badRequest('error decoding YAML: the applied configuration is no object');
+  }
+  const { apiVersion = '', kind = '' } = body ?? {};
+  if (!isFields(body) || apiVersion !== apiVersionOf(type) || kind !== type.kind) {
+    throw badRequest(`invalid object type: ${String(apiVersion)}, Kind=${String(kind)}`);
+  }
   const meta = (isFields(body.metadata) ? body.metadata : {}) as Fields;
   if (meta.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
   if (meta.name !== undefined && meta.name !== name) {

@@ -36,7 +36,8 @@ export function createDecoded(
   ownership?: ApiObject['metadata']['managedFields'],
 ): Written {
   const { type } = place;
-  if (object.metadata.resourceVersion && object.metadata.resourceVersion !== '0') {
+  // What is no version counts for none.
+  if (Number(object.metadata.resourceVersion) > 0) {
     throw new ApiRefusal(500, '', 'resourceVersion should not be set on objects to be created');
   }
   settleNamespace(api, place, object);

@@ -68,16 +68,16 @@ function mustMeetPreconditions(
   { metadata }: ApiObject,
   { preconditions = {} }: DeleteQuery,
 ): void {
-  const named = type.isCustom ? { ...type, plural: type.kind } : { ...type, plural: type.kind };
+  const named = { ...type, plural: type.kind };
   const { uid, resourceVersion } = preconditions;
-  if (uid && uid !== metadata.uid) {
+  if (uid !== undefined && uid !== metadata.uid) {
     throw conflict(
       named,
       name,
       `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
     );
   }
-  if (resourceVersion && resourceVersion !== metadata.resourceVersion) {
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
     throw conflict(
       named,
       name,

@@ -1,5 +1,5 @@
 /** Whether an object may be stored: names, schema, the kind's own rules, CEL. */
-import { judgeByRules } from '../custom/rules.ts';
+import { judgeByRules } from '../custom/judge-rules.ts';
 import { metaFaults, subdomainFaults } from '../names.ts';
 import type { ApiObject } from '../object.ts';
 import type { ResourceType } from '../resource.ts';
@@ -32,7 +32,7 @@ export function mustBeValid(
   const held = (of: Fault[]) => (type.isCustom ? withoutOldFaults(of, object, old) : of);
   const found = [
     ...nameFaults(type, object),
-    ...metaFaults(object.metadata),
+    ...metaFaults(object.metadata, type.isCustom),
     ...finalizerFaults(object, old),
     ...held(validate(object, type.schema, type.resolve)),
   ];
@@ -49,11 +49,23 @@ export function mustBeValid(
 function nameFaults(type: ResourceType, { metadata }: ApiObject): Fault[] {
   const { name, generateName } = metadata;
   const judge = type.kindRules.nameFaults ?? subdomainFaults;
-  if (!name) {
-    if (generateName) return [];
-    return [faults.required('metadata.name', 'name or generateName is required')];
+  const found = generateName ? prefixFaults(generateName, judge) : [];
+  if (name) {
+    found.push(...judge(name, false).map((why) => faults.invalid('metadata.name', name, why)));
+  } else if (!generateName) {
+    found.push(faults.required('metadata.name', 'name or generateName is required'));
   }
-  return judge(name, false).map((why) => faults.invalid('metadata.name', name, why));
+  return found;
+}
+
+/** What comes behind a dash at its end is put there by the server. */
+function prefixFaults(
+  prefix: string,
+  judge: (name: string, isPrefix: boolean) => string[],
+): Fault[] {
+  return judge(prefix.replace(/-$/, 'a'), true).map((why) =>
+    faults.invalid('metadata.generateName', prefix, why),
+  );
 }
 
 function finalizerFaults(object: ApiObject, old: ApiObject | undefined): Fault[] {

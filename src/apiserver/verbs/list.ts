@@ -88,20 +88,26 @@ export function mustBeReached(api: Api, resourceVersion: string): void {
 }
 
 export function parseVersion(text: string): number {
-  if (/^\d+$/.test(text)) return Number(text);
+  const why = !/^\d+$/.test(text)
+    ? 'invalid syntax'
+    : Number(text) >= 2 ** 64
+      ? 'value out of range'
+      : undefined;
+  if (why === undefined) return Number(text);
+  const shown = JSON.stringify(text.slice(0, 100));
   throw badRequest(
-    `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+    `invalid resource version: resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: ${why}`,
   );
 }
 
 function readToken(text: string): Token {
   try {
     const token = JSON.parse(Buffer.from(text, 'base64url').toString()) as Token;
-    if (Number.isInteger(token.v) && typeof token.k === 'string') return token;
+    if (Number.isInteger(token.v) && token.v >= 0 && typeof token.k === 'string') return token;
   } catch {
     // Said below.
   }
-  throw badRequest(`invalid continue token: continue key is not valid: ${text}`);
+  throw badRequest(`invalid continue token: continue key is not valid: ${text.slice(0, 100)}`);
 }
 
 function tooOld({ continueToken }: ListQuery): ApiRefusal {

@@ -66,9 +66,10 @@ function decodePatched(
   try {
     return decode(type, copyOf(patched), options);
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
+    if (!(error instanceof ApiRefusal) || error.code !== 400) throw error;
     const value = shown === patched ? JSON.stringify(patched) : asGoPrints(shown);
-    const fault = faults.invalid('patch', value, error.why);
+    const why = error instanceof Unreadable ? error.why : error.message;
+    const fault = faults.invalid('patch', value, why);
     throw new ApiRefusal(422, 'Invalid', ` "" is invalid: patch: ${fault.message}`, {
       causes: [fault],
     });
@@ -85,6 +86,17 @@ function asGoPrints(value: unknown): string {
   return `map[${inside.join(' ')}]`;
 }
 
+/** What a strategic patch says of the kind is read into a Go struct, and forgotten. */
+function withOwnKind(type: ResourceType, patched: Fields): Fields {
+  for (const [field, value] of [
+    ['kind', type.kind],
+    ['apiVersion', apiVersionOf(type)],
+  ] as const) {
+    if (typeof patched[field] === 'string') patched[field] = value;
+  }
+  return patched;
+}
+
 function patchedBy(
   how: Exclude<PatchType, 'apply'>,
   object: ApiObject,
@@ -98,6 +110,6 @@ function patchedBy(
       if (!isFields(body)) throw badRequest('a merge patch is an object');
       return applyMergePatch(object, body);
     default:
-      return applyStrategicPatch(object, body, type.schema, type.resolve);
+      return withOwnKind(type, applyStrategicPatch(object, body, type.schema, type.resolve));
   }
 }

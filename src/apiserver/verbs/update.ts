@@ -28,6 +28,7 @@ export function replace(
     if (!type.createsOnUpdate || target.subresource !== undefined) throw notFound(type, name);
     return createDecoded(api, target, object, options);
   }
+  mustBeSame(target, object, current.object);
   if (!object.metadata.resourceVersion && !type.updatesUnconditionally) {
     throw invalid({ ...type, kind: type.plural }, name, [
       faults.invalid('metadata.resourceVersion', 0, 'must be specified for an update'),
@@ -37,7 +38,11 @@ export function replace(
 }
 
 export function mustBeNamed({ name, namespace }: ObjectTarget, { metadata }: ApiObject): void {
-  metadata.name ??= name;
+  if (!metadata.name) {
+    throw badRequest(
+      `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
   if (metadata.name !== name) {
     throw badRequest(
       `the name of the object (${metadata.name}) does not match the name on the URL (${name})`,
@@ -46,6 +51,13 @@ export function mustBeNamed({ name, namespace }: ObjectTarget, { metadata }: Api
   if (namespace !== undefined && (metadata.namespace ?? namespace) !== namespace) {
     throw badRequest('the namespace of the object does not match the namespace on the request');
   }
+}
+
+/** Who names a uid means no other object of that name. */
+function mustBeSame({ type, name }: ObjectTarget, { metadata }: ApiObject, old: ApiObject): void {
+  if (!metadata.uid || metadata.uid === old.metadata.uid) return;
+  const why = `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${old.metadata.uid}`;
+  throw conflict(type, name, why);
 }
 
 type Ownership = NonNullable<ApiObjectMeta['managedFields']>;
@@ -67,8 +79,7 @@ export function storeUpdate(
     throw modified(type, name);
   }
   if (metadata.uid && metadata.uid !== old.metadata.uid) {
-    const why = `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${old.metadata.uid}`;
-    throw conflict(type, name, why);
+    throw invalid(type, name, [faults.invalid('metadata.uid', metadata.uid, 'field is immutable')]);
   }
   const asked = metadata.managedFields;
   object.metadata = settledMeta(metadata, old.metadata);
