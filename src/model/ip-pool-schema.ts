@@ -56,6 +56,10 @@ const shape = field.object('', ['cidrs', 'blockSize'], {
     'Release a block after so long although nobody says that its old node is off; agents that lose the API server fall silent after half of it. Absent: only where the node never had an agent, after 3600. 0: never.',
     { minimum: 0, maximum: 1_000_000_000 },
   ),
+  maxBlocksPerNode: field.integer(
+    'The most blocks of the pool that one node may hold, of one family; what its records claim beyond it is not adopted. Absent: 4.',
+    { minimum: 1, maximum: 1_000_000 },
+  ),
 });
 
 type IpPoolSpec = ValueOf<typeof shape>;
