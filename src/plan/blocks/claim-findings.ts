@@ -51,9 +51,11 @@ export function prefixesText(claims: RefusedClaims): string {
 
 /** `10.0.0.0/8 of node1 (by Node.spec.podCIDRs)`. */
 export function refusedText(node: string, claims: RefusedClaims): string {
-  const source = claims[0]!.source;
-  const record = source === 'address' ? 'Node.status.addresses' : sourceNames[source];
-  return `${prefixesText(claims)} of ${node} (by ${record})`;
+  return `${prefixesText(claims)} of ${node} (by ${sourceText(claims[0]!.source)})`;
+}
+
+export function sourceText(source: UnregisteredClaim['source']): string {
+  return source === 'address' ? 'Node.status.addresses' : sourceNames[source];
 }
 
 export function refusedCause([claim]: RefusedClaims, byDemand: boolean): string {
