@@ -1,4 +1,4 @@
-import { isFromFlags, type Pool } from '../../model/ip-pool.ts';
+import type { Pool } from '../../model/ip-pool.ts';
 import type { NamedNetwork } from '../../model/network.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
 import type { Prefix } from '../../net/prefix.ts';
@@ -11,7 +11,7 @@ interface PlacedNetwork extends NamedNetwork {
   readonly at: number;
 }
 
-/** Networks that no pool may overlap: those of Services, and the nodes' own addresses. */
+/** Networks that no pool may overlap: those of Services. */
 export class PoolNetworks {
   readonly #bySource = new Map<string, readonly PlacedNetwork[]>();
   readonly #places = new ClaimIndex<PlacedNetwork>();
@@ -37,12 +37,10 @@ export class PoolNetworks {
   /** The first network that the pool overlaps. What the pool reserves cannot be handed out, so it may. */
   problemOf(pool: Pool): PoolProblem | undefined {
     const reserved = PrefixSet.of(pool.reserved);
-    const isFlags = isFromFlags(pool);
     let first: PlacedNetwork | undefined;
     let ours: Prefix | undefined;
     for (const cidr of pool.cidrs) {
       for (const { prefix, owner: network } of this.#places.overlapping(cidr)) {
-        if (network.isNode && isFlags) continue;
         if (first !== undefined && byPlace(first, network) <= 0) continue;
         if (reserved.covers(cidr.length > prefix.length ? cidr : prefix)) continue;
         first = network;
