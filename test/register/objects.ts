@@ -255,8 +255,9 @@ export function put(register: Register, object: KubeObject): void {
 export function registerOf(
   objects: Iterable<KubeObject>,
   sources: readonly HoldingSource[] = holdingSources,
+  byDemand = false,
 ): Register {
-  const register = new Register(sources);
+  const register = new Register(sources, byDemand);
   for (const object of objects) put(register, object);
   return register;
 }

@@ -15,6 +15,7 @@ import {
 import type { KubeObject } from '../../model/object.ts';
 import { goneHolders, planAllocation } from './allocation-plan.ts';
 import { decideNode, type NodeDecision, type Rules } from './decide-node.ts';
+import { holdingSources } from './holdings.ts';
 
 const byDemand: Rules = { families: 'auto', byDemand: true };
 const pool = poolObject('p', { cidrs: ['10.0.0.0/16'] });
@@ -214,16 +215,20 @@ describe('random restores', () => {
     needs: number,
     spoken: ReadonlyMap<string, string[]>,
   ) =>
-    registerOf([
-      poolObject('p', { cidrs: ['10.0.0.0/26'], size: 30 }),
-      ...[...nodes].map(([name, { uid, created }]) => nodeObject(name, { uid, created })),
-      ...[...blocks].map(([cidr, name], at) =>
-        blockObject(cidr, name, { nodeUid: nodes.get(name)?.uid ?? 'gone', created: at }),
-      ),
-      ...[...spoken].map(([name, uses]) =>
-        reportObject(name, { nodeUid: nodes.get(name)?.uid ?? 'gone', ipv4: needs, uses }),
-      ),
-    ]);
+    registerOf(
+      [
+        poolObject('p', { cidrs: ['10.0.0.0/26'], size: 30 }),
+        ...[...nodes].map(([name, { uid, created }]) => nodeObject(name, { uid, created })),
+        ...[...blocks].map(([cidr, name], at) =>
+          blockObject(cidr, name, { nodeUid: nodes.get(name)?.uid ?? 'gone', created: at }),
+        ),
+        ...[...spoken].map(([name, uses]) =>
+          reportObject(name, { nodeUid: nodes.get(name)?.uid ?? 'gone', ipv4: needs, uses }),
+        ),
+      ],
+      holdingSources,
+      true,
+    );
   const usesOf = ({ blocks }: Site, name: string) =>
     [...blocks].filter(([, owner]) => owner === name).map(([cidr]) => cidr);
 

@@ -4,7 +4,8 @@ import type { NamedNetwork } from '../../model/network.ts';
 import { Address, parseAddress } from '../../net/address.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import { compareText, type PoolProblem } from '../pools/pool-set.ts';
+import type { PoolProblem } from '../pools/pool-problem.ts';
+import { compareText } from '../pools/pool-set.ts';
 
 /** A range with its ends as numbers, which is what searching in it takes. */
 export interface Span {
