@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
+import { ensureNode24 } from '../../scripts/node24.mjs';
 import { addNamespace, deleteNamespace, ip, type Namespace } from '../kernel/namespaces.ts';
 import { type PartProcess, startPart } from '../parts/part-process.ts';
 import { accountOf } from '../world/account.ts';
@@ -104,6 +105,7 @@ export class RestrictedSite {
     if (folder === undefined) throw new Error(`no account ${pod.serviceAccountName}`);
     const spec = await runtimeSpec(this.containerd, pod, container, {
       imageRoot: join(this.dir, 'image'),
+      nodeBinary: await ensureNode24(),
       hostRoot: join(this.dir, 'host'),
       netnsPath: this.node.path,
       nodeName: 'n1',
