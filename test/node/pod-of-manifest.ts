@@ -29,6 +29,7 @@ export interface Container {
 }
 
 export interface PodSpec {
+  serviceAccountName: string;
   hostNetwork?: boolean;
   hostPID?: boolean;
   automountServiceAccountToken?: boolean;
