@@ -1,5 +1,5 @@
 /** What no container of deploy/ may do without; that it is enough is shown in test/node/restricted.test.ts. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { imageUser } from './node/image-user.ts';
@@ -37,4 +37,22 @@ describe.each(containers)('$name of deploy/$manifest', ({ manifest, security, po
     expect(`${security.runAsUser}:${security.runAsGroup}`).toBe(imageUser());
     expect(pod.volumes ?? []).toEqual([]);
   });
+});
+
+test('docs/agent.md says what each capability and each mount of the agent is for', () => {
+  const manifest = readFileSync(join(folder, 'agent.yaml'), 'utf8');
+  const page = readFileSync(join(folder, '../docs/agent.md'), 'utf8');
+  const rows = (head: string) => {
+    const table =
+      new RegExp(`^\\| ${head} .*\\n\\|.*\\n((?:\\|.*\\n)+)`, 'm').exec(page)?.[1] ?? '';
+    return [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, first]) => first);
+  };
+  // The offers in comments too.
+  const listed = [...manifest.matchAll(/^ {16}(?:# )?- ([A-Z_]+)$/gm)].map(([, name]) => name);
+  expect(rows('capability')).toEqual(listed);
+  const { containers: all, volumes } = podOf(join(folder, 'agent.yaml'));
+  const mounts = all[0]?.volumeMounts?.map(
+    ({ name }) => volumes?.find((volume) => volume.name === name)?.hostPath.path,
+  );
+  expect(rows('mount')).toEqual(mounts);
 });

@@ -129,7 +129,7 @@ async function opened(where: string, listen: () => Promise<void>): Promise<void>
   try {
     await listen();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException;
     const why =
       code === 'EADDRINUSE'
         ? 'the port is in use by another process'

@@ -192,9 +192,16 @@ describe('over BMP', () => {
   test('a port that is taken is a refusal that names the flag', async () => {
     const { port } = witness.listeners[0]!;
     const second = new Witness({ now: () => nowMs });
-    await expect(second.listen([{ protocol: 'bmp', host: '127.0.0.1', port }])).rejects.toThrow(
-      `--witness 127.0.0.1:${port}: the port is in use by another process`,
-    );
+    const at = { host: '127.0.0.1', port };
+    const asns = { localAsn: 64524, peerAsn: 64524 };
+    for (const plan of [
+      { protocol: 'bmp', ...at } as const,
+      { protocol: 'bgp', ...at, ...asns } as const,
+    ]) {
+      await expect(second.listen([plan])).rejects.toThrow(
+        `--witness 127.0.0.1:${port}: the port is in use by another process`,
+      );
+    }
   });
 });
 

@@ -1,8 +1,4 @@
-/**
- * A container of a manifest in deploy/, and what a kubelet and a runtime make of it. Only
- * fields that our manifests use are known; any other is an error, so that nothing of a
- * manifest goes untested unnoticed.
- */
+/** The pods of the manifests in deploy/, as far as a kubelet tells a runtime about them. */
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 
@@ -33,6 +29,7 @@ export interface Container {
 }
 
 export interface PodSpec {
+  serviceAccountName: string;
   hostNetwork?: boolean;
   hostPID?: boolean;
   automountServiceAccountToken?: boolean;
@@ -63,7 +60,16 @@ export function uncomment(...words: string[]): (text: string) => string {
     }, text);
 }
 
+const knownFields = new Set([
+  ...['privileged', 'allowPrivilegeEscalation', 'readOnlyRootFilesystem', 'runAsNonRoot'],
+  ...['runAsUser', 'runAsGroup', 'capabilities', 'seccompProfile', 'seLinuxOptions'],
+]);
+
 /** Of the pod and of the container together, as Kubernetes reads them: the container's counts. */
 export function securityOf(pod: PodSpec, container: Container): SecurityContext {
-  return { ...pod.securityContext, ...container.securityContext };
+  const both = { ...pod.securityContext, ...container.securityContext };
+  const unknown = Object.keys(both).filter((field) => !knownFields.has(field));
+  // What these tests do not pass on to the runtime they would not test.
+  if (unknown.length > 0) throw new Error(`securityContext: ${unknown} is not known here`);
+  return both;
 }

@@ -4,23 +4,23 @@
  * there is a router, BIRD.
  */
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { parse } from 'yaml';
+import { ensureNode24 } from '../../scripts/node24.mjs';
 import { addNamespace, deleteNamespace, ip, type Namespace } from '../kernel/namespaces.ts';
 import { type PartProcess, startPart } from '../parts/part-process.ts';
-import { accountOf } from '../world/account.ts';
 import { Cluster } from '../world/cluster.ts';
 import { ApiRelay } from './api-relay.ts';
 import { ContainerProcess } from './container-process.ts';
 import { Containerd } from './containerd.ts';
 import { makeImageRoot } from './image-root.ts';
-import type { Container, PodSpec } from './pod-of-manifest.ts';
+import { type Container, type PodSpec, podOf } from './pod-of-manifest.ts';
 import { runtimeSpec, type Surroundings } from './runtime-spec.ts';
 
 const run = promisify(execFile);
+export const nodeName = 'n1';
 export const nodeAddress = '10.4.94.32';
 export const routerAddress = '10.4.94.1';
 
@@ -32,7 +32,6 @@ export class RestrictedSite {
   readonly node: Namespace;
   readonly router: Namespace;
   readonly running = new Set<ContainerProcess>();
-  readonly #accounts = new Map<string, string>();
   #bird: PartProcess | undefined;
 
   private constructor(parts: {
@@ -79,35 +78,50 @@ export class RestrictedSite {
     return join(this.dir, 'host', path);
   }
 
-  /** Applies the manifest; what a kubelet would put into its pods. */
-  async addAccount(manifest: string, account: string): Promise<void> {
-    const kubeconfig = parse(
-      readFileSync(await accountOf(this.cluster, manifest, account), 'utf8'),
+  /** Applies the manifest. Its pod is on the node, and gets a token that says so, as a kubelet asks for it. */
+  async addAccount(manifest: string): Promise<void> {
+    const { cluster } = this;
+    const applied = await cluster.kubectl(['apply', '-f', manifest]);
+    if (applied.exitCode !== 0) throw new Error(`${manifest}: ${applied.stderr}`);
+    const spec = podOf(manifest);
+    const { serviceAccountName: name } = spec;
+    const core = '/api/v1/namespaces/kube-system';
+    const { metadata } = await cluster.must<{ metadata: { uid: string } }>('POST', `${core}/pods`, {
+      metadata: { name },
+      spec: { ...spec, nodeName },
+    });
+    const token = await cluster.must<{ status: { token: string } }>(
+      'POST',
+      `${core}/serviceaccounts/${name}/token`,
+      {
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenRequest',
+        spec: { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid: metadata.uid } },
+      },
     );
-    const folder = join(this.dir, account);
-    mkdirSync(folder);
     const files = {
-      token: kubeconfig.users[0].user.token,
-      'ca.crt': this.cluster.api.ca,
+      token: token.status.token,
+      'ca.crt': cluster.api.ca,
       namespace: 'kube-system',
     };
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-    this.#accounts.set(account, folder);
+    mkdirSync(this.#accountFolder(spec));
+    for (const [file, text] of Object.entries(files)) {
+      writeFileSync(join(this.#accountFolder(spec), file), text);
+    }
   }
 
   async start(
-    pod: PodSpec & { serviceAccountName?: string },
+    pod: PodSpec,
     container: Container,
     more: Partial<Surroundings> = {},
   ): Promise<ContainerProcess> {
-    const folder = this.#accounts.get(pod.serviceAccountName ?? '');
-    if (folder === undefined) throw new Error(`no account ${pod.serviceAccountName}`);
     const spec = await runtimeSpec(this.containerd, pod, container, {
       imageRoot: join(this.dir, 'image'),
+      nodeBinary: await ensureNode24(),
       hostRoot: join(this.dir, 'host'),
       netnsPath: this.node.path,
-      nodeName: 'n1',
-      accountFolder: folder,
+      nodeName,
+      accountFolder: this.#accountFolder(pod),
       env: {
         KUBERNETES_SERVICE_HOST: '127.0.0.1',
         KUBERNETES_SERVICE_PORT: String(this.relay.port),
@@ -117,6 +131,10 @@ export class RestrictedSite {
     const started = new ContainerProcess(this.containerd, container.name, spec, this.dir);
     this.running.add(started);
     return started;
+  }
+
+  #accountFolder({ serviceAccountName }: PodSpec): string {
+    return join(this.dir, serviceAccountName);
   }
 
   startRouter(): void {

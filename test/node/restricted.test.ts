@@ -14,7 +14,7 @@ import { eventually } from '../world/eventually.ts';
 import { paths } from '../world/objects.ts';
 import type { ContainerProcess } from './container-process.ts';
 import { type Container, type PodSpec, podOf, uncomment } from './pod-of-manifest.ts';
-import { nodeAddress, RestrictedSite, routerAddress } from './restricted-site.ts';
+import { nodeAddress, nodeName, RestrictedSite, routerAddress } from './restricted-site.ts';
 
 let site: RestrictedSite;
 const socket = () => site.onHost('/run/cadastre/agent.sock');
@@ -87,11 +87,11 @@ function cni(
 }
 
 test('operator and shadow work as a user without any right, and write nothing', async () => {
-  await site.addAccount('deploy/operator.yaml', 'cadastre-operator');
+  const { cluster } = site;
+  await cluster.createNode(nodeName, { addresses: [nodeAddress, 'fd04:94::32'] });
+  await site.addAccount('deploy/operator.yaml');
   const pod = podOf('deploy/operator.yaml');
   const operator = await site.start(pod, pod.containers[0]!);
-  const { cluster } = site;
-  await cluster.createNode('n1', { addresses: [nodeAddress, 'fd04:94::32'] });
   await eventually(async () => {
     expect((await cluster.call('GET', paths.pools)).status, operator.log).toBe(200);
   });
@@ -104,7 +104,7 @@ test('operator and shadow work as a user without any right, and write nothing', 
     expect(blocks, operator.log).toEqual(['10.5.112.0/24', 'fd05::/64']);
   });
 
-  await site.addAccount('deploy/shadow.yaml', 'cadastre-shadow');
+  await site.addAccount('deploy/shadow.yaml');
   site.relay.openIn(site.router.path, 'router');
   const shadowPod = podOf('deploy/shadow.yaml');
   const netnsPath = site.router.path;
@@ -119,7 +119,7 @@ test('operator and shadow work as a user without any right, and write nothing', 
 }, 120_000);
 
 test('the agent serves pods, routes and routers with what deploy/agent.yaml gives it', async () => {
-  await site.addAccount('deploy/agent.yaml', 'cadastre-agent');
+  await site.addAccount('deploy/agent.yaml');
   const { cluster, node } = site;
   await cluster.must('POST', '/api/v1/namespaces/kube-system/configmaps', {
     apiVersion: 'v1',
@@ -165,7 +165,7 @@ test('the agent serves pods, routes and routers with what deploy/agent.yaml give
     firmwareFile: '/sys/class/dmi/id/product_uuid',
   });
   await eventually(async () => {
-    const report = await cluster.must<{ spec: object }>('GET', `${paths.reports}/n1`);
+    const report = await cluster.must<{ spec: object }>('GET', `${paths.reports}/${nodeName}`);
     expect(report.spec).toMatchObject({ agent: { machine } });
   });
 
@@ -196,7 +196,7 @@ test('the Pod Security levels are those of docs/agent.md', { timeout: 120_000 },
     const enforce = { 'pod-security.kubernetes.io/enforce': level };
     const core = '/api/v1/namespaces';
     await cluster.call('POST', core, { metadata: { name: namespace, labels: enforce } });
-    const spec = podOf(`deploy/${manifest}.yaml`) as PodSpec & { serviceAccountName: string };
+    const spec = podOf(`deploy/${manifest}.yaml`);
     const account = { metadata: { name: spec.serviceAccountName } };
     await cluster.call('POST', `${core}/${namespace}/serviceaccounts`, account);
     const pod = { metadata: { name: manifest }, spec };

@@ -31,6 +31,8 @@ export interface RuntimeSpec {
 export interface Surroundings {
   /** Made by `makeImageRoot`. */
   imageRoot: string;
+  /** The Node that we ship. */
+  nodeBinary: string;
   /** Stands for the root folder of the node: where hostPath volumes begin. */
   hostRoot: string;
   /** The node's network namespace, or the pod's. */
@@ -43,6 +45,8 @@ export interface Surroundings {
 
 /** Parts of the kernel, the same in every folder tree: the node's is the one of this machine. */
 const ofTheKernel = ['/run/netns', '/proc/sys/net'];
+/** The image has it in /usr/local/bin, which is this machine's here. */
+const nodeFolder = '/opt/node';
 const entrypoint = '/opt/cadastre/dist/cadastre.mjs';
 
 export async function runtimeSpec(
@@ -72,6 +76,7 @@ export async function runtimeSpec(
     // /run of the image, not a memory file system of ctr's.
     ...spec.mounts.filter(({ destination }) => destination !== '/run'),
     ...imageMounts,
+    bind(dirname(where.nodeBinary), nodeFolder, ['rbind', 'rprivate', 'ro']),
     ...volumeMounts(pod, container, where),
   ];
   return spec;
@@ -118,7 +123,7 @@ function envOf({ env = [] }: Container, { nodeName, env: more }: Surroundings): 
     throw new Error(`no value is known for ${name} of the manifest`);
   });
   return [
-    'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    `PATH=${nodeFolder}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
     'HOME=/',
     ...values,
     ...Object.entries(more ?? {}).map(([name, value]) => `${name}=${value}`),
@@ -128,12 +133,7 @@ function envOf({ env = [] }: Container, { nodeName, env: more }: Surroundings): 
 /** Programs and libraries of this machine, where the image has Debian's. */
 const imageMounts = ['/usr', '/bin', '/lib', '/lib64', '/sbin']
   .filter((path) => existsSync(path))
-  .map((path) => ({
-    destination: path,
-    type: 'bind',
-    source: path,
-    options: ['rbind', 'ro', 'rprivate'],
-  }));
+  .map((path) => bind(path, path, ['rbind', 'rprivate', 'ro']));
 
 function volumeMounts(
   pod: PodSpec,

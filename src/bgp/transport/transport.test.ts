@@ -99,6 +99,17 @@ describe.runIf(nativeSockets().kind === 'available')('a socket made by hand', ()
     expect(await event(socket, 'error')).toMatchObject({ code: 'ECONNREFUSED' });
   });
 
+  test('a port that is taken is a refusal that names it, and says what to do', async () => {
+    const { port } = await echo();
+    const target = { address: '127.0.0.1', port };
+    const none = () => undefined;
+    await expect(listen(target, none, none)).rejects.toMatchObject({
+      code: 'BAD_FLAG',
+      message: `cannot listen for BGP on 127.0.0.1:${port}: EADDRINUSE`,
+      remedy: 'Stop what listens there, or give another port.',
+    });
+  });
+
   test('keys of the listening socket come and go with the peers', async () => {
     const troubles: string[] = [];
     const accepted: string[] = [];
