@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Found, judgeStore } from './store-check.ts';
+import { checkStore, type Found, judgeStore } from './store-check.ts';
 
 const seen = { name: 'a', uid: 'u1', version: '90', isDeleted: false };
 const found = (uid: string, resourceVersion: string) => ({ name: 'a', uid, resourceVersion });
@@ -70,4 +70,30 @@ test('nothing was seen yet: only the count can tell', () => {
   expect(judgeStore(nothing, '100', [])).toBe('as seen');
   expect(judgeStore(nothing, '99', [])).toBe('fell back');
   expect(judgeStore(nothing, '84', [])).toBe('older version');
+});
+
+test('whoever follows one object by its name asks for that one alone: RBAC may grant no more', async () => {
+  const asked: string[] = [];
+  const client = {
+    rawGet: async (path: string) => {
+      asked.push(path);
+      return { metadata: { resourceVersion: '100' } };
+    },
+    get: async () => undefined as never,
+  };
+  const configMaps = {
+    group: '',
+    version: 'v1',
+    plural: 'configmaps',
+    kind: 'ConfigMap',
+    namespaced: true,
+  };
+  const where = { resource: configMaps, namespace: 'kube-system' };
+  const known = { completeTo: '100', listedAt: '85', newest: [] };
+  const { signal } = new AbortController();
+  const fieldSelector = 'metadata.name=bgp-config';
+  await checkStore(client, { ...where, fieldSelector }, known, signal);
+  await checkStore(client, where, known, signal);
+  const path = '/api/v1/namespaces/kube-system/configmaps?limit=1';
+  expect(asked).toEqual([`${path}&fieldSelector=metadata.name%3Dbgp-config`, path]);
 });

@@ -44,12 +44,19 @@ export const checkedObjects = 3;
 
 export async function checkStore(
   client: Pick<KubeClient, 'get' | 'rawGet'>,
-  where: { resource: Resource; namespace?: string | undefined },
+  where: {
+    resource: Resource;
+    namespace?: string | undefined;
+    fieldSelector?: string | undefined;
+  },
   known: Known,
   signal: AbortSignal,
 ): Promise<{ check: StoreCheck; version: string }> {
-  const { resource, namespace } = where;
-  const path = `${resourcePath(resource, { namespace })}?limit=1`;
+  const { resource, namespace, fieldSelector } = where;
+  const query = new URLSearchParams({ limit: '1' });
+  // Who may read an object by its name may list it by its name, and nothing else.
+  if (fieldSelector !== undefined) query.set('fieldSelector', fieldSelector);
+  const path = `${resourcePath(resource, { namespace })}?${query}`;
   const page = (await client.rawGet(path, { signal })) as { metadata?: StoredMeta };
   const version = page.metadata?.resourceVersion ?? '';
   const found: Found[] = [];

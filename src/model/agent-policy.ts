@@ -112,7 +112,7 @@ export const agentPolicySpec = {
     }),
     forbidden({
       expression:
-        '!variables.isEvent || [object, oldObject].all(one, one == null || ' +
+        '!variables.isEvent || [dyn(object), dyn(oldObject)].all(one, one == null || ' +
         "(one.involvedObject.?kind.orValue('') == 'Node' && " +
         "one.involvedObject.?name.orValue('') == variables.node))",
       says: "'the agent of node \"' + variables.node + '\" writes Events about its own Node alone'",

@@ -5,7 +5,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { apiVersion, fullTaint, outOfServiceTaint } from '../../src/model/keys.ts';
 import { callApi } from '../parts/api-call.ts';
-import { applyManifest, tokenOf } from './account.ts';
+import { startControllerManager } from '../parts/controller-manager.ts';
+import { applyManifest, policyPaths, tokenOf } from './account.ts';
 import { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { paths } from './objects.ts';
@@ -14,6 +15,11 @@ const clusterRoles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
 
 let cluster: Cluster;
 let tokens: { a: string; unbound: string };
+
+interface Checked {
+  metadata: { generation: number };
+  status?: object;
+}
 
 interface Refusal {
   message: string;
@@ -205,6 +211,19 @@ test('an agent with the identity of a kubelet is bound the same way, and kubelet
   expect(await kubelet('POST', '', report('a'))).toBe('accepted');
   const labels = { 'example.org/kubelet': 'x' };
   expect(await kubelet('PATCH', 'node/a', { metadata: { labels } })).toBe('accepted');
+});
+
+test('kube-controller-manager, which checks the types of its expressions, warns of nothing', async () => {
+  const controllers = ['validatingadmissionpolicy-status-controller'];
+  const manager = await startControllerManager(cluster.api, {
+    clusterCidrs: ['10.200.0.0/16'],
+    controllers,
+  });
+  await eventually(async () => {
+    const { metadata, status } = await cluster.must<Checked>('GET', policyPaths.policy);
+    expect(status).toEqual({ observedGeneration: metadata.generation, typeChecking: {} });
+  });
+  await manager.stop();
 });
 
 test('people and the operator are held by RBAC alone', async () => {
