@@ -156,7 +156,18 @@ export class AddressBook {
   }
 
   use(): PodBlockUse[] {
-    return this.#space.use(this.#clock.monotonicMs());
+    return this.#space.use(this.#clock.monotonicMs()).map((use) => {
+      // A block that somebody may have an address of is not empty: it must not be given back.
+      const unknown = this.unknownOwnersIn(use.prefix);
+      const { pods, allocated } = use;
+      return { ...use, pods: pods + unknown, allocated: allocated + BigInt(unknown) };
+    });
+  }
+
+  /** As many as may have an address of the block, at least one if any may. */
+  unknownOwnersIn(prefix: Prefix): number {
+    const { blocks, generations } = this.#unknown ?? {};
+    return blocks?.includes(prefix.toString()) ? (generations?.length ?? 1) : 0;
   }
 
   /** What an owner holds as far as memory knows; the journal may not have it yet. */

@@ -137,6 +137,7 @@ export class AgentReporter {
       ...podsOutside(node.name, podBlocks.pods(), truth.blocks),
       ...identity.findings(),
       ...usage.findings(node.name),
+      ...ownersUnknown(node.name, podBlocks.unknownOwners),
       ...seen.routeFindings,
       ...facts.announcementFindings,
       ...seen.hijacks.map((hijack) => hijackFinding(node.name, hijack)),
@@ -192,7 +193,11 @@ export class AgentReporter {
   }
 
   #count(): void {
-    const { world, status, cni } = this.#o;
+    const { world, status, cni, podBlocks } = this.#o;
+    const unknown = world.metrics.gauge(
+      'cadastre_agent_address_owners_unknown',
+      'Whether blocks give no address since the journal of addresses was damaged.',
+    );
     const ready = world.metrics.gauge('cadastre_agent_ready', 'Whether the agent serves pods.');
     const repaired = world.metrics.counter(
       'cadastre_agent_pods_repaired_total',
@@ -201,11 +206,17 @@ export class AgentReporter {
     let counted = 0;
     world.metrics.onCollect(() => {
       ready.set(status.state.isReady ? 1 : 0);
+      unknown.set(podBlocks.unknownOwners === undefined ? 0 : 1);
       const now = cni.repairedPods;
       repaired.inc({}, now - counted);
       counted = now;
     });
   }
+}
+
+function ownersUnknown(node: string, detail: string | undefined): Finding[] {
+  if (detail === undefined) return [];
+  return [{ reason: 'AddressOwnersUnknown', nodes: [node], cidr: '', detail }];
 }
 
 function masqueradeRefused(node: string, detail: string): Finding {

@@ -10,6 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { DurableFiles } from '../base/journal/durable-files.ts';
 import { replaceFile } from '../base/journal/replace-file.ts';
+import { sealText, unsealText } from '../base/journal/sealed-text.ts';
 import type { Log } from '../base/log.ts';
 
 interface ContactFileOptions {
@@ -50,7 +51,9 @@ export class ContactFile {
     try {
       const bytes = await files.read(this.#path);
       if (bytes === undefined) return undefined;
-      const read = JSON.parse(Buffer.from(bytes).toString('utf8')) as ContactText;
+      const unsealed = unsealText(bytes);
+      if ('damage' in unsealed) throw new Error(`${this.#path} ${unsealed.damage}`);
+      const read = JSON.parse(unsealed.text) as ContactText;
       if (read.boot !== boot.bootId || boot.bootId === '-') return undefined;
       const { upMs, confirmedMs } = read;
       return { upMs: plus(upMs, -this.#offsetMs), confirmedMs: plus(confirmedMs, -this.#offsetMs) };
@@ -78,7 +81,7 @@ export class ContactFile {
       confirmedMs: plus(confirmedMs, this.#offsetMs),
     };
     try {
-      await replaceFile(files, this.#path, JSON.stringify(text));
+      await replaceFile(files, this.#path, sealText(JSON.stringify(text)));
     } catch (error) {
       log.warn(
         { error: describeError(error) },

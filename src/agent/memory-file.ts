@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { describeError } from '../base/errors.ts';
 import type { DurableFiles } from '../base/journal/durable-files.ts';
 import { replaceFile } from '../base/journal/replace-file.ts';
+import { sealText, unsealText } from '../base/journal/sealed-text.ts';
 import type { Log } from '../base/log.ts';
 import { type Memory, readMemory, writeMemory } from './knowledge.ts';
 
@@ -27,22 +28,23 @@ export class MemoryFile {
     try {
       const bytes = await this.#files.read(this.#path);
       if (bytes === undefined) return undefined;
-      const text = Buffer.from(bytes).toString('utf8');
-      const memory = readMemory(text);
-      if (memory === undefined) {
-        this.#log.warn(
-          { path: this.#path },
-          'the last known state cannot be read from disk; it is ignored',
-        );
-      } else {
-        this.#written = hashOf(text);
-      }
+      const read = unsealText(bytes);
+      if ('damage' in read) return this.#ignored(`${this.#path} ${read.damage}`);
+      const memory = readMemory(read.text);
+      if (memory === undefined) return this.#ignored(`${this.#path} has another format`);
+      // What has no checksum yet is written again.
+      if (Buffer.from(bytes).toString('utf8') !== read.text) this.#written = hashOf(read.text);
       return memory;
     } catch (error) {
-      const fields = { path: this.#path, error: describeError(error) };
-      this.#log.warn(fields, 'the last known state cannot be read from disk; it is ignored');
-      return undefined;
+      return this.#ignored(describeError(error));
     }
+  }
+
+  #ignored(error: string): undefined {
+    this.#log.warn(
+      { path: this.#path, error },
+      'the last known state cannot be read from disk; it is ignored, and the API server is waited for',
+    );
   }
 
   /** Once it returns, it survives a power cut. Saying the same twice writes nothing. */
@@ -50,7 +52,7 @@ export class MemoryFile {
     const text = writeMemory(memory);
     const hash = hashOf(text);
     if (hash === this.#written) return;
-    await replaceFile(this.#files, this.#path, text);
+    await replaceFile(this.#files, this.#path, sealText(text));
     this.#written = hash;
   }
 }

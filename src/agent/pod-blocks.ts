@@ -15,6 +15,7 @@ import type { PodBlockUse } from '../plan/pod-address/pod-address.ts';
 import { type PodDemand, podDemand } from '../plan/pod-address/pod-address-demand.ts';
 import type { AddressBook } from './address-book.ts';
 import type { AgentSettings } from './agent-settings.ts';
+import { describeUnknownOwners } from './unknown-owners.ts';
 
 interface PodBlocksOptions {
   book: AddressBook;
@@ -46,6 +47,12 @@ export class PodBlocks {
     return this.#o.book.use();
   }
 
+  /** Why blocks give nothing new since the journal of addresses was damaged, if so. */
+  get unknownOwners(): string | undefined {
+    const unknown = this.#o.book.unknownOwners;
+    return unknown && describeUnknownOwners(unknown);
+  }
+
   get hasBlocks(): boolean {
     return this.#blocksText !== '';
   }
@@ -62,7 +69,7 @@ export class PodBlocks {
   }
 
   podsIn(prefix: Prefix): number {
-    let pods = 0;
+    let pods = this.#o.book.unknownOwnersIn(prefix);
     for (const { addresses } of this.pods()) {
       if (addresses.some((address) => prefix.contains(address))) pods += 1;
     }

@@ -86,7 +86,15 @@ export class LabFolder {
         remedy: 'cadastre lab status lists those there are; cadastre lab up makes one.',
       });
     }
-    return JSON.parse(text) as LabManifest;
+    try {
+      return JSON.parse(text) as LabManifest;
+    } catch (cause) {
+      const path = this.file('manifest.json');
+      throw new CadastreError('STATE_DAMAGED', `${path} is not JSON (${text.length} bytes)`, {
+        cause,
+        remedy: `end the lab's processes, delete its network namespaces (ip netns), and remove ${this.path}`,
+      });
+    }
   }
 
   write(manifest: LabManifest): void {

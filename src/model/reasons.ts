@@ -62,6 +62,9 @@ export const reasons = {
   MasqueradeRefused: 'What pods send out of the cluster cannot be given the address of the node.',
   MasqueradeRepaired: 'Somebody changed our masquerade; it was put back.',
   StrayInterface: 'An interface of a pod is in no journal; its addresses are kept back.',
+  StateDamaged: 'A file that was kept on disk is damaged.',
+  AddressOwnersUnknown:
+    'The journal of pod addresses was damaged, and blocks give no address that may be in use.',
   RouteRepaired: 'Somebody changed a route of ours; it was put back.',
   PodRepaired: "Somebody changed a pod's interface or route on the node; it was put back.",
   PodsOutsideBlocks: 'Pods of the node have addresses of no block that it holds.',

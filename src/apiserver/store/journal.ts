@@ -16,18 +16,17 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CadastreError } from '../../base/errors.ts';
+import { describeDamage } from '../../base/journal/decoded-journal.ts';
 import { type DurableFiles, realFiles, unsyncedFiles } from '../../base/journal/durable-files.ts';
 import { GroupCommit } from '../../base/journal/group-commit.ts';
 import {
-  damagedFile,
-  damagedJournal,
   JournalFile,
   type JournalFileOptions,
   readJournalFile,
 } from '../../base/journal/journal-file.ts';
 import { oldCheckedLines } from '../../base/journal/old-checked-lines.ts';
 import { replaceFile } from '../../base/journal/replace-file.ts';
-import { readSnapshot, writeSnapshot } from './snapshot.ts';
+import { damaged, readSnapshot, writeSnapshot } from './snapshot.ts';
 
 interface StoreJournalOptions {
   dir: string;
@@ -49,9 +48,6 @@ interface OpenLog {
   /** What is under way is written first; rejects if it could not be. */
   close(): Promise<void>;
 }
-
-const remedy =
-  'restore the folder from a copy; or, if what is in it is not needed, move it away and start with an empty one';
 
 export class StoreJournal {
   readonly #options: StoreJournalOptions;
@@ -139,7 +135,7 @@ export class StoreJournal {
     const isNew = said === undefined && snapshots.length === 0 && found === undefined;
     if (isNew) return 0;
     if (found !== undefined && found >= least) return found;
-    throw damagedFile(join(this.#options.dir, `log-${least}`), 'is missing', remedy);
+    throw damaged(join(this.#options.dir, `log-${least}`), 'is missing');
   }
 
   /** The newest snapshot that is whole, and has every log behind it. */
@@ -148,40 +144,40 @@ export class StoreJournal {
     logs: readonly number[],
     last: number,
     onSnapshot: (json: string) => void,
-  ): Promise<{ damaged: string[]; message: string } | undefined> {
+  ): Promise<{ names: string[]; message: string } | undefined> {
     const { dir } = this.#options;
     let failure: CadastreError | undefined;
-    const damaged: string[] = [];
+    const names: string[] = [];
     for (const number of new Set([0, ...snapshots].toReversed())) {
       const missing = range(number, last).find((one) => !logs.includes(one));
       if (missing !== undefined && logs.length > 0) {
-        failure ??= damagedFile(join(dir, `log-${missing}`), 'is missing', remedy);
+        failure ??= damaged(join(dir, `log-${missing}`), 'is missing');
         continue;
       }
       try {
         if (number > 0) {
           const path = join(dir, `snapshot-${number}`);
-          const { records, size } = await readSnapshot(this.#files, path, number, remedy);
+          const { records, size } = await readSnapshot(this.#files, path, number);
           for (const record of records) onSnapshot(record);
           this.#snapshotBytes = size;
         }
       } catch (error) {
         if (!(error instanceof CadastreError)) throw error;
         failure ??= error;
-        damaged.push(`snapshot-${number}`);
+        names.push(`snapshot-${number}`);
         continue;
       }
       this.#base = number;
-      return failure && { damaged, message: failure.message };
+      return failure && { names, message: failure.message };
     }
     throw failure;
   }
 
   /** Another snapshot is written; the damaged one stays, under another name. */
-  async #repaired({ damaged, message }: { damaged: string[]; message: string }): Promise<void> {
+  async #repaired({ names, message }: { names: string[]; message: string }): Promise<void> {
     const { dir, onRepair, wallMs = Date.now } = this.#options;
     const time = new Date(wallMs()).toISOString().replaceAll(':', '-');
-    for (const name of damaged) {
+    for (const name of names) {
       await this.#files.rename(join(dir, name), join(dir, `${name}.damaged-${time}`));
     }
     this.#mustCompact = true;
@@ -197,20 +193,20 @@ export class StoreJournal {
     const heading = headingOf(number);
     const records: string[] = [];
     const read = await readJournalFile(at, (json) => records.push(json));
-    if (read?.damage !== undefined) throw damagedJournal(at.path, read, remedy);
+    if (read?.damage !== undefined) throw damaged(`${at.path}:`, describeDamage(read.damage));
     const isHeaded = read !== undefined && read.isOld !== true && records.length > 0;
     if (isHeaded && records[0] !== heading) {
-      throw damagedFile(at.path, `begins with ${records[0]?.slice(0, 40)}, not ${heading}`, remedy);
+      throw damaged(at.path, `begins with ${records[0]?.slice(0, 40)}, not ${heading}`);
     }
     // The heading is on disk before the log is named.
     if (records.length === 0 && number <= ((await this.#newestSaid()) ?? -1)) {
-      throw damagedFile(at.path, 'is empty', remedy);
+      throw damaged(at.path, 'is empty');
     }
     for (const [index, record] of records.slice(isHeaded ? 1 : 0).entries()) {
       const wrong = onChange(record);
       if (wrong === undefined) continue;
       const place = `record ${index + (isHeaded ? 2 : 1)}`;
-      throw damagedFile(at.path, `${place} ${wrong}`, remedy);
+      throw damaged(`${at.path}:`, `${place} ${wrong}`);
     }
     if (number < last) return;
     if (isHeaded) this.#log = openLog(number, await JournalFile.open(at, read), at.path);

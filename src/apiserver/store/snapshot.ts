@@ -2,8 +2,10 @@
  * A file with every object at one moment. Its first record says at which version, its last one which
  * snapshot it is and how many records are before it: one that is short, empty or changed is told from one that is whole.
  */
+import { CadastreError } from '../../base/errors.ts';
+import { describeDamage } from '../../base/journal/decoded-journal.ts';
 import type { DurableFiles } from '../../base/journal/durable-files.ts';
-import { damagedFile, damagedJournal, readJournalFile } from '../../base/journal/journal-file.ts';
+import { readJournalFile } from '../../base/journal/journal-file.ts';
 import { emptyJournal, encodeBatch } from '../../base/journal/journal-lines.ts';
 import { oldCheckedLines } from '../../base/journal/old-checked-lines.ts';
 
@@ -39,21 +41,28 @@ export async function readSnapshot(
   files: DurableFiles,
   path: string,
   snapshot: number,
-  remedy: string,
 ): Promise<{ records: string[]; size: number }> {
   const records: string[] = [];
   const options = { files, path, oldFormat: oldCheckedLines };
   const read = await readJournalFile(options, (record) => records.push(record));
-  if (read === undefined) throw damagedFile(path, 'is missing', remedy);
-  if (read.damage !== undefined) throw damagedJournal(path, read, remedy);
-  if (records.length === 0) throw damagedFile(path, 'is empty', remedy);
+  if (read === undefined) throw damaged(path, 'is missing');
+  if (read.damage !== undefined) throw damaged(`${path}:`, describeDamage(read.damage));
+  if (records.length === 0) throw damaged(path, 'is empty');
   const short = `ends at byte ${read.size}, after ${records.length} records; it was longer`;
-  if (read.torn > 0) throw damagedFile(path, short, remedy);
+  if (read.torn > 0) throw damaged(path, short);
   if (read.isOld !== true) {
     const last = records.pop();
-    if (last !== lastRecord(snapshot, records.length)) throw damagedFile(path, short, remedy);
+    if (last !== lastRecord(snapshot, records.length)) throw damaged(path, short);
   }
   return { records, size: read.size };
 }
 
 const lastRecord = (snapshot: number, records: number) => JSON.stringify({ snapshot, records });
+
+const remedy =
+  'restore the folder from a copy; or, if what is in it is not needed, move it away and start with an empty one';
+
+/** The refusal of a folder of which a file is not as it was written. */
+export function damaged(path: string, how: string): CadastreError {
+  return new CadastreError('STATE_DAMAGED', `${path} ${how}`, { remedy });
+}

@@ -58,7 +58,9 @@ export function decodeJournal(
   }
   rest.read.forEach(tell);
   const places = [...unread, ...displaced].sort((a, b) => a.byte - b.byte);
-  if (isCut) places.push({ byte: contentEnd, line: undefined, detail: 'is its end: it was cut' });
+  if (isCut) {
+    places.unshift({ byte: contentEnd, line: undefined, detail: 'is where it ends: it was cut' });
+  }
   const damage: JournalDamage = {
     places,
     lost: before.lost + rest.lost,

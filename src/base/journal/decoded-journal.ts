@@ -28,12 +28,12 @@ export interface DamagedPlace {
   readonly detail: string;
 }
 
-/** `byte 1024 (line 7) cannot be read`, and how many more such places there are. */
+/** `byte 1024 (line 7) cannot be read`, and how many more places there are. */
 export function describeDamage({ places }: JournalDamage): string {
   const [first] = places;
   if (first === undefined) return 'records are missing in it';
   const line = first.line === undefined ? '' : ` (line ${first.line})`;
-  const more = places.length === 1 ? '' : `, and ${places.length - 1} more such places`;
+  const more = places.length === 1 ? '' : `, and ${places.length - 1} more places are damaged`;
   return `byte ${first.byte}${line} ${first.detail}${more}`;
 }
 

@@ -6,10 +6,10 @@
  * file without zeros at its end was cut; and after a failed write zeros are written over it before
  * anybody hears of it, and again, synced, before anything else is written.
  */
-import { CadastreError, describeError } from '../errors.ts';
+import { describeError } from '../errors.ts';
 import { type Log, silentLog } from '../log.ts';
 import { decodeJournal } from './decode-journal.ts';
-import { type DecodedJournal, describeDamage } from './decoded-journal.ts';
+import type { DecodedJournal } from './decoded-journal.ts';
 import type { DurableFile, DurableFiles } from './durable-files.ts';
 import { emptyJournal, encodeBatch, headBytes, type JournalEnd } from './journal-lines.ts';
 
@@ -164,15 +164,4 @@ export async function readJournalFile(
     ? oldFormat.decode(content, (record) => onRecord(record, ++count))
     : decodeJournal(content, onRecord);
   return { ...decoded, size: content.byteLength };
-}
-
-/** The refusal of a file that must not be read around its damage. */
-export function damagedFile(path: string, what: string, remedy: string): CadastreError {
-  return new CadastreError('STATE_DAMAGED', `${path}: ${what}`, { remedy });
-}
-
-/** The same, of what a journal's reader found. */
-export function damagedJournal(path: string, read: ReadJournal, remedy: string): CadastreError {
-  const damage = read.damage ?? { places: [], lost: 0, isEndLost: true };
-  return damagedFile(path, describeDamage(damage), remedy);
 }

@@ -16,6 +16,7 @@ export const doctorReasons = [
   'NotThisMachine',
   'DuplicateAgent',
   'BlockMissing',
+  'AddressOwnersUnknown',
   'NotHeld',
   'NotAnnounced',
   'Detour',

@@ -38,6 +38,11 @@ export const agentFindings = {
     fix: (node) =>
       `see that the operator runs: it takes back into the register what ${node} claims (kubectl get nodereport ${node} -o yaml)`,
   },
+  AddressOwnersUnknown: {
+    severity: 'warning',
+    fix: (node) =>
+      `drain ${node} (kubectl drain) and reboot it, or give it another block; the damaged file, which the detail names, shows what was lost`,
+  },
   RouteRefused: {
     severity: 'warning',
     fix: (node) => `on ${node}: see the kernel's answer above, and what else writes routes there`,

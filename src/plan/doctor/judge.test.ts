@@ -304,6 +304,7 @@ const pairs: Record<DoctorReason, Pair> = {
   NotThisMachine: agentFound('NotThisMachine', { severity: 'critical', now: ['a'] }),
   DuplicateAgent: agentFound('DuplicateAgent'),
   BlockMissing: agentFound('BlockMissing', { cidr: '10.1.1.0/24' }),
+  AddressOwnersUnknown: agentFound('AddressOwnersUnknown'),
   PeerRefused: agentFound('PeerRefused'),
   RouteRefused: agentFound('RouteRefused', { cidr: '10.1.1.0/24' }),
   NoAddressOfFamily: agentFound('NoAddressOfFamily'),
