@@ -109,7 +109,7 @@ export function watch(
     // Just before the end, so that the next watch starts from here.
     timers.push(setTimeout(() => bookmark(), timerMs(Math.max(0, options.timeoutMs - 500))));
   }
-  timers.push(setTimeout(stop, timerMs(options.timeoutMs)));
+  timers.push(setTimeout(stop, timerMs(Math.max(0, options.timeoutMs))));
   response.on('close', stop);
   return stop;
 }
