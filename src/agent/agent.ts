@@ -52,6 +52,7 @@
  */
 
 import type { HealthChecks } from '../base/health-routes.ts';
+import { timerMs } from '../base/timer-ms.ts';
 import type { KernelEvent } from '../kernel/kernel.ts';
 import { isOurLink } from '../kernel/link.ts';
 import { nodeRouteProtocol } from '../kernel/route.ts';
@@ -167,7 +168,7 @@ export class Agent {
     const grace = setTimeout(() => {
       this.#source.endGrace();
       this.#loop.touch();
-    }, this.#settings.apiGraceMs);
+    }, timerMs(this.#settings.apiGraceMs));
     const tick = setInterval(() => this.#tick(), tickMs);
     const following = this.#follow(signal);
     const reporting = this.#writer.run(signal);

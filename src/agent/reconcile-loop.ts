@@ -1,4 +1,5 @@
 import { describeError } from '../base/errors.ts';
+import { timerMs } from '../base/timer-ms.ts';
 import { Backoff, pause } from '../kube/backoff.ts';
 import type { AgentWorld } from './agent-world.ts';
 import { Wakeup } from './wakeup.ts';
@@ -30,7 +31,7 @@ export class ReconcileLoop {
   }
 
   touchAfter(ms: number): void {
-    setTimeout(() => this.touch(), ms).unref();
+    setTimeout(() => this.touch(), timerMs(ms)).unref();
   }
 
   /** Until the signal aborts. */

@@ -1,3 +1,4 @@
+import { timerMs } from '../base/timer-ms.ts';
 import { onAbort } from '../kube/on-abort.ts';
 
 /** What a loop waits for between two rounds: a touch, which also counts if it came during the round. */
@@ -25,7 +26,7 @@ export class Wakeup {
         this.#end = undefined;
         resolve();
       };
-      const timer = ms === undefined ? undefined : setTimeout(end, ms).unref();
+      const timer = ms === undefined ? undefined : setTimeout(end, timerMs(ms)).unref();
       const forget = onAbort(signal, end);
       this.#end = end;
     });

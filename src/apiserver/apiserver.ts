@@ -126,7 +126,14 @@ async function startLocked(
   const watches = new Set<() => void>();
   let isReady = true;
   const server: Server = createServer(
-    { key: identity.key, cert: identity.cert, ALPNProtocols: ['http/1.1'] },
+    {
+      key: identity.key,
+      cert: identity.cert,
+      ALPNProtocols: ['http/1.1'],
+      handshakeTimeout: 10_000,
+      // Long selectors are long paths.
+      maxHeaderSize: 64 * 1024,
+    },
     requestHandler({
       api,
       token: identity.token,
@@ -139,8 +146,9 @@ async function startLocked(
   );
   // Clients keep connections for minutes; ours must outlive theirs.
   server.keepAliveTimeout = 300_000;
-  server.headersTimeout = 310_000;
-  server.requestTimeout = 0;
+  // Whoever has begun to ask must come to an end; how long an answer takes (a watch) is not limited.
+  server.headersTimeout = 20_000;
+  server.requestTimeout = 60_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => {
       reject(

@@ -90,7 +90,10 @@ export function keyOf(object: { metadata: { name: string; namespace?: string } }
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
+/** The end of 9999: no later time can be written. */
+const lastMs = 253_402_300_799_000;
+
 /** Seconds, as metav1.Time is written. */
 export function timestamp(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  return `${new Date(Math.min(ms, lastMs)).toISOString().slice(0, 19)}Z`;
 }

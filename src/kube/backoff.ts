@@ -1,3 +1,4 @@
+import { timerMs } from '../base/timer-ms.ts';
 import { onAbort } from './on-abort.ts';
 
 /**
@@ -38,7 +39,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
       forget?.();
       resolve();
     };
-    const timer = setTimeout(done, ms);
+    const timer = setTimeout(done, timerMs(ms));
     if (signal !== undefined) forget = onAbort(signal, done);
   });
 }

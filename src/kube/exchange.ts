@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { timerMs } from '../base/timer-ms.ts';
 import type { Credential } from './access.ts';
 import { connectionFault } from './connection-fault.ts';
 import { onAbort } from './on-abort.ts';
@@ -80,13 +81,13 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (request.timeoutMs > 0) {
       this.#deadline = setTimeout(
         () => this.#break('timeout', `no complete answer within ${request.timeoutMs} ms`),
-        request.timeoutMs,
+        timerMs(request.timeoutMs),
       );
     }
     if (request.silenceMs !== undefined) {
       this.#silence = setTimeout(
         () => this.#break('timeout', `nothing was heard for ${request.silenceMs} ms`),
-        request.silenceMs,
+        timerMs(request.silenceMs),
       );
     }
     if (request.signal !== undefined) {

@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { type Counter, type Gauge, type Histogram, Metrics } from '../base/metrics.ts';
+import { timerMs } from '../base/timer-ms.ts';
 import { ApiError } from './api-error.ts';
 import { Backoff } from './backoff.ts';
 
@@ -30,8 +31,6 @@ export interface KeyedQueueOptions {
 
 /** Synchronous work goes on this long before others get the event loop. */
 const sliceMs = 5;
-/** Node fires a timer beyond this at once; better early by days than for ever. */
-const longestTimerMs = 2 ** 31 - 1;
 
 interface KeyState {
   /** In `#ready`; since when, for the age. */
@@ -110,13 +109,10 @@ export class KeyedQueue {
       if (state.later.dueMs <= dueMs) return;
       clearTimeout(state.later.timer);
     }
-    const timer = setTimeout(
-      () => {
-        state.later = undefined;
-        this.add(key);
-      },
-      Math.min(ms, longestTimerMs),
-    );
+    const timer = setTimeout(() => {
+      state.later = undefined;
+      this.add(key);
+    }, timerMs(ms));
     state.later = { timer, dueMs };
   }
 

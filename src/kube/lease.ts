@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import { type Gauge, Metrics } from '../base/metrics.ts';
+import { timerMs } from '../base/timer-ms.ts';
 import { ApiError } from './api-error.ts';
 import { pause } from './backoff.ts';
 import type { KubeClient } from './client.ts';
@@ -319,7 +320,10 @@ export class Leadership {
     const leads = this.isLeader();
     clearTimeout(this.#deadline);
     if (leads) {
-      this.#deadline = setTimeout(() => this.#notify(notRenewed), Math.ceil(this.#leftMs()));
+      this.#deadline = setTimeout(
+        () => this.#notify(notRenewed),
+        timerMs(Math.ceil(this.#leftMs())),
+      );
     }
     if (leads === this.#wasLeader) return;
     this.#wasLeader = leads;

@@ -9,6 +9,7 @@
  */
 import { describeError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
+import { longestTimerMs, timerMs } from '../../base/timer-ms.ts';
 import { type Api, collectionOf } from '../api.ts';
 import { cleanup } from '../custom/definition.ts';
 import type { Registrar } from '../custom/registrar.ts';
@@ -224,11 +225,12 @@ export class Cleaner {
         this.#timers.delete(id);
         const entry = collection.get(key);
         if (entry === undefined || entry.object.metadata.uid !== object.metadata.uid) return;
+        if (dueMs > longestTimerMs) return this.#whenTimeIsOver(collection, entry);
         const over = copyOf(entry.object);
         over.metadata.deletionGracePeriodSeconds = 0;
         this.#settle(collection, entry, over);
       },
-      Math.max(0, dueMs),
+      timerMs(Math.max(0, dueMs)),
     );
     timer.unref();
     this.#timers.set(id, timer);

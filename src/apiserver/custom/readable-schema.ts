@@ -9,10 +9,11 @@ import { validate } from '../schema/validate.ts';
 import type { Fault } from '../status.ts';
 
 const prefix = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps';
-const schemaProps: Schema = { $ref: `#/components/schemas/${prefix}` };
+const builtin = definitions as unknown as Record<string, Schema>;
+const schemaProps = builtin[prefix] as Schema;
 
 const resolve = resolver({
-  ...(definitions as unknown as Record<string, Schema>),
+  ...builtin,
   [`${prefix}OrArray`]: schemaProps,
   [`${prefix}OrBool`]: { anyOf: [{ type: 'boolean' }, schemaProps] },
 });

@@ -63,7 +63,8 @@ function readYaml(text: string): unknown {
     }
   }
   const value: unknown = parse(text, { maxAliasCount: 100 });
-  mustBeShallow(JSON.stringify(value));
+  mustBeShallow(JSON.stringify(value) ?? '');
+  mustBeFinite(value);
   return value;
 }
 

@@ -100,7 +100,10 @@ async function serve(
   outgoing: ServerResponse,
 ): Promise<void> {
   const { api } = options;
-  const [path = '/', search = ''] = (incoming.url ?? '/').split('?', 2);
+  // A proxy may be told the whole address: RFC 9112 §3.2.2.
+  const target = (incoming.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '');
+  const [path = '/', ...searches] = target.split('?');
+  const search = searches.join('?');
   const method = incoming.method ?? 'GET';
   const query = new URLSearchParams(search);
   const call: HttpCall = { incoming, outgoing, method, path, query };

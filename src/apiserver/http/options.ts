@@ -91,7 +91,7 @@ export function watchOptions(
     ...selectors(type, query),
     resourceVersion: query.get('resourceVersion') ?? '',
     // The real one's habit: between half an hour and an hour, so that watches do not end together.
-    timeoutMs: seconds > 0 ? seconds * 1000 : (1800 + 1800 * random()) * 1000,
+    timeoutMs: seconds !== 0 ? seconds * 1000 : (1800 + 1800 * random()) * 1000,
     wantsBookmarks: isSet(query, 'allowWatchBookmarks'),
     initialEvents: hasInitial ? isSet(query, 'sendInitialEvents') : undefined,
   };

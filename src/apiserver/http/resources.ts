@@ -51,11 +51,6 @@ async function serveObject(call: ResourceCall, target: ObjectTarget): Promise<vo
   switch (method) {
     case 'GET':
     case 'HEAD': {
-      // A watch of one object is a watch of the collection, narrowed.
-      if (isSet(query, 'watch')) {
-        query.set('fieldSelector', `metadata.name=${name}`);
-        return serveWatch(call);
-      }
       mustBeReached(api, query.get('resourceVersion') ?? '');
       const entry = collectionOf(api, type).get(keyIn(target, name));
       await api.store.settled();

@@ -93,13 +93,14 @@ function loosely({ resolve }: ResourceType): Resolve {
   return (schema) => {
     const found = resolve(schema);
     const isLoose = found.format === 'date-time' || found['x-kubernetes-int-or-string'] === true;
-    return isLoose ? {} : found;
+    if (isLoose) return {};
+    return found.type === 'integer' ? { ...found, type: 'number' } : found;
   };
 }
 
 /** `creationTimestamp: null`, as generated files have it, says nothing. */
 function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (Array.isArray(value)) return value.filter((each) => each !== null).map(withoutNulls);
   if (!isFields(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
@@ -123,10 +124,16 @@ function decodeApplied(
     throw badRequest(`invalid object type: ${String(apiVersion)}, Kind=${String(kind)}`);
   }
   const meta = (isFields(body.metadata) ? body.metadata : {}) as Fields;
-  if (meta.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
+  if (meta.managedFields !== undefined && meta.managedFields !== null)
+    throw badRequest('metadata.managedFields must be nil');
   if (meta.name !== undefined && meta.name !== name) {
     throw badRequest(
       `the name of the object (${meta.name}) does not match the name on the URL (${name})`,
+    );
+  }
+  if (typeof meta.namespace === 'string' && meta.namespace !== (namespace ?? meta.namespace)) {
+    throw badRequest(
+      'the namespace of the provided object does not match the namespace sent on the request',
     );
   }
   mustBeTyped(type, meta, body);

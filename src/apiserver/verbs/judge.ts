@@ -49,7 +49,7 @@ export function mustBeValid(
 function nameFaults(type: ResourceType, { metadata }: ApiObject): Fault[] {
   const { name, generateName } = metadata;
   const judge = type.kindRules.nameFaults ?? subdomainFaults;
-  const found = generateName ? prefixFaults(generateName, judge) : [];
+  const found = generateNameFaults(type, generateName);
   if (name) {
     found.push(...judge(name, false).map((why) => faults.invalid('metadata.name', name, why)));
   } else if (!generateName) {
@@ -59,10 +59,9 @@ function nameFaults(type: ResourceType, { metadata }: ApiObject): Fault[] {
 }
 
 /** What comes behind a dash at its end is put there by the server. */
-function prefixFaults(
-  prefix: string,
-  judge: (name: string, isPrefix: boolean) => string[],
-): Fault[] {
+export function generateNameFaults(type: ResourceType, prefix: string | undefined): Fault[] {
+  if (!prefix) return [];
+  const judge = type.kindRules.nameFaults ?? subdomainFaults;
   return judge(prefix.replace(/-$/, 'a'), true).map((why) =>
     faults.invalid('metadata.generateName', prefix, why),
   );

@@ -12,7 +12,7 @@ import { badRequest, conflict, faults, invalid, modified, notFound } from '../st
 import type { Entry } from '../store/collection.ts';
 import { createDecoded, inFieldOrder, type Written } from './create.ts';
 import { decode, type WriteQuery } from './decode.ts';
-import { mustBeValid } from './judge.ts';
+import { generateNameFaults, mustBeValid } from './judge.ts';
 
 export function replace(
   api: Api,
@@ -78,9 +78,11 @@ export function storeUpdate(
   if (metadata.resourceVersion && metadata.resourceVersion !== old.metadata.resourceVersion) {
     throw modified(type, name);
   }
+  const refused = generateNameFaults(type, metadata.generateName);
   if (metadata.uid && metadata.uid !== old.metadata.uid) {
-    throw invalid(type, name, [faults.invalid('metadata.uid', metadata.uid, 'field is immutable')]);
+    refused.push(faults.invalid('metadata.uid', metadata.uid, 'field is immutable'));
   }
+  if (refused.length > 0) throw invalid(type, name, refused);
   const asked = metadata.managedFields;
   object.metadata = settledMeta(metadata, old.metadata);
   // A client may write the record of owners itself (kubectl does, when it moves to server-side apply).

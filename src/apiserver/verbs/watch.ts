@@ -5,6 +5,7 @@
  * begins and ceases to match.
  */
 import type { ServerResponse } from 'node:http';
+import { timerMs } from '../../base/timer-ms.ts';
 import { type Api, collectionOf, type ResourceScope } from '../api.ts';
 import type { ApiObject } from '../object.ts';
 import { apiVersionOf, type ResourceType } from '../resource.ts';
@@ -106,9 +107,9 @@ export function watch(
   if (options.wantsBookmarks) {
     timers.push(setInterval(() => bookmark(), bookmarkEveryMs));
     // Just before the end, so that the next watch starts from here.
-    timers.push(setTimeout(() => bookmark(), Math.max(0, options.timeoutMs - 500)));
+    timers.push(setTimeout(() => bookmark(), timerMs(Math.max(0, options.timeoutMs - 500))));
   }
-  timers.push(setTimeout(stop, options.timeoutMs));
+  timers.push(setTimeout(stop, timerMs(Math.max(0, options.timeoutMs))));
   response.on('close', stop);
   return stop;
 }

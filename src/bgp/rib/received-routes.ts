@@ -13,6 +13,8 @@
  * when the next one begins goes too. The same marks serve an answered route refresh
  * (RFC 7313 §4).
  */
+
+import { timerMs } from '../../base/timer-ms.ts';
 import type { Family } from '../../net/family.ts';
 import type { SessionEnd } from '../session/session-events.ts';
 import { type Negotiated, wireFamily } from '../session/session-negotiation.ts';
@@ -46,7 +48,7 @@ interface PeerRoutes {
 const endOfRibMs = 360_000;
 
 const realSchedule: Schedule = (afterMs, then) => {
-  const timer = setTimeout(then, afterMs);
+  const timer = setTimeout(then, timerMs(afterMs));
   timer.unref();
   return () => clearTimeout(timer);
 };

@@ -1,3 +1,5 @@
+import { timerMs } from '../../base/timer-ms.ts';
+
 /** Named timers of one session; starting one that runs starts it over. */
 export class TimerSet<Name extends string> {
   readonly #timers = new Map<Name, { handle: NodeJS.Timeout; ms: number; starts: number }>();
@@ -16,7 +18,7 @@ export class TimerSet<Name extends string> {
       return;
     }
     if (running !== undefined) clearTimeout(running.handle);
-    const timer = { handle: setTimeout(() => this.#expire(name), ms), ms, starts: 0 };
+    const timer = { handle: setTimeout(() => this.#expire(name), timerMs(ms)), ms, starts: 0 };
     this.#timers.set(name, timer);
   }
 

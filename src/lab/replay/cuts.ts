@@ -6,6 +6,7 @@
  * ways; no link goes down and no connection is reset, so that the other side finds out by itself.
  */
 import { CadastreError } from '../../base/errors.ts';
+import { timerMs } from '../../base/timer-ms.ts';
 import { eventually } from '../eventually.ts';
 import type { Lab } from '../lab.ts';
 import { endProcesses, ipJson, runInside } from '../namespaces.ts';
@@ -85,7 +86,7 @@ export class Cuts {
 
   async whenApiServerDownFor(seconds: number): Promise<void> {
     const leftMs = () => (this.#stoppedMs ?? 0) + seconds * 1000 - performance.now();
-    while (leftMs() > 0) await new Promise((resolve) => setTimeout(resolve, leftMs()));
+    while (leftMs() > 0) await new Promise((resolve) => setTimeout(resolve, timerMs(leftMs())));
   }
 
   async startApiServer(): Promise<void> {

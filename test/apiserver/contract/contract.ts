@@ -9,6 +9,7 @@ import { applyCases } from './apply-cases.ts';
 import { customCases } from './custom-cases.ts';
 import { deleteCases } from './delete-cases.ts';
 import { discoveryCases } from './discovery-cases.ts';
+import { hostileCases } from './hostile-cases.ts';
 import { kindCases } from './kind-cases.ts';
 import { kubectlCases } from './kubectl-cases.ts';
 import { listCases } from './list-cases.ts';
@@ -32,6 +33,7 @@ const topics: Record<string, Cases> = {
   'built-in kinds': kindCases,
   discovery: discoveryCases,
   'odd requests': oddCases,
+  'hostile requests': hostileCases,
   kubectl: kubectlCases,
 };
 
