@@ -1,32 +1,40 @@
-import { open } from 'node:fs/promises';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-/** A file that somebody names is larger than it can sensibly be; or it has no end, as /dev/zero. */
-export class FileTooLarge extends Error {
-  constructor(mostOctets: number) {
-    super(`it is larger than ${mostOctets >> 20} MiB`);
-  }
-}
+/** A configuration, a kubeconfig, a token: none has a hundredth of this. */
+export const mostSettingsOctets = 16 << 20;
+/** Objects of a whole cluster, the table of a router: what fits into one text of JavaScript. */
+export const mostDataOctets = 500 << 20;
+/** Of a device: /dev/null is an empty file to many, /dev/zero has no end. */
+const mostDeviceOctets = 1 << 16;
 
 /** All of a file, or of a pipe; refused above the limit without being read to its end. */
-export async function readWholeFile(path: string, mostOctets: number): Promise<Buffer> {
-  const file = await open(path, 'r');
+export function readWholeFile(path: string, mostOctets: number): Buffer {
+  const file = openSync(path, 'r');
   try {
+    const found = fstatSync(file);
+    const most = found.isCharacterDevice() ? mostDeviceOctets : mostOctets;
+    if (found.size > most) throw tooLarge(most);
     const pieces: Buffer[] = [];
     let length = 0;
     for (;;) {
-      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(1 << 16));
-      if (bytesRead === 0) return Buffer.concat(pieces, length);
-      length += bytesRead;
-      if (length > mostOctets) throw new FileTooLarge(mostOctets);
-      pieces.push(buffer.subarray(0, bytesRead));
+      const piece = Buffer.allocUnsafe(Math.max(found.size - length, 1 << 16));
+      const count = readSync(file, piece);
+      if (count === 0) return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, length);
+      length += count;
+      if (length > most) throw tooLarge(most);
+      pieces.push(piece.subarray(0, count));
     }
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 
-export async function readTextFile(path: string, mostOctets: number): Promise<string> {
-  return (await readWholeFile(path, mostOctets)).toString('utf8');
+export function readTextFile(path: string, mostOctets = mostSettingsOctets): string {
+  return readWholeFile(path, mostOctets).toString('utf8');
+}
+
+function tooLarge(most: number): Error {
+  return new Error(`it has more than ${most.toLocaleString('en')} octets`);
 }
 
 const words: Readonly<Record<string, string>> = {
@@ -38,12 +46,14 @@ const words: Readonly<Record<string, string>> = {
   ELOOP: 'symbolic links go round in a circle',
   ENAMETOOLONG: 'the path is too long',
   ENXIO: 'it is a socket, not a file',
-  EIO: 'the disk answered with an error (EIO)',
+  EIO: 'the disk, or what stands for it, failed',
+  EINVAL: 'it cannot be read like a file',
+  ENODEV: 'there is no such device',
 };
 
 /** Why a file could not be read, in words, and without its path: the caller has said that. */
 export function fileFault(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === undefined) return message;
-  return words[code] ?? code;
+  return words[code] ?? `the system says ${code}`;
 }

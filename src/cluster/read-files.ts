@@ -1,6 +1,7 @@
-import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CadastreError, describeError } from '../base/errors.ts';
+import { CadastreError } from '../base/errors.ts';
+import { fileFault, mostDataOctets, readWholeFile } from '../base/text-file.ts';
 import { type ClusterKind, clusterKindOf, clusterKinds } from '../model/cluster-kinds.ts';
 import { blockName } from '../model/node-block.ts';
 import { type PlacedObject, readManifest } from './manifest.ts';
@@ -139,7 +140,7 @@ async function findFiles(paths: readonly string[]): Promise<string[]> {
 }
 
 function readBytes(path: string): Promise<Uint8Array> {
-  return attempt(path, () => readFile(path));
+  return attempt(path, async () => readWholeFile(path, mostDataOctets));
 }
 
 async function attempt<T>(path: string, read: () => Promise<T>): Promise<T> {
@@ -147,7 +148,7 @@ async function attempt<T>(path: string, read: () => Promise<T>): Promise<T> {
     return await read();
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const why = isMissing ? 'no such file or folder' : describeError(error);
+    const why = isMissing ? 'no such file or folder' : fileFault(error);
     throw new CadastreError('BAD_INPUT', `--from ${path}: ${why}`, { cause: error });
   }
 }

@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
+import { readTextFile } from '../base/text-file.ts';
 
 /**
  * A small file that somebody replaces while we run: the kubelet renews a
@@ -19,7 +20,7 @@ export class FileValue {
     this.path = path;
     this.#clock = clock;
     this.#stamp = stampOf(path);
-    this.#value = readFileSync(path, 'utf8');
+    this.#value = readTextFile(path);
     this.#lookedMs = clock.monotonicMs();
   }
 
@@ -34,7 +35,7 @@ export class FileValue {
     try {
       const stamp = stampOf(this.path);
       if (stamp === this.#stamp) return false;
-      const value = readFileSync(this.path, 'utf8');
+      const value = readTextFile(this.path);
       const changed = value !== this.#value;
       this.#stamp = stamp;
       this.#value = value;

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { plural } from '../base/count-text.ts';
 import { CadastreError } from '../base/errors.ts';
+import { readTextFile } from '../base/text-file.ts';
 import type { KubeAccess } from './access.ts';
 import { ComposedCredentials } from './credentials.ts';
 import {
@@ -126,6 +126,6 @@ function authorityOf(cluster: KubeconfigEntry): string | undefined {
   return checkPem(
     cluster,
     'certificate-authority',
-    readPart(cluster, 'certificate-authority', () => readFileSync(path, 'utf8')),
+    readPart(cluster, 'certificate-authority', () => readTextFile(path)),
   );
 }

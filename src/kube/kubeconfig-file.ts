@@ -32,17 +32,17 @@ export interface MergedConfig {
   readonly contexts: ReadonlyMap<string, KubeconfigEntry>;
 }
 
-export async function readKubeConfigs(
+export function readKubeConfigs(
   paths: readonly string[],
   options: { skipMissing: boolean },
-): Promise<MergedConfig> {
+): MergedConfig {
   const files: string[] = [];
   const clusters = new Map<string, KubeconfigEntry>();
   const users = new Map<string, KubeconfigEntry>();
   const contexts = new Map<string, KubeconfigEntry>();
   let currentContext: MergedConfig['currentContext'];
   for (const path of paths) {
-    const file = await readOne(path, options.skipMissing);
+    const file = readOne(path, options.skipMissing);
     if (file === undefined) continue;
     files.push(path);
     collect(clusters, file, 'cluster');
@@ -62,13 +62,10 @@ interface KubeconfigFile {
   lineOf(at: ReadonlyArray<string | number>): number;
 }
 
-/** A real one has a few kilobytes. */
-const mostOctets = 16 << 20;
-
-async function readOne(path: string, skipMissing: boolean): Promise<KubeconfigFile | undefined> {
+function readOne(path: string, skipMissing: boolean): KubeconfigFile | undefined {
   let text: string;
   try {
-    text = await readTextFile(path, mostOctets);
+    text = readTextFile(path);
   } catch (error) {
     if (skipMissing && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new CadastreError(

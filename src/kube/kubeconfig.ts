@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { CadastreError } from '../base/errors.ts';
-import { fileFault } from '../base/text-file.ts';
+import { fileFault, readTextFile } from '../base/text-file.ts';
 import type { KubeAccess } from './access.ts';
 import { ComposedCredentials } from './credentials.ts';
 import { FileValue } from './file-value.ts';
@@ -34,14 +33,14 @@ export async function loadKubeConfig(options: LoadOptions = {}): Promise<KubeAcc
   refuseContent('--kubeconfig', options.kubeconfig);
   refuseContent('$KUBECONFIG', env.KUBECONFIG);
   if (options.kubeconfig !== undefined) {
-    const config = await readKubeConfigs([resolve(options.kubeconfig)], { skipMissing: false });
+    const config = readKubeConfigs([resolve(options.kubeconfig)], { skipMissing: false });
     return accessOf(config, options.context, env, clock);
   }
   if (env.KUBECONFIG) {
     const paths = env.KUBECONFIG.split(delimiter)
       .filter((path) => path !== '')
       .map((path) => resolve(path));
-    const config = await readKubeConfigs(paths, { skipMissing: true });
+    const config = readKubeConfigs(paths, { skipMissing: true });
     if (config.files.length > 0) return accessOf(config, options.context, env, clock);
     throw new CadastreError(
       'BAD_KUBECONFIG',
@@ -53,7 +52,7 @@ export async function loadKubeConfig(options: LoadOptions = {}): Promise<KubeAcc
     return inCluster(env, options.inClusterDir ?? serviceAccountDir, clock);
   }
   const path = join(env.HOME || homedir(), '.kube', 'config');
-  const config = await readKubeConfigs([path], { skipMissing: true });
+  const config = readKubeConfigs([path], { skipMissing: true });
   if (config.files.length > 0) return accessOf(config, options.context, env, clock);
   throw new CadastreError(
     'BAD_KUBECONFIG',
@@ -87,7 +86,7 @@ async function inCluster(env: NodeJS.ProcessEnv, dir: string, clock: Clock): Pro
     }
   };
   const token = read('token', (path) => new FileValue(path, clock));
-  const ca = read('ca.crt', (path) => readFileSync(path, 'utf8'));
+  const ca = read('ca.crt', (path) => readTextFile(path));
   const namespace = await readFile(join(dir, 'namespace'), 'utf8').catch(() => 'default');
   return {
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,

@@ -197,7 +197,7 @@ describe('paths', () => {
     [
       'a way through a file',
       () => join(write('good.yaml', node), 'x'),
-      `ENOTDIR: not a directory, realpath '${join(dir, 'good.yaml', 'x')}'`,
+      'a part of the path is a file, not a folder',
     ],
     ['an empty file', () => write('empty.yaml', '# nothing\n'), 'no Kubernetes object in there'],
     [

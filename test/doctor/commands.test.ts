@@ -39,7 +39,10 @@ describe('exit codes', () => {
 
   test.each([
     [['doctor', '--from', '/no/such/place'], '--from /no/such/place: no such file or folder'],
-    [['doctor', ...clean, '--rib', 'tor1=/no/such/file'], '--rib tor1=/no/such/file: no such file'],
+    [
+      ['doctor', ...clean, '--rib', 'tor1=/no/such/file'],
+      '--rib tor1=/no/such/file: there is no such file',
+    ],
     [['doctor', ...clean, '--rib', 'tor1'], '--rib=tor1 is not of the form ROUTER=FILE'],
     [['doctor', ...clean, '--rib', '=x'], '--rib==x is not of the form ROUTER=FILE'],
     [['doctor', ...clean, '--ipam', 'nonsense'], '--ipam=nonsense is not a mode Cadastre knows'],

@@ -216,6 +216,20 @@ describe('the two exits', () => {
     ]);
   });
 
+  test("the router's words come without the codes that a terminal obeys", async () => {
+    const ends: string[] = [];
+    await begin({
+      collector: {
+        listen: { address: collectorAddress, port: 0 },
+        onDown: (_peer, end) => ends.push(end.detail),
+      },
+    });
+    pair.speaker.set([a]);
+    await holds(aHeld);
+    await pair.speaker.close('drain', '\u001b[2Jbye\r\n\u009b1A\u202e');
+    expect(ends).toEqual(['the peer sent NOTIFICATION 6/2: \\u001b[2Jbye\\r\\n\\u009b1A\\u202e']);
+  });
+
   test('where NOTIFICATIONs are graceful, drain is a Hard Reset', async () => {
     await begin({ both: { gracefulRestartSeconds: 60, hasRestartNotification: true } });
     pair.speaker.set([a]);

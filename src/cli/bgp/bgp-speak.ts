@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
 import { describeError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
 import { silentLog } from '../../base/log.ts';
+import { fileFault, readTextFile } from '../../base/text-file.ts';
 import type { RestartEvidence } from '../../bgp/session/session-negotiation.ts';
 import { Speaker } from '../../bgp/speaker/speaker.ts';
 import { aborted } from '../stop-signals.ts';
@@ -120,9 +120,9 @@ class RestartMarkOf {
 function load(path: string, io: BgpSpeakIo): SpeakConfig | undefined {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readTextFile(path);
   } catch (error) {
-    io.stderr.write(`cadastre: ${path}: ${describeError(error)}\n`);
+    io.stderr.write(`cadastre: --config ${path} cannot be read: ${fileFault(error)}\n`);
     return undefined;
   }
   const result = readSpeakConfig(text);

@@ -150,11 +150,10 @@ interface Listening {
 
 function readListening(flags: DoctorFlagValues): Listening | undefined {
   const { listen, listenSeconds, listenRouters } = flags;
-  if (listen === undefined) return undefined;
   const seconds = readWhole('--listen-seconds', listenSeconds, 1, 3600);
   const routers =
     listenRouters === undefined ? undefined : readWhole('--listen-routers', listenRouters, 1, 256);
-  return { plans: listen, seconds, routers };
+  return listen === undefined ? undefined : { plans: listen, seconds, routers };
 }
 
 async function listen(

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
@@ -14,6 +13,7 @@ import { realFiles } from '../../base/journal/durable-files.ts';
 import { jsonLog, type LogLevel, logLevels } from '../../base/json-log.ts';
 import { Metrics } from '../../base/metrics.ts';
 import { registerProcessMetrics } from '../../base/process-metrics.ts';
+import { fileFault, readTextFile } from '../../base/text-file.ts';
 import { Speaker } from '../../bgp/speaker/speaker.ts';
 import type { ListenTarget } from '../../bgp/transport/listen.ts';
 import { giveBackFreedMemory } from '../../kernel/freed-memory.ts';
@@ -301,9 +301,15 @@ function readNumber(flag: string, text: string, most: number): number {
 function readConfigFile(path: string): BgpConfig {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readTextFile(path);
   } catch (cause) {
-    throw new CadastreError('BAD_FLAG', `--bgp-config=${path} cannot be read`, { cause });
+    throw new CadastreError(
+      'BAD_FLAG',
+      `--bgp-config=${path} cannot be read: ${fileFault(cause)}`,
+      {
+        cause,
+      },
+    );
   }
   const result = loadConfigMap(text);
   if (result.kind === 'config') return result.config;

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { CadastreError } from '../../base/errors.ts';
+import { fileFault, readTextFile } from '../../base/text-file.ts';
 import { isLoopbackHost } from '../../console/guard.ts';
 
 /** A token worth guessing at takes longer than anyone waits. */
@@ -22,9 +22,12 @@ export function readConsoleToken(
   }
   let token: string;
   try {
-    token = readFileSync(file, 'utf8').trim();
+    token = readTextFile(file).trim();
   } catch (cause) {
-    throw new CadastreError('BAD_FLAG', `${flag}=${file} cannot be read`, { cause });
+    throw new CadastreError('BAD_FLAG', `${flag}=${file} cannot be read: ${fileFault(cause)}`, {
+      cause,
+      remedy: `Give ${flag} a file with a secret in it.`,
+    });
   }
   if (token.length < shortestToken || !/^[\w.~-]+$/.test(token)) {
     throw new CadastreError(

@@ -1,8 +1,9 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { addToGroup } from '../../base/add-to-group.ts';
 import type { Clock } from '../../base/clock.ts';
 import { plural } from '../../base/count-text.ts';
-import { CadastreError, describeError } from '../../base/errors.ts';
+import { CadastreError } from '../../base/errors.ts';
+import { fileFault, mostDataOctets, readWholeFile } from '../../base/text-file.ts';
 import type { Family } from '../../net/family.ts';
 import { families } from '../../net/family.ts';
 import type { SeenRouter } from '../../witness/connected-router.ts';
@@ -44,12 +45,11 @@ async function readDump(
   let text: string;
   let atMs = reader.clock.wallMs();
   try {
-    text = new TextDecoder().decode(path === '-' ? await reader.readStdin() : await readFile(path));
+    const bytes = path === '-' ? await reader.readStdin() : readWholeFile(path, mostDataOctets);
+    text = new TextDecoder().decode(bytes);
     if (path !== '-') atMs = (await stat(path)).mtimeMs;
   } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const why = isMissing ? 'no such file' : describeError(error);
-    throw new CadastreError('BAD_INPUT', `${flag}: ${why}`, { cause: error });
+    throw new CadastreError('BAD_INPUT', `${flag}: ${fileFault(error)}`, { cause: error });
   }
   const read = readRib(text, interner);
   if (read.kind === 'refused') throw new CadastreError('BAD_INPUT', `${flag}: ${read.problem}`);
