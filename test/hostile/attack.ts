@@ -5,9 +5,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { Random } from '../soak/bgp-codec/mutator.ts';
 import { startUp, type UpProcess } from '../up/up-process.ts';
 import { attackAgent } from './doors/agent-door.ts';
@@ -17,8 +15,8 @@ import {
   attackApiWithoutToken,
   stateOf,
 } from './doors/apiserver-door.ts';
-import { attackBgp, holdFlood } from './doors/bgp-door.ts';
-import { attackBmp, holdBmpFlood } from './doors/bmp-door.ts';
+import { attackBgp, floodBgp } from './doors/bgp-door.ts';
+import { attackBmp, floodBmp } from './doors/bmp-door.ts';
 import { attackConsole } from './doors/console-door.ts';
 import { attackFiles } from './doors/files-door.ts';
 import { attackJournals } from './doors/journals-door.ts';
@@ -95,19 +93,12 @@ export async function attackEveryDoor({ seed, scale, onDoor }: Attack): Promise<
 /** A router that advertises so many routes, and another that reports as many by BMP. */
 async function floodWitness(witness: WitnessProcess, routes: number): Promise<Tally> {
   const tally = new Tally('route flood');
-  const floods: Array<[string, () => Promise<Socket | undefined>]> = [
-    ['BGP', () => holdFlood(witness.bgp, routes)],
-    ['BMP', () => holdBmpFlood(witness.bmp, routes)],
-  ];
-  for (const [name, hold] of floods) {
-    const socket = await hold();
-    while (witness.part.ended === undefined && (await witness.mostRoutes()) < routes) {
-      if (socket === undefined || socket.destroyed) break;
-      await setTimeout(200);
-    }
-    if (socket === undefined || socket.destroyed) tally.breaks(`${name}: the session was ended`);
-    else tally.count(`${routes} routes by ${name}`);
-    socket?.destroy();
+  for (const [name, hasReadAll] of [
+    ['BGP', await floodBgp(witness.bgp, routes)],
+    ['BMP', await floodBmp(witness.bmp, routes)],
+  ] as const) {
+    tally.count(`${routes} routes by ${name}`);
+    if (!hasReadAll) tally.breaks(`${name}: the session was ended before all routes were read`);
   }
   return tally;
 }

@@ -92,24 +92,35 @@ export function* floodOfRoutes(routes: number): Generator<Uint8Array> {
   }
 }
 
-/** A session that advertises them and stays; undefined if it could not be opened. */
-export async function holdFlood(at: Listening, routes: number): Promise<Socket | undefined> {
+/** One session that advertises so many routes and then ends itself; whether all were read. */
+export async function floodBgp(at: Listening, routes: number): Promise<boolean> {
   const { socket, isUp } = await shakeHands(nextNeighbor(), at);
-  if (!isUp) return undefined;
-  await writeAll(socket, floodOfRoutes(routes));
-  return socket;
+  if (!isUp) return false;
+  socket.resume();
+  return writeAll(socket, floodOfRoutes(routes), encodeNotification({ code: 6, subcode: 2 }));
 }
 
-/** As fast as the other side reads. */
-export async function writeAll(socket: Socket, messages: Iterable<Uint8Array>): Promise<void> {
+/**
+ * As fast as the other side reads. It hangs up when it has read `last`, and so everything
+ * before it; if it hangs up earlier, the answer is false.
+ */
+export async function writeAll(
+  socket: Socket,
+  messages: Iterable<Uint8Array>,
+  last: Uint8Array,
+): Promise<boolean> {
   socket.on('error', () => undefined);
+  socket.removeAllListeners('end').on('end', () => socket.destroy());
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => resolve());
+  });
   for (const message of messages) {
-    if (socket.destroyed) return;
-    if (!socket.write(message)) {
-      await new Promise<void>((resolve) => {
-        socket.once('drain', resolve);
-        socket.once('close', () => resolve());
-      });
-    }
+    if (socket.destroyed) return false;
+    if (socket.write(message)) continue;
+    await Promise.race([closed, new Promise((resolve) => socket.once('drain', resolve))]);
   }
+  if (socket.destroyed) return false;
+  socket.write(last);
+  await closed;
+  return true;
 }

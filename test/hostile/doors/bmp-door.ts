@@ -1,7 +1,7 @@
 /** A listener for BMP: damaged streams, a flood of routes, and more routers than it takes. */
 import { connect, type Socket } from 'node:net';
 import { bmpCorpus, bmpPeer } from '../../parts/bmp-corpus.ts';
-import { encodeRouteMonitoring } from '../../parts/bmp-encode.ts';
+import { encodeRouteMonitoring, encodeTermination } from '../../parts/bmp-encode.ts';
 import { loadCorpus, Mutator, type Random } from '../../soak/bgp-codec/mutator.ts';
 import { damagedBytes } from '../damage.ts';
 import { inLanes, Tally } from '../tally.ts';
@@ -45,16 +45,16 @@ function open(at: Listening): Promise<Socket | undefined> {
   });
 }
 
-/** A router that reports so many routes, and stays. */
-export async function holdBmpFlood(at: Listening, routes: number): Promise<Socket | undefined> {
+/** A router that reports so many routes and then says that it ends; whether all were read. */
+export async function floodBmp(at: Listening, routes: number): Promise<boolean> {
   const socket = await open(at);
-  if (socket === undefined) return undefined;
+  if (socket === undefined) return false;
   const [initiation, peerUp] = bmpCorpus as [Uint8Array, Uint8Array];
   function* messages() {
     yield initiation;
     yield peerUp;
     for (const update of floodOfRoutes(routes)) yield encodeRouteMonitoring(bmpPeer, update);
   }
-  await writeAll(socket, messages());
-  return socket;
+  socket.resume();
+  return writeAll(socket, messages(), encodeTermination());
 }
