@@ -10,16 +10,40 @@ import { join } from 'node:path';
 import { cacheDir, checkoutDir, isMain, say } from './checkout.mjs';
 
 const source = join(checkoutDir, 'cni/shim/cadastre-cni.c');
-const flags = ['-static', '-O2', '-s', '-std=gnu11', '-Wall', '-Wextra', '-Werror'];
-
+const strict = ['-std=gnu11', '-Wall', '-Wextra', '-Werror'];
 /** musl first: its binary is a twentieth of glibc's, and starts sooner. */
-const compilers = ['musl-gcc', 'gcc', 'cc'];
+const shipped = {
+  compilers: ['musl-gcc', 'gcc', 'cc'],
+  flags: ['-static', '-O2', '-s', ...strict],
+};
+/** Ends at the first read or write that is not its own: for tests alone. */
+const sanitized = {
+  compilers: ['gcc', 'cc', 'clang'],
+  flags: ['-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all', ...strict],
+};
 
 /**
  * The path of the binary, or undefined if there is no compiler.
  * @returns {string | undefined}
  */
 export function ensureShim() {
+  return ensureBinary(shipped);
+}
+
+/**
+ * The same, with the sanitizers of the compiler; undefined if it has none.
+ * @returns {string | undefined}
+ */
+export function ensureSanitizedShim() {
+  try {
+    return ensureBinary(sanitized);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {{ compilers: string[], flags: string[] }} build */
+function ensureBinary({ compilers, flags }) {
   const compiler = compilers.find(
     (name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0,
   );
@@ -46,7 +70,7 @@ if (isMain(import.meta.url)) {
   const binary = ensureShim();
   if (binary !== undefined) process.stdout.write(`${binary}\n`);
   else {
-    say(`shim: no C compiler (${compilers.join(', ')}): install one, like musl-tools`);
+    say(`shim: no C compiler (${shipped.compilers.join(', ')}): install one, like musl-tools`);
     process.exitCode = 1;
   }
 }

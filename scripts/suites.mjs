@@ -97,6 +97,11 @@ export const suites = [
     needs: { kube: true },
   },
   {
+    name: 'hostile',
+    what: 'floods and damaged input at every door: HTTP, sockets, BGP, BMP, the CNI plugin, files',
+    include: ['test/hostile/**/*.test.ts'],
+  },
+  {
     name: 'console',
     what: 'the console in a real Chromium: every view, the try-it story, axe',
     include: ['test/console/**/*.test.ts'],

@@ -4,7 +4,7 @@
  *   npm run soak -- hostile [--scale 25] [--seed 1]
  */
 import { parseArgs } from 'node:util';
-import { attackUp } from '../hostile/attack.ts';
+import { attackEveryDoor } from '../hostile/attack.ts';
 
 const { values } = parseArgs({
   options: {
@@ -13,7 +13,7 @@ const { values } = parseArgs({
   },
 });
 const began = performance.now();
-const { figures, broken } = await attackUp({
+const { figures, broken } = await attackEveryDoor({
   scale: Number(values.scale),
   seed: Number(values.seed),
   onDoor: (tally) => console.log(String(tally)),

@@ -1,52 +1,8 @@
 import { expect, test } from 'vitest';
-import {
-  encodeInitiation,
-  encodePeerDown,
-  encodePeerUp,
-  encodeRouteMonitoring,
-  encodeStatistics,
-} from '../../../test/parts/bmp-encode.ts';
+import { bmpCorpus as corpus } from '../../../test/parts/bmp-corpus.ts';
 import { Random } from '../../../test/soak/bgp-codec/mutator.ts';
-import { defaultContext, encodeAnnounce, encodeOpen, Nlri } from '../wire/message.ts';
 import { BmpFramer } from './bmp-framer.ts';
 import { MonitoredRouter } from './monitored-router.ts';
-import type { PeerHeader } from './peer-header.ts';
-
-const peer: PeerHeader = {
-  peerType: 0,
-  distinguisher: '0000000000000000',
-  address: '10.4.94.32',
-  asn: 64513,
-  routerId: '10.4.94.32',
-  view: 'adj-rib-in-pre-policy',
-  as2: false,
-  timestampMs: 0,
-};
-const open = encodeOpen({
-  version: 4,
-  asn: 64513,
-  holdSeconds: 90,
-  routerId: '10.0.0.1',
-  capabilities: [],
-});
-const group = {
-  prefixes: [Nlri.parse('10.5.112.0/24')!],
-  attributes: { origin: 'igp' as const, asPath: [] },
-  nextHops: ['10.0.0.1'],
-};
-const corpus = [
-  encodeInitiation('a', 'b'),
-  encodePeerUp(peer, {
-    localAddress: '10.0.0.1',
-    localPort: 1,
-    remotePort: 2,
-    sentOpen: open,
-    receivedOpen: open,
-  }),
-  encodeRouteMonitoring(peer, encodeAnnounce(group, defaultContext)[0]!),
-  encodeStatistics(peer, new Map([[1, 2n]])),
-  encodePeerDown(peer, 1),
-];
 
 test('20,000 damaged BMP streams do no more than raise the count of faults', () => {
   const random = new Random(11);

@@ -24,7 +24,7 @@ const laneAddresses = [1, 3, 4, 5, 6, 7, 8, 9].map((last) => `127.0.0.${last}`);
 const collectorAddress = '127.0.0.2';
 
 /** What the handshake below agrees on. */
-const session: SessionContext = {
+export const session: SessionContext = {
   as4: true,
   ibgp: false,
   extendedMessage: false,
@@ -112,7 +112,7 @@ export async function fuzzSessions(mutator: Mutator, messages: number): Promise<
 }
 
 /** Messages up to and including the first that ends the session. */
-function nextBatch(mutator: Mutator, limit: number) {
+export function nextBatch(mutator: Mutator, limit: number) {
   const batch: Uint8Array[] = [];
   while (batch.length < Math.min(limit, 200)) {
     const bytes = mutator.next();
@@ -132,7 +132,8 @@ async function converse(
   end: string | undefined,
 ): Promise<string | undefined> {
   for (let attempt = 0; attempt < 200; attempt++) {
-    const { socket, isUp } = await shakeHands(address, collector.port!);
+    const at = { host: collectorAddress, port: collector.port! };
+    const { socket, isUp } = await shakeHands(address, at);
     if (!isUp) {
       // Still in the millisecond of Idle after the last refusal.
       socket.destroy();
@@ -151,11 +152,14 @@ function keepalivesFrom(collector: Collector, address: string): number {
   return peer?.counters?.received.keepalives ?? 0;
 }
 
-function shakeHands(address: string, port: number): Promise<{ socket: Socket; isUp: boolean }> {
+/** A session up to Established, from a local address; `isUp` is false where it is refused. */
+export function shakeHands(
+  address: string,
+  at: { host: string; port: number },
+): Promise<{ socket: Socket; isUp: boolean }> {
   return new Promise((resolve) => {
     const socket = connect({
-      host: collectorAddress,
-      port,
+      ...at,
       localAddress: address,
       allowHalfOpen: true,
       noDelay: true,
