@@ -34,7 +34,7 @@ test.each(['10.0.0.0/8', '10.1.0.0/17'])(
         expect.objectContaining({
           type: 'ClaimsRefused',
           status: 'True',
-          message: `not adopted, and not kept from other nodes: ${cidr} of claimer (by the annotation network.cilium.io/…-pod-cidr)`,
+          message: `not adopted, and kept from nobody else: ${cidr} of claimer (by the annotation network.cilium.io/…-pod-cidr)`,
         }),
       );
     });

@@ -26,7 +26,7 @@ export function refusedClaimFindings(
     reason: 'ClaimRefused',
     nodes: [node],
     cidr: prefixesText(claims),
-    detail: `${refusedText(node, claims)} ${refusedCause(claims, register.limits.byDemand)}; not adopted, and not kept from other nodes: ${refusedCure(claims)}`,
+    detail: `${refusedText(node, claims)} ${refusedCause(claims, register.limits.byDemand)}; not adopted, and kept from nobody else: ${refusedCure(claims)}`,
   }));
 }
 
@@ -68,10 +68,10 @@ export function refusedCause([claim]: RefusedClaims, byDemand: boolean): string 
 }
 
 export function refusedCure([claim]: RefusedClaims): string {
-  const { source, because, pool } = claim!;
+  const { source, because } = claim!;
   if (source === 'address') return `reserve its block in the pool, or raise its maxBlocksPerNode`;
   if (because === 'count') return `correct that record, or raise maxBlocksPerNode of the pool`;
-  return `correct or remove that record; if pods live there, make a pool of such blocks for the node, or move it to a block of pool ${pool.name}`;
+  return `correct or remove that record; if pods live there, move the node (cadastre migrate plan)`;
 }
 
 /** Addresses of a node inside pool objects. The range in the flags may lie around all nodes. */
@@ -129,5 +129,5 @@ export function refusedOfPool(register: Register, pool: Pool): string | undefine
       );
     return refusedGroups(refused).map((group) => refusedText(name, group));
   });
-  return `not adopted, and not kept from other nodes: ${listNames(claims, 3)}`;
+  return `not adopted, and kept from nobody else: ${listNames(claims, 3)}`;
 }

@@ -72,7 +72,7 @@ describe('a claim larger than a block of the pool', () => {
   test('the finding says who, what, by which record, and what to do', () => {
     const [finding] = plan([small, nodeObject('bad', annotation('10.0.0.0/8'))]).findings;
     expect(finding?.detail).toBe(
-      '10.0.0.0/8 of bad (by the annotation network.cilium.io/…-pod-cidr) is larger than a /24 block of pool p; not adopted, and not kept from other nodes: correct or remove that record; if pods live there, make a pool of such blocks for the node, or move it to a block of pool p',
+      '10.0.0.0/8 of bad (by the annotation network.cilium.io/…-pod-cidr) is larger than a /24 block of pool p; not adopted, and kept from nobody else: correct or remove that record; if pods live there, move the node (cadastre migrate plan)',
     );
   });
 
@@ -118,7 +118,7 @@ describe('more blocks than one node may hold', () => {
     expect(lines(result)).toEqual(['bad ClaimRefused', 'a assign 10.5.118.0/24']);
     expect(result.pools).toMatchObject([{ free: 3 }]);
     expect(result.findings[0]?.detail).toBe(
-      '10.5.116.0/24, 10.5.117.0/24 of bad (by CiliumNode.spec.ipam.podCIDRs) is more than the 4 blocks that one node may have of pool p; not adopted, and not kept from other nodes: correct that record, or raise maxBlocksPerNode of the pool',
+      '10.5.116.0/24, 10.5.117.0/24 of bad (by CiliumNode.spec.ipam.podCIDRs) is more than the 4 blocks that one node may have of pool p; not adopted, and kept from nobody else: correct that record, or raise maxBlocksPerNode of the pool',
     );
   });
 

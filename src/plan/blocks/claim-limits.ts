@@ -103,9 +103,9 @@ export class ClaimLimits {
 export type Refused<C> = C & { pool: Pool; because: 'size' | 'count' };
 
 /** Without demand a node gets one block of a family; records of a few more are honest. */
-const mostWithoutDemand = 4;
+export const mostWithoutDemand = 4;
 /** By demand: for more pods than anybody runs on one node, whatever the size of the blocks. */
-const mostPods = 4_096;
+export const mostPods = 4_096;
 const fewestByDemand = 16;
 
 /** The most blocks of a pool that one node may hold, of one family. */

@@ -17,6 +17,7 @@ export interface ClusterPoolFlags {
   reserved: readonly Prefix[];
   cooldownSeconds: number;
   releaseByTimeSeconds?: number | undefined;
+  maxBlocksPerNode?: number | undefined;
 }
 
 export type ReadClusterPool =
@@ -69,6 +70,7 @@ export function readClusterPool(flags: ClusterPoolFlags): ReadClusterPool {
       ...(flags.releaseByTimeSeconds === undefined
         ? {}
         : { releaseByTimeSeconds: flags.releaseByTimeSeconds }),
+      ...(flags.maxBlocksPerNode === undefined ? {} : { maxBlocksPerNode: flags.maxBlocksPerNode }),
       finalizers: [],
       status: undefined,
     },
