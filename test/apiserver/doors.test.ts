@@ -103,6 +103,41 @@ test('hundreds of thousands of unknown fields are dropped, and the answer stays 
   expect(strict.status).toBe(400);
 });
 
+test('owners of fields that a client makes up own nothing, and change no prototype', async () => {
+  const path = `${configMaps}/owned`;
+  await callOn(api, 'POST', configMaps, configMap('owned', { a: '1' }));
+  const steps = '"__proto__":{"f:polluted":{}},"f:__proto__":{"f:toString":{}},"v:{":{},"k:1":{}';
+  const operation = (name: string) =>
+    `{"manager":"m","operation":"${name}","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{${steps}}}`;
+  for (const name of ['Update', 'Apply']) {
+    const made = `{"metadata":{"managedFields":[${operation(name)}]},"data":{"b":"${name}"}}`;
+    expect((await callOn(api, 'PATCH', path, made)).status).toBe(200);
+    const applied = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'owned' } };
+    const apply = { type: 'application/apply-patch+yaml' };
+    const force = `${path}?fieldManager=m&force=true`;
+    expect((await callOn(api, 'PATCH', force, applied, apply)).status).toBe(200);
+  }
+  expect(({} as Record<string, unknown>)['f:polluted']).toBeUndefined();
+  expect(typeof {}.toString).toBe('function');
+});
+
+test.each([
+  '{"$deleteFromPrimitiveList/finalizers":"x","metadata":{"$deleteFromPrimitiveList/finalizers":5}}',
+  '{"$deleteFromPrimitiveList/__proto__":["x"]}',
+  '{"$setElementOrder/data":"x"}',
+  '{"$setElementOrder/__proto__":["x"]}',
+  '{"$retainKeys":"x","$patch":5}',
+  '{"metadata":{"ownerReferences":[null,5,"x"]}}',
+  '{"metadata":{"ownerReferences":[{"uid":null}]}}',
+  '{"metadata":{"__proto__":{"polluted":"x"},"labels":{"__proto__":{"polluted":"x"}}}}',
+])('a strategic patch cannot break the server: %s', async (patch) => {
+  await callOn(api, 'POST', configMaps, configMap('strategic', { a: '1' }));
+  const strategic = { type: 'application/strategic-merge-patch+json' };
+  const { status } = await callOn(api, 'PATCH', `${configMaps}/strategic`, patch, strategic);
+  expect(status).toBeLessThan(500);
+  expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+});
+
 test('a rule that does not end is stopped, and says so', async () => {
   const spec = {
     type: 'array',

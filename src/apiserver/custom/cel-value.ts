@@ -3,7 +3,7 @@
  * times, and field names that are no identifiers under the names Kubernetes
  * gives them.
  */
-import { type Fields, isFields } from '../object.ts';
+import { type Fields, isFields, put } from '../object.ts';
 import { fieldSchema, type Resolve, type Schema } from '../schema/schema.ts';
 
 const keywords = new Set(
@@ -35,7 +35,7 @@ export function celValue(value: unknown, schema: Schema | undefined, resolve: Re
   for (const [name, each] of Object.entries(value)) {
     const isDeclared = here.properties !== undefined && Object.hasOwn(here.properties, name);
     const key = isDeclared ? escapeName(name) : name;
-    seen[key] = celValue(each, fieldSchema(here, name), resolve);
+    put(seen, key, celValue(each, fieldSchema(here, name), resolve));
   }
   return seen;
 }

@@ -1,5 +1,5 @@
 /** Sets of paths to and from FieldsV1, the nested form that managedFields carry. */
-import { type Fields, isFields } from '../object.ts';
+import { type Fields, isFields, put } from '../object.ts';
 import { type FieldPath, pathOf, stepsOfPath, within } from './leaves.ts';
 
 export function toFieldsV1(paths: Iterable<FieldPath>): Fields {
@@ -8,7 +8,7 @@ export function toFieldsV1(paths: Iterable<FieldPath>): Fields {
   for (const path of [...paths].sort()) {
     let at = root;
     for (const step of stepsOfPath(path)) {
-      at[step] ??= {};
+      if (!Object.hasOwn(at, step)) put(at, step, {});
       at = at[step] as Fields;
     }
     members.add(at);
@@ -30,10 +30,23 @@ export function fromFieldsV1(fields: unknown): Set<FieldPath> {
     if (!isFields(at)) return;
     const steps = Object.keys(at);
     if (path !== '' && (steps.length === 0 || steps.includes('.'))) paths.add(path);
-    for (const step of steps) if (step !== '.') read(at[step], within(path, step));
+    for (const step of steps) if (isStep(step)) read(at[step], within(path, step));
   };
   read(fields, '');
   return paths;
+}
+
+/** Clients may write what they like; what names no field owns none. */
+function isStep(step: string): boolean {
+  if (step.includes('\0')) return false;
+  if (step.startsWith('f:')) return true;
+  if (!/^[kv]:/.test(step)) return false;
+  try {
+    const named: unknown = JSON.parse(step.slice(2));
+    return step.startsWith('v:') || isFields(named);
+  } catch {
+    return false;
+  }
 }
 
 /** As people read it: `.spec.ports[port=80].name`. */

@@ -72,3 +72,9 @@ export function stepFor(item: unknown, list: Schema, resolve: Resolve): string {
     ? `k:${JSON.stringify(listKey(item, list, resolve))}`
     : `v:${JSON.stringify(item)}`;
 }
+
+/** What a path lies in, from the root. */
+export function outerPaths(path: FieldPath): FieldPath[] {
+  const steps = stepsOfPath(path);
+  return steps.slice(1).map((_, at) => pathOf(steps.slice(0, at + 1)));
+}

@@ -56,7 +56,7 @@ function removeSteps(
   const [step = '', ...rest] = steps;
   const name = step.slice(2);
   if (step.startsWith('f:')) {
-    if (!isFields(at) || at[name] === undefined) return;
+    if (!isFields(at) || !Object.hasOwn(at, name)) return;
     if (rest.length === 0) {
       delete at[name];
       return;

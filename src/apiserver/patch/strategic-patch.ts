@@ -34,26 +34,43 @@ function mergeObject(target: Fields, patch: Fields, schema: Schema, resolve: Res
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith(deleteFrom)) {
       const name = key.slice(deleteFrom.length);
-      const gone = value as unknown[];
-      const have = (result[name] ?? []) as unknown[];
-      result[name] = have.filter((each) => !gone.some((other) => isEqual(each, other)));
+      const gone = new Set(mustBeList(key, value).map(textOf));
+      const have = Object.hasOwn(result, name) ? result[name] : undefined;
+      if (Array.isArray(have))
+        put(
+          result,
+          name,
+          have.filter((each) => !gone.has(textOf(each))),
+        );
     }
   }
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith('$')) continue;
     if (value === null) delete result[key];
-    else put(result, key, mergeField(result[key], value, resolve(fieldSchema(here, key)), resolve));
+    else {
+      const have = Object.hasOwn(result, key) ? result[key] : undefined;
+      put(result, key, mergeField(have, value, resolve(fieldSchema(here, key)), resolve));
+    }
   }
   for (const [key, order] of Object.entries(patch)) {
     if (!key.startsWith(setOrder)) continue;
     const name = key.slice(setOrder.length);
     const mergeKey = resolve(fieldSchema(here, name))['x-kubernetes-patch-merge-key'];
-    if (Array.isArray(result[name])) {
-      result[name] = inOrder(result[name], order as unknown[], mergeKey);
+    const list = mustBeList(key, order);
+    if (Object.hasOwn(result, name) && Array.isArray(result[name])) {
+      put(result, name, inOrder(result[name], list, mergeKey));
     }
   }
   return result;
 }
+
+function mustBeList(directive: string, value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  throw badRequest(`unable to find api field for ${directive}: its value is no list`);
+}
+
+/** Values of such lists are texts and numbers. */
+const textOf = (value: unknown) => JSON.stringify(value);
 
 function mergeField(have: unknown, value: unknown, schema: Schema, resolve: Resolve): unknown {
   if (Array.isArray(value)) return mergeList(have, value, schema, resolve);
@@ -72,12 +89,13 @@ function mergeList(have: unknown, patch: unknown[], schema: Schema, resolve: Res
   if (!isMerged || !Array.isArray(have)) return patch.filter(isNoDeletion).map(clean);
   const key = schema['x-kubernetes-patch-merge-key'];
   if (key === undefined) {
-    const more = patch.filter((each) => !have.some((other) => isEqual(each, other)));
+    const there = new Set(have.map(textOf));
+    const more = patch.filter((each) => !there.has(textOf(each)));
     return settled([...have, ...copyOf(more)], patch, have, undefined);
   }
   let result = [...have];
-  for (const item of patch as Fields[]) {
-    if (item[key] === undefined) {
+  for (const item of patch) {
+    if (!isFields(item) || item[key] === undefined) {
       throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`);
     }
     const isIt = (other: unknown) => isFields(other) && isEqual(other[key], item[key]);
@@ -87,7 +105,7 @@ function mergeList(have: unknown, patch: unknown[], schema: Schema, resolve: Res
     }
     const at = result.findIndex(isIt);
     const merged = mergeObject(
-      (result[at] as Fields | undefined) ?? {},
+      isFields(result[at]) ? result[at] : {},
       item,
       schema.items ?? {},
       resolve,

@@ -6,7 +6,7 @@
  */
 import { type Api, collectionOf, keyIn, type ObjectTarget } from '../api.ts';
 import { describePath } from '../fields/fields-v1.ts';
-import { type FieldPath, isInside } from '../fields/leaves.ts';
+import { type FieldPath, isInside, outerPaths } from '../fields/leaves.ts';
 import {
   type Actor,
   changedPaths,
@@ -167,17 +167,17 @@ function giveUp(
   now: Set<FieldPath>,
   others: FieldOwner[],
 ): void {
-  const held = (path: FieldPath) => {
-    const isHeldIn = (paths: Iterable<FieldPath>) => {
-      for (const each of paths) if (each === path || isInside(each, path)) return true;
-      return false;
-    };
-    return isHeldIn(now) || others.some(({ paths }) => isHeldIn(paths));
-  };
-  const gone = [...before].filter((path) => !held(path));
+  // Held is what somebody names, and whatever that lies in.
+  const held = new Set<FieldPath>();
+  for (const paths of [now, ...others.map((owner) => owner.paths)]) {
+    for (const path of paths) for (const each of [path, ...outerPaths(path)]) held.add(each);
+  }
+  const gone = new Set([...before].filter((path) => !held.has(path)));
   // With an item goes what is in it; without its key it could not be found any more.
-  const whole = gone.filter((path) => !gone.some((outer) => isInside(path, outer)));
-  for (const path of whole) removePath(merged, path, type.schema, type.resolve);
+  for (const path of gone) {
+    if (outerPaths(path).some((outer) => gone.has(outer))) continue;
+    removePath(merged, path, type.schema, type.resolve);
+  }
 }
 
 function settleConflicts(
