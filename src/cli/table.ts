@@ -50,7 +50,8 @@ export function wrap(text: string, room: number): string[] {
 }
 
 /** Broken between words within the width; further lines stand under the first. */
-export function wrapped(text: string, columns: number, start: string): string[] {
+export function wrapped(text: string, columns: number, before: string): string[] {
+  const start = printable(before);
   const blank = ' '.repeat(start.length);
   return wrap(printable(text), Math.max(columns - start.length, leastRoom)).map((line, at) =>
     `${at === 0 ? start : blank}${line}`.trimEnd(),

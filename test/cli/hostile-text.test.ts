@@ -108,6 +108,21 @@ describe('every view', () => {
     await expect(told.stdout).toMatchFileSnapshot(`./golden/${name.replaceAll('/', '-')}.txt`);
   });
 
+  test('no line of an answer is made by a name', async () => {
+    const path = join(dir, 'lines.json');
+    for (const from of ['master1', 'pods', 'tor1']) {
+      const name = `${from}${hostileText}`;
+      writeFileSync(path, replaced(clusters[0], from, name));
+      for (const command of commands) {
+        const words = takesName(command) ? [name] : [];
+        for (const format of ['table', 'wide', 'name']) {
+          const argv = [...command.split(' '), ...words, '--from', path, '-o', format];
+          expectPrintable(await run(argv));
+        }
+      }
+    }
+  });
+
   test('-o name prints one line for each name', async () => {
     const path = join(dir, 'names.json');
     writeFileSync(path, replaced(clusters[0], 'master1', hostileText));

@@ -1,4 +1,5 @@
 import { plural } from '../../base/count-text.ts';
+import { printable } from '../../base/printable.ts';
 import type { WhatIf } from '../../plan/doctor/what-if-answer.ts';
 import { wrapped } from '../table.ts';
 
@@ -13,7 +14,7 @@ export function renderWhatIf(answer: WhatIf, columns: number, isWide: boolean): 
     : loses.length > 0
       ? `NOT safe: ${plural(nodes.size, 'node')} would lose ${plural(loses.length, 'block')}`
       : `NOT safe: refused for ${refused.length}`;
-  const lines = [`${action}: ${verdict}`];
+  const lines = [printable(`${action}: ${verdict}`)];
   const section = <T>(title: string, all: readonly T[], linesOf: (one: T) => string[]) => {
     if (all.length === 0) return;
     lines.push('', title);

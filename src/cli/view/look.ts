@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
+import { printable } from '../../base/printable.ts';
 import type { ClusterKind } from '../../model/cluster-kinds.ts';
 import { type ClusterState, clusterState } from '../../model/cluster-state.ts';
 import { clusterPoolName } from '../../model/keys.ts';
@@ -60,7 +61,7 @@ export async function readState(
 /** What a person should know before the answer. */
 export function warnOf(state: ClusterState, flags: IpamFlagValues, terminal: Terminal): void {
   for (const { kind, name, problems } of state.malformed) {
-    terminal.say(`warning: ${kind} ${name}: ${problems.join('; ')}`);
+    terminal.say(printable(`warning: ${kind} ${name}: ${problems.join('; ')}`));
   }
   // That pool is in the flags of the operator and nowhere else: without them it seems to be gone.
   const isByFlags = state.blocks.some(({ pool }) => pool === clusterPoolName);
