@@ -4,7 +4,8 @@ import type { ClusterNode } from '../../model/node.ts';
 import type { Family } from '../../net/family.ts';
 import { poolObstacle } from '../blocks/assign.ts';
 import type { Register } from '../blocks/register.ts';
-import { compareText, type PoolProblem } from './pool-set.ts';
+import type { PoolProblem } from './pool-problem.ts';
+import { compareText } from './pool-set.ts';
 import { familyUsage, poolUsage } from './pool-status.ts';
 
 /** One pool, seen from one node: would it serve, and if not, what stands in the way. */

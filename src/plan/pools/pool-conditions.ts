@@ -1,6 +1,6 @@
 import type { Condition } from '../../model/object.ts';
 import type { Reason } from '../../model/reasons.ts';
-import type { PoolProblem } from './pool-set.ts';
+import type { PoolProblem } from './pool-problem.ts';
 
 /** A reason, and what it says. */
 type Verdict = readonly [reason: Reason, message: string];

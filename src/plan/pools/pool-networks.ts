@@ -3,7 +3,7 @@ import type { NamedNetwork } from '../../model/network.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
-import type { PoolProblem } from './pool-set.ts';
+import type { PoolProblem } from './pool-problem.ts';
 
 /** A network, and its place in the order in which networks are objected to. */
 interface PlacedNetwork extends NamedNetwork {

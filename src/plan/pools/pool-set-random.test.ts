@@ -8,7 +8,8 @@ import { type LabelSelector, type Labels, selects } from '../../model/label-sele
 import type { NamedNetwork } from '../../model/network.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
-import { compareText, type PoolProblem, PoolSet } from './pool-set.ts';
+import type { PoolProblem } from './pool-problem.ts';
+import { compareText, PoolSet } from './pool-set.ts';
 
 const byAge = (a: Pool, b: Pool) => a.createdMs - b.createdMs || compareText(a.name, b.name);
 

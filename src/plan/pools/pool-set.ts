@@ -1,18 +1,12 @@
 import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import type { Labels } from '../../model/label-selector.ts';
 import type { NamedNetwork } from '../../model/network.ts';
-import type { Reason } from '../../model/reasons.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
 import { type Family, families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PoolNetworks } from './pool-networks.ts';
+import type { PoolProblem } from './pool-problem.ts';
 import { placeOf, SelectorIndex } from './selector-index.ts';
-
-/** Why a pool serves nothing, with the other's name. */
-export interface PoolProblem {
-  reason: Reason;
-  detail: string;
-}
 
 interface Entry {
   pool: Pool;
