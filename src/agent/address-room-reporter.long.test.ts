@@ -45,7 +45,7 @@ test('the condition comes and goes by itself; STATUS stays well, and no taint is
   expect(condition()).toBeUndefined();
   await fill();
   await until('it is full', () => condition() !== undefined);
-  expect(condition()).toMatch(/^False BlockFull: 0 of 6 IPv4 addresses of 10.5.113.0.29 are free/);
+  expect(condition()).toMatch(/^False BlockFull: 0 of 5 IPv4 addresses of 10.5.113.0.29 are free/);
   expect(await status()).toMatchObject({ isError: false });
   expect(taints()).toEqual(['example.com/other']);
   await bench.book.release('0');

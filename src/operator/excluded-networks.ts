@@ -21,6 +21,7 @@ interface ExcludedNetworksOptions {
 export class ExcludedNetworks {
   readonly #o: ExcludedNetworksOptions;
   #networks: readonly NamedNetwork[] = [];
+  #reads = 0;
   #nodeAddresses: ReadonlySet<string> | undefined;
 
   constructor(options: ExcludedNetworksOptions) {
@@ -35,8 +36,14 @@ export class ExcludedNetworks {
   async read(): Promise<void> {
     const { surroundings, register, stated, clusterPool } = this.#o;
     await surroundings.look();
+    this.#reads++;
     this.#networks = clusterState(surroundings.items, { serviceNetworks: stated }).serviceNetworks;
     if (clusterPool !== undefined) register.putPool(withReserved(clusterPool, this.#networks));
+  }
+
+  /** Another one as soon as `ofServices` may give another answer. */
+  get version(): string {
+    return `${this.#o.register.poolSet.judgements} ${this.#reads}`;
   }
 
   /** What no LoadBalancerPool may reach into. */

@@ -35,6 +35,8 @@ export class ServiceCaches {
   readonly #owners = new Map<string, ServiceAddress>();
   #listedSinceMs = Number.POSITIVE_INFINITY;
   #isSynced = false;
+  /** Made of what was known then; one that is asked for ten thousand times is made once. */
+  #poolSet: { key: unknown; set: ServicePoolSet } | undefined;
 
   constructor(options: ServiceCachesOptions) {
     this.#o = options;
@@ -46,10 +48,23 @@ export class ServiceCaches {
       },
       onDelete: (last) => this.#forget(last),
     });
+    this.onPool.add({
+      onPut: (next, prev) => {
+        // Its status is no part of it.
+        const isNew = prev?.generation !== next.generation || prev.uid !== next.uid;
+        if (isNew || prev.kind !== next.kind) this.#poolSet = undefined;
+      },
+      onDelete: () => {
+        this.#poolSet = undefined;
+      },
+    });
     this.services = clusterCache('services', options, { handler: this.onService });
     this.addresses = clusterCache('serviceAddresses', options, { handler: this.onAddress });
     this.pools = clusterCache('servicePools', options, { handler: this.onPool });
-    this.#config = new BgpConfigHandler(options.log, () => this.onConfig());
+    this.#config = new BgpConfigHandler(options.log, () => {
+      this.#poolSet = undefined;
+      this.onConfig();
+    });
     this.#configCache =
       configMap &&
       clusterCache('configMaps', options, {
@@ -93,6 +108,15 @@ export class ServiceCaches {
   }
 
   poolSet(): ServicePoolSet {
+    const { version } = this.#o.excluded;
+    const known = this.#poolSet;
+    if (known?.key === version) return known.set;
+    const set = this.#makePoolSet();
+    this.#poolSet = { key: version, set };
+    return set;
+  }
+
+  #makePoolSet(): ServicePoolSet {
     const objects = [...this.pools.values()].flatMap((read) =>
       read.kind === 'pool' ? [read.pool] : [],
     );

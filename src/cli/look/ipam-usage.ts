@@ -1,4 +1,5 @@
 import { parseAddress } from '../../net/address.ts';
+import { ClaimIndex } from '../../net/claim-index.ts';
 import { Prefix, parsePrefix } from '../../net/prefix.ts';
 import { podAddresses } from '../../plan/pod-address/block-addresses.ts';
 import { holds, ServicePoolSet } from '../../plan/services/service-pools.ts';
@@ -76,11 +77,15 @@ export function clusterUsage(
       used(prefix),
     );
   if (flags.node !== undefined) return blocks.map(blockLine);
+  const places = new ClaimIndex<(typeof blocks)[number]>();
+  for (const block of blocks) places.record(block.prefix, block);
   const lines = [...register.poolSet.pools]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .flatMap(({ name, cidrs, blockSize }) =>
       cidrs.flatMap((cidr) => {
-        const inside = blocks.filter(({ prefix }) => cidr.contains(prefix));
+        const inside = places
+          .overlapping(cidr)
+          .flatMap(({ prefix, owner }) => (cidr.contains(prefix) ? [owner] : []));
         const sum = inside.reduce((total, { prefix }) => total + used(prefix), 0n);
         const where = { grouping: 'IP Pool' as const, name, cidr: cidr.toString(), node: '' };
         const shown = flags.showBlocks ? inside.map(blockLine) : [];

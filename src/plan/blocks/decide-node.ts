@@ -75,7 +75,11 @@ function managedFamilies(register: Register, node: ClusterNode, rules: Rules): R
   if (rules.families !== 'auto') return rules.families;
   const offered = new Set<Family>();
   const selecting = register.poolSet.selecting(node.labels);
-  for (const pool of selecting) for (const cidr of pool.cidrs) offered.add(cidr.family);
+  const most = register.poolSet.families().size;
+  for (const pool of selecting) {
+    for (const cidr of pool.cidrs) offered.add(cidr.family);
+    if (offered.size === most) break;
+  }
   // Nothing selects the node: it misses whatever the other nodes have.
   if (offered.size === 0) return selecting.length === 0 ? wantedByNobody(register) : offered;
   return offered;

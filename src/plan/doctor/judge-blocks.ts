@@ -111,10 +111,11 @@ function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
   for (const pool of pools) {
     const problem = poolNetworks.problemOf(pool);
     // Where a block of it lies there already, that is reported, and worse.
+    if (problem === undefined) continue;
     const isReported = ofBlocks.some(({ prefix }) =>
       pool.cidrs.some((cidr) => cidr.contains(parsePrefix(prefix!)!)),
     );
-    if (problem === undefined || isReported) continue;
+    if (isReported) continue;
     found.push(
       finding('OverlapsNetwork', 'warning', {
         prefix: pool.cidrs.join(', '),

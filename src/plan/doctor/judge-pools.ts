@@ -1,9 +1,11 @@
+import { addToGroup } from '../../base/add-to-group.ts';
 import { listNames, plural } from '../../base/count-text.ts';
 import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
-import type { LabelSelector, Labels } from '../../model/label-selector.ts';
+import { type LabelSelector, type Labels, selects } from '../../model/label-selector.ts';
+import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
-import type { Family } from '../../net/family.ts';
+import { type Family, families } from '../../net/family.ts';
 import { isAwaitingRelease, isReleasedByTime } from '../blocks/block-life.ts';
 import { compareText, PoolSet } from '../pools/pool-set.ts';
 import { type DoctorFinding, finding, hurtsNow } from './finding.ts';
@@ -13,13 +15,48 @@ import type { Survey } from './survey.ts';
 export function judgePools(survey: Survey): DoctorFinding[] {
   if (survey.pools.length === 0) return [];
   const poolSet = new PoolSet(survey.pools);
-  const taken = takenSpace(survey);
+  const facts = factsOf(survey, poolSet);
   return [
     ...survey.pools.flatMap((pool) =>
-      poolFamilies(pool).flatMap((family) => nearlyFull(survey, poolSet, taken, pool, family)),
+      poolFamilies(pool).flatMap((family) => nearlyFull(facts, pool, family)),
     ),
     ...unselected(survey, poolSet),
   ];
+}
+
+/** What is asked for every pool, looked up once for all of them. */
+interface PoolFacts {
+  nowMs: number;
+  taken: ClaimIndex<number>;
+  /** When the nodes joined that have a block of the family in the pool, by pool. */
+  joined: Record<Family, ReadonlyMap<Pool, number[]>>;
+  /** Nodes without a block of the family. */
+  unserved: Record<Family, readonly ClusterNode[]>;
+  /** Blocks that nobody may use yet, by the pool they belong to. */
+  awaiting: ReadonlyMap<Pool, readonly Block[]>;
+}
+
+function factsOf(survey: Survey, poolSet: PoolSet): PoolFacts {
+  const places = new ClaimIndex<Pool>();
+  for (const pool of survey.pools) for (const cidr of pool.cidrs) places.record(cidr, pool);
+  const joined = { ipv4: new Map<Pool, number[]>(), ipv6: new Map<Pool, number[]>() };
+  const unserved: Record<Family, ClusterNode[]> = { ipv4: [], ipv6: [] };
+  for (const { node, blocks } of survey.nodes.values()) {
+    for (const family of families) {
+      const own = blocks.filter(({ prefix }) => prefix.family === family);
+      if (own.length === 0) unserved[family].push(node);
+      if (node.createdMs <= 0) continue;
+      const around = own.flatMap(({ prefix }) => places.around(prefix).map(({ owner }) => owner));
+      for (const pool of new Set(around)) addToGroup(joined[family], pool, node.createdMs);
+    }
+  }
+  const awaiting = new Map<Pool, Block[]>();
+  for (const block of survey.evidence.blocks) {
+    const pool = poolSet.homeOf(block);
+    if (pool === undefined || !isAwaitingRelease(block, pool.cooldownSeconds)) continue;
+    addToGroup(awaiting, pool, block);
+  }
+  return { nowMs: survey.evidence.nowMs, taken: takenSpace(survey), joined, unserved, awaiting };
 }
 
 /** Everything that cannot be cut any more: blocks of nodes, cooling ones, guards, what is reserved, blocks around addresses of nodes. */
@@ -40,35 +77,23 @@ function takenSpace({ blocks, nodes, evidence, pools }: Survey): ClaimIndex<numb
 const fewestShare = 0.1;
 const soonDays = 14;
 
-function nearlyFull(
-  survey: Survey,
-  poolSet: PoolSet,
-  taken: ClaimIndex<number>,
-  pool: Pool,
-  family: Family,
-): DoctorFinding[] {
+function nearlyFull(facts: PoolFacts, pool: Pool, family: Family): DoctorFinding[] {
   const size = pool.blockSize[family] ?? 0;
   let [capacity, free] = [0, 0];
   for (const cidr of pool.cidrs) {
     if (cidr.family !== family) continue;
     capacity += cidr.countOf(size);
-    free += taken.countFree(cidr, size);
+    free += facts.taken.countFree(cidr, size);
   }
-  const forecast = forecastOf(survey, pool, family, free);
+  const forecast = forecastOf(facts.joined[family].get(pool) ?? [], facts.nowMs, free);
   const isFew = free <= capacity * fewestShare;
   if (!isFew && (forecast === undefined || forecast.days > soonDays)) return [];
-  const waiting = [...survey.nodes.values()]
-    .filter(({ blocks, node }) => {
-      const isServed = blocks.some(({ prefix }) => prefix.family === family);
-      return !isServed && poolSet.selecting(node.labels).includes(pool);
-    })
-    .map(({ node }) => node.name);
+  const waiting = facts.unserved[family]
+    .filter(({ labels }) => selects(pool.selector, labels))
+    .map(({ name }) => name);
   const isFull = free === 0;
-  const awaiting = survey.evidence.blocks.filter(
-    (block) =>
-      block.prefix.family === family &&
-      poolSet.homeOf(block) === pool &&
-      isAwaitingRelease(block, pool.cooldownSeconds),
+  const awaiting = (facts.awaiting.get(pool) ?? []).filter(
+    ({ prefix }) => prefix.family === family,
   );
   return [
     finding('PoolNearlyFull', waiting.length > 0 && isFull ? 'critical' : 'warning', {
@@ -105,21 +130,10 @@ const youngDays = 7;
 
 /** By the nodes that joined in the last thirty days, at the same pace. */
 function forecastOf(
-  survey: Survey,
-  pool: Pool,
-  family: Family,
+  since: readonly number[],
+  nowMs: number,
   free: number,
 ): { days: number; text: string } | undefined {
-  const { nowMs } = survey.evidence;
-  const since = [...survey.nodes.values()]
-    .filter(({ blocks, node }) => {
-      if (node.createdMs <= 0) return false;
-      return blocks.some(
-        ({ prefix }) =>
-          prefix.family === family && pool.cidrs.some((cidr) => cidr.contains(prefix)),
-      );
-    })
-    .map(({ node }) => node.createdMs);
   if (since.length === 0) return undefined;
   const ageDays = (nowMs - since.reduce((a, b) => Math.min(a, b))) / dayMs;
   if (ageDays < youngDays) return undefined;

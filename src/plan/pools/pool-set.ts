@@ -15,13 +15,9 @@ interface Entry {
   isSound: boolean;
   /** The older pool that it overlaps, as its problem says. */
   rival: Entry | undefined;
-  readonly selecting: Selecting;
   /** Where the index of selectors keeps it. */
-  readonly labels: readonly string[];
+  labels: readonly string[];
 }
-
-/** What the index of selectors keeps of a pool: its key does not change under it. */
-interface Selecting extends Pick<Pool, 'name' | 'selector' | 'priority' | 'specificity'> {}
 
 /**
  * All pools together, and which of them may serve. Of two pools that overlap the
@@ -38,7 +34,7 @@ export class PoolSet {
   readonly #entries = new Map<string, Entry>();
   /** Oldest first. */
   readonly #bySeniority: Entry[] = [];
-  readonly #selectors = new SelectorIndex<Selecting>(byPreference);
+  readonly #selectors = new SelectorIndex<Entry>(byPreference);
   readonly #networks: PoolNetworks;
   readonly #places = new ClaimIndex<Entry>();
   readonly #soundPlaces = new ClaimIndex<Entry>();
@@ -94,7 +90,7 @@ export class PoolSet {
 
   /** The pools that select a node, best first: priority, then specificity, then name. */
   selecting(labels: Labels): Pool[] {
-    return this.#selectors.selecting(labels).map(({ name }) => this.get(name)!);
+    return this.#selectors.selecting(labels).map(({ pool }) => pool);
   }
 
   /** Every family that any pool serves. */
@@ -111,11 +107,9 @@ export class PoolSet {
       return;
     }
     if (before !== undefined) this.#take(before);
-    const { name, selector, priority, specificity } = pool;
-    const selecting: Selecting = { name, selector, priority, specificity };
-    const labels = this.#selectors.add(selecting);
     const problem = before?.problem;
-    const entry: Entry = { pool, problem, isSound: false, rival: undefined, selecting, labels };
+    const entry: Entry = { pool, problem, isSound: false, rival: undefined, labels: [] };
+    entry.labels = this.#selectors.add(entry);
     this.#entries.set(pool.name, entry);
     this.#bySeniority.splice(this.#placeOf(entry), 0, entry);
     for (const cidr of pool.cidrs) this.#places.record(cidr, entry);
@@ -212,7 +206,7 @@ export class PoolSet {
   /** Out of all indexes; those in whose way it stood are judged again. */
   #take(entry: Entry): void {
     const { pool } = entry;
-    this.#selectors.remove(entry.selecting, entry.labels);
+    this.#selectors.remove(entry, entry.labels);
     this.#bySeniority.splice(this.#placeOf(entry), 1);
     for (const cidr of pool.cidrs) {
       this.#places.release(cidr, entry);
@@ -254,7 +248,7 @@ function bySeniority(a: Pool, b: Pool): number {
 
 const entryBySeniority = (a: Entry, b: Entry) => bySeniority(a.pool, b.pool);
 
-function byPreference(a: Selecting, b: Selecting): number {
+function byPreference({ pool: a }: Entry, { pool: b }: Entry): number {
   return b.priority - a.priority || b.specificity - a.specificity || compareText(a.name, b.name);
 }
 

@@ -1,8 +1,8 @@
 import { type LabelSelector, type Labels, selects } from '../../model/label-selector.ts';
 
-/** Something with a selector and a place in the order of preference. */
-export interface Selecting {
-  readonly selector: LabelSelector | undefined;
+/** A pool by its selector. */
+interface Selecting {
+  readonly pool: { readonly selector: LabelSelector | undefined };
 }
 
 /**
@@ -20,7 +20,7 @@ export class SelectorIndex<T extends Selecting> {
 
   /** Under which labels it is kept; `remove` wants to know. */
   add(one: T): readonly string[] {
-    const labels = this.#rarest(demands(one.selector));
+    const labels = this.#rarest(demands(one.pool.selector));
     for (const label of labels) {
       const group = this.#groups.get(label) ?? [];
       group.splice(placeOf(group, one, this.#compare), 0, one);
@@ -45,7 +45,7 @@ export class SelectorIndex<T extends Selecting> {
     const look = (label: string) => {
       const before = found.length;
       for (const one of this.#groups.get(label) ?? []) {
-        if (selects(one.selector, labels)) found.push(one);
+        if (selects(one.pool.selector, labels)) found.push(one);
       }
       if (found.length > before) groups++;
     };

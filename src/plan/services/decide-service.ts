@@ -1,3 +1,4 @@
+import { listNames } from '../../base/count-text.ts';
 import { type Labels, selects } from '../../model/label-selector.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { ClusterService } from '../../model/service.ts';
@@ -186,7 +187,7 @@ function choose(question: ServiceQuestion, service: ClusterService, family: Fami
     const address = firstFree(pool, family, isTaken);
     if (address !== undefined) return { kind: 'claim', address, pool: pool.name };
   }
-  const names = (list: readonly ServicePool[]) => list.map(({ name }) => name).join(', ');
+  const names = (list: readonly ServicePool[]) => listNames(list.map(({ name }) => name));
   if (serving.length > 0) {
     return refused('AddressesExhausted', `no ${family} address is free in ${names(serving)}`);
   }
@@ -209,7 +210,7 @@ function whyNone(pools: ServicePoolSet, { requestedPool }: ClusterService): stri
   }
   const problem = pools.problem(requestedPool);
   if (problem !== undefined) return problem.detail;
-  return pools.pools.some(({ name }) => name === requestedPool)
+  return pools.get(requestedPool) !== undefined
     ? `pool ${requestedPool} does not select the Service`
     : `there is no pool called ${requestedPool}`;
 }

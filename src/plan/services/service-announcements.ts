@@ -9,7 +9,8 @@ import { PrefixSet } from '../../net/prefix-set.ts';
 import type { Finding } from '../blocks/finding.ts';
 import { type DesiredAnnouncement, withAttributes } from '../node/desired-announcements.ts';
 import type { RoutedNode } from '../node/desired-routes.ts';
-import { type Span, spanOf } from './service-pools.ts';
+import { spanOf } from './service-pools.ts';
+import type { Span } from './span-list.ts';
 
 /**
  * Which addresses of Services a node announces. Three things must agree:

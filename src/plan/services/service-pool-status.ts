@@ -11,7 +11,7 @@ export function desiredServicePoolStatus(
   before: { generation: number; status: LoadBalancerPoolStatus | undefined },
   nowText: string,
 ): LoadBalancerPoolStatus | undefined {
-  const pool = pools.pools.find((one) => one.name === name);
+  const pool = pools.get(name);
   if (pool === undefined) return undefined;
   const capacity = capacityOf(pool);
   let assigned = 0;

@@ -6,14 +6,7 @@ import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { PoolProblem } from '../pools/pool-problem.ts';
 import { compareText } from '../pools/pool-set.ts';
-
-/** A range with its ends as numbers, which is what searching in it takes. */
-export interface Span {
-  family: Family;
-  first: bigint;
-  last: bigint;
-  text: string;
-}
+import { DisjointSpans, NestedSpans, type Span } from './span-list.ts';
 
 export function spanOf({ family, first, last, text }: AddressRange): Span {
   return {
@@ -28,9 +21,6 @@ function spanOfPrefix(prefix: Prefix): Span {
   const [first, last] = [prefix.first().toBigInt(), prefix.last().toBigInt()];
   return { family: prefix.family, first, last, text: prefix.toString() };
 }
-
-const overlap = (a: Span, b: Span) =>
-  a.family === b.family && a.first <= b.last && b.first <= a.last;
 
 /** A network that belongs to somebody else, but for what they leave out themselves. */
 export interface ExcludedNetwork extends NamedNetwork {
@@ -49,38 +39,46 @@ export interface ServicePool extends LoadBalancerPool {
 export class ServicePoolSet {
   /** Best first: priority, then age, then name. */
   readonly pools: readonly ServicePool[];
+  /** Those that may serve, best first. */
+  readonly sound: readonly ServicePool[];
+  readonly #byName: ReadonlyMap<string, ServicePool>;
   readonly #problems = new Map<string, PoolProblem>();
+  readonly #soundSpans = new DisjointSpans<ServicePool>();
 
   constructor(pools: Iterable<LoadBalancerPool>, excluded: readonly ExcludedNetwork[] = []) {
     const all = [...pools]
       .map((pool): ServicePool => ({ ...pool, spans: pool.ranges.map(spanOf) }))
       .sort((a, b) => a.createdMs - b.createdMs || compareText(a.name, b.name));
-    const foreign = excluded.map(({ name, prefix, reserved = [] }) => ({
-      name,
-      span: spanOfPrefix(prefix),
-      reserved: reserved.map(spanOfPrefix),
-    }));
-    const senior: ServicePool[] = [];
+    const foreign = new NestedSpans(
+      excluded.map(({ name, prefix, reserved = [] }, at) => ({
+        span: spanOfPrefix(prefix),
+        owner: { name, at, reserved: reserved.map(spanOfPrefix) },
+      })),
+    );
     for (const pool of all) {
-      const problem = overlapsNetwork(pool, foreign) ?? overlapsPool(pool, senior);
-      if (problem === undefined) senior.push(pool);
+      const problem = overlapsNetwork(pool, foreign) ?? overlapsPool(pool, this.#soundSpans);
+      if (problem === undefined) this.#soundSpans.add(pool.spans, pool);
       else this.#problems.set(pool.name, problem);
     }
+    this.#byName = new Map(all.map((pool) => [pool.name, pool]));
     this.pools = all.sort(
       (a, b) => b.priority - a.priority || a.createdMs - b.createdMs || compareText(a.name, b.name),
     );
+    this.sound = this.pools.filter(({ name }) => !this.#problems.has(name));
+  }
+
+  get(name: string): ServicePool | undefined {
+    return this.#byName.get(name);
   }
 
   problem(name: string): PoolProblem | undefined {
     return this.#problems.get(name);
   }
 
-  get sound(): ServicePool[] {
-    return this.pools.filter(({ name }) => !this.#problems.has(name));
-  }
-
   containing(address: Address): ServicePool | undefined {
-    return this.sound.find((pool) => holds(pool, address));
+    const value = address.toBigInt();
+    const { family } = address;
+    return this.#soundSpans.lowest({ family, first: value, last: value, text: '' })?.owner;
   }
 }
 
@@ -131,29 +129,43 @@ function buggyIn(first: bigint, last: bigint): bigint {
   return count(0n) + count(255n);
 }
 
-function overlapsPool(pool: ServicePool, senior: readonly ServicePool[]): PoolProblem | undefined {
-  for (const other of senior) {
-    for (const span of pool.spans) {
-      const hit = other.spans.find((theirs) => overlap(theirs, span));
-      if (hit === undefined) continue;
-      const detail = `${span.text} of pool ${pool.name} overlaps ${hit.text} of pool ${other.name}`;
-      return { reason: 'OverlappingPools', detail };
-    }
+/** Named is the lowest range in the way of the pool's first that has one in its way. */
+function overlapsPool(
+  pool: ServicePool,
+  senior: DisjointSpans<ServicePool>,
+): PoolProblem | undefined {
+  for (const span of pool.spans) {
+    const hit = senior.lowest(span);
+    if (hit === undefined) continue;
+    const detail = `${span.text} of pool ${pool.name} overlaps ${hit.span.text} of pool ${hit.owner.name}`;
+    return { reason: 'OverlappingPools', detail };
   }
   return undefined;
 }
 
+interface ForeignNetwork {
+  name: string;
+  /** Its place in the list. */
+  at: number;
+  reserved: readonly Span[];
+}
+
+/** Named is the network that comes first in the list. */
 function overlapsNetwork(
   pool: ServicePool,
-  foreign: ReadonlyArray<{ name: string; span: Span; reserved: readonly Span[] }>,
+  foreign: NestedSpans<ForeignNetwork>,
 ): PoolProblem | undefined {
-  for (const { name, span, reserved } of foreign) {
-    const isLeftOut = (one: Span) =>
-      reserved.some((left) => left.first <= one.first && one.last <= left.last);
-    const ours = pool.spans.find((one) => overlap(one, span) && !isLeftOut(one));
-    if (ours === undefined) continue;
-    const detail = `${ours.text} of pool ${pool.name} overlaps ${span.text} of ${name}`;
-    return { reason: 'OverlapsNetwork', detail };
+  let first = Number.POSITIVE_INFINITY;
+  let detail = '';
+  for (const one of pool.spans) {
+    for (const { span, owner } of foreign.overlapping(one)) {
+      const isLeftOut = owner.reserved.some(
+        (left) => left.first <= one.first && one.last <= left.last,
+      );
+      if (isLeftOut || owner.at >= first) continue;
+      first = owner.at;
+      detail = `${one.text} of pool ${pool.name} overlaps ${span.text} of ${owner.name}`;
+    }
   }
-  return undefined;
+  return detail === '' ? undefined : { reason: 'OverlapsNetwork', detail };
 }

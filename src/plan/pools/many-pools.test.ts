@@ -1,0 +1,76 @@
+/**
+ * Work is counted, not timed: every look at a field of a pool or at a node's labels is a step. With
+ * twice as many pools a plan takes little more than twice as many, whatever the pools look like.
+ */
+import { expect, test } from 'vitest';
+import { node, pool, second } from '../../../test/register/objects.ts';
+import type { Pool } from '../../model/ip-pool.ts';
+import { planAllocation } from '../blocks/allocation-plan.ts';
+import { holdingSources } from '../blocks/holdings.ts';
+import { Register } from '../blocks/register.ts';
+import { selectingCandidates } from './pool-candidates.ts';
+import { whyPool } from './why-pool.ts';
+
+const nodes = 8;
+
+interface Counter {
+  steps: number;
+}
+
+function counted<T extends object>(target: T, counter: Counter): T {
+  return new Proxy(target, {
+    get(from, key, receiver) {
+      counter.steps++;
+      return Reflect.get(from, key, receiver);
+    },
+  });
+}
+
+/** So many steps a whole plan takes, with the reasons that are printed with it. */
+function stepsOf(count: number, makePool: (number: number, of: number) => Pool): number {
+  const counter: Counter = { steps: 0 };
+  const register = new Register(holdingSources);
+  for (let at = 0; at < count; at++) register.putPool(counted(makePool(at, count), counter));
+  const names = Array.from({ length: nodes }, (_, at) => `node-${at}`);
+  for (const [at, name] of names.entries()) {
+    const labels = counted<Record<string, string>>({ rack: `r${at}` }, counter);
+    register.putNode({ ...node(name, { addresses: [`172.16.0.${at}`] }), labels });
+  }
+  const plan = planAllocation(register, names, { families: 'auto', byDemand: false });
+  const candidatesOf = selectingCandidates(register);
+  for (const { name, blocks } of plan.nodes) {
+    for (const block of blocks) whyPool(candidatesOf(register.nodes.get(name)!), block.pool);
+  }
+  expect(plan.nodes.every(({ blocks }) => blocks.length === 1)).toBe(true);
+  // What an operator does when it has written the status of each.
+  const { steps } = counter;
+  for (let at = 0; at < count; at++) {
+    register.putPool(counted({ ...makePool(at, count), resourceVersion: '2' }, counter));
+    register.poolSet.problem(`pool-${at}`);
+  }
+  expect(register.poolSet.pools).toHaveLength(count);
+  return counter.steps + steps;
+}
+
+const cidr = (at: number) => `10.${at >> 8}.${at & 255}.0/24`;
+const born = (at: number) => ({ creationTimestamp: second(at) });
+
+test.each<[string, (at: number, of: number) => Pool]>([
+  [
+    'one for each rack, in no order of age',
+    (at, of) =>
+      pool(`pool-${at}`, { cidrs: [cidr(at)], labels: { rack: `r${at}` } }, born((at * 7) % of)),
+  ],
+  ['all for every node', (at) => pool(`pool-${at}`, { cidrs: [cidr(at)] }, born(at))],
+  [
+    'all over the same addresses, the youngest first',
+    (at, of) => pool(`pool-${at}`, { cidrs: ['10.0.0.0/8'] }, born(of - at)),
+  ],
+  [
+    'large ones over many small ones',
+    (at, of) => pool(`pool-${at}`, { cidrs: [at < of / 2 ? cidr(at) : '10.0.0.0/8'] }, born(at)),
+  ],
+])('twice as many pools are about twice the work: %s', (_, makePool) => {
+  const [some, more] = [stepsOf(1_000, makePool), stepsOf(2_000, makePool)];
+  expect(more / some).toBeLessThan(2.3);
+});
