@@ -17,6 +17,7 @@
 import { join } from 'node:path';
 import type { BootClock } from '../base/boot-clock.ts';
 import type { Clock } from '../base/clock.ts';
+import { describeError } from '../base/errors.ts';
 import type { DurableFiles } from '../base/journal/durable-files.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { Address } from '../net/address.ts';
@@ -102,7 +103,12 @@ export class AddressBook {
       // Before the witness says that the journal was opened in this boot.
       await book.#journal.append(undefined);
     }
-    await witness.write();
+    await witness.write().catch((error) => {
+      book.#log.warn(
+        { error: describeError(error) },
+        'that there is a journal of addresses could not be noted beside it',
+      );
+    });
     book.#resumeTime();
     return book;
   }
