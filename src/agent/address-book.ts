@@ -17,12 +17,13 @@
 import { join } from 'node:path';
 import type { BootClock } from '../base/boot-clock.ts';
 import type { Clock } from '../base/clock.ts';
+import { describeError } from '../base/errors.ts';
 import type { DurableFiles } from '../base/journal/durable-files.ts';
 import { type Log, silentLog } from '../base/log.ts';
-import { type Address, parseAddress } from '../net/address.ts';
+import type { Address } from '../net/address.ts';
 import type { Family } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
-import { PodAddressSpace, type PodBlockUse } from '../plan/pod-address/pod-address.ts';
+import type { PodBlockUse } from '../plan/pod-address/pod-address.ts';
 import type { PodBlock } from '../plan/pod-address/pod-address-block.ts';
 import { AddressJournal, type AddressJournalDamage } from './address-journal.ts';
 import {
@@ -34,17 +35,12 @@ import {
 import {
   type Allocation,
   type BookRecord,
-  readAllocation,
   type UnknownOwners,
   writeAllocation,
 } from './allocation.ts';
-import { AllocationIndex } from './allocation-index.ts';
-import { BookTime } from './book-time.ts';
+import { BookState } from './book-state.ts';
 import { BookWitness } from './book-witness.ts';
-import { describeUnknownOwners, GenerationsRead, ownersUnknownAfter } from './unknown-owners.ts';
-
-/** So many were at most given by records that are lost: none is used twice. */
-const generationsSkipped = 1_000_000;
+import { describeUnknownOwners, GenerationsRead } from './unknown-owners.ts';
 
 interface AddressBookOptions {
   files: DurableFiles;
@@ -60,29 +56,23 @@ interface AddressBookOptions {
 
 export class AddressBook {
   readonly #clock: Clock;
-  readonly #time: BookTime;
+  readonly #state: BookState;
   readonly #restMs: number;
   readonly #journal: AddressJournal;
-  readonly #space = new PodAddressSpace();
-  readonly #allocations = new AllocationIndex();
   /** Of nobody in the book, and yet not to be given. */
   #keptBack = new Map<string, Address>();
-  #nextGeneration = 1;
-  #unknown: UnknownOwners | undefined;
-  #blocks: readonly PodBlock[] = [];
-  #reserved: readonly Prefix[] = [];
   readonly #log: Log;
 
   private constructor(options: AddressBookOptions) {
     const { files, folder, clock, boot, restMs, compactAboveBytes, log } = options;
     this.#clock = clock;
     this.#log = log ?? silentLog;
-    this.#time = new BookTime(clock, boot);
+    this.#state = new BookState(clock, boot);
     this.#restMs = restMs;
     this.#journal = new AddressJournal({
       files,
       path: join(folder, 'addresses.journal'),
-      snapshot: () => this.#snapshot(),
+      snapshot: () => this.#state.snapshot(),
       wallMs: () => clock.wallMs(),
       ...(compactAboveBytes === undefined ? {} : { compactAboveBytes }),
       ...(log === undefined ? {} : { log }),
@@ -98,20 +88,27 @@ export class AddressBook {
     const damage = await book.#journal.read(
       (record, sequence) => {
         generations.see(record as BookRecord, sequence);
-        book.#replay(record as BookRecord);
+        book.#state.replay(record as BookRecord);
       },
       () => witness.isThere(),
     );
     const wasBooted = await witness.wasBooted();
     if (damage !== undefined) book.#survive(damage, generations, wasBooted);
     await book.#journal.begin();
-    await witness.write();
-    const unknown = book.#unknown;
+    const unknown = book.#state.unknown;
     if (unknown !== undefined) {
       const isRemoved = (await files.read(unknown.file)) === undefined;
       if (wasBooted) book.#setUnknown(undefined, 'the node was rebooted');
       else if (isRemoved) book.#setUnknown(undefined, `${unknown.file} was removed`);
+      // Before the witness says that the journal was opened in this boot.
+      await book.#journal.append(undefined);
     }
+    await witness.write().catch((error) => {
+      book.#log.warn(
+        { error: describeError(error) },
+        'that there is a journal of addresses could not be noted beside it',
+      );
+    });
     book.#resumeTime();
     return book;
   }
@@ -121,71 +118,53 @@ export class AddressBook {
   }
 
   setBlocks(blocks: readonly PodBlock[], reserved: readonly Prefix[] = []): void {
-    this.#blocks = blocks;
-    this.#reserved = reserved;
-    const unknown = this.#unknown;
+    this.#state.setBlocks(blocks, reserved);
+    const unknown = this.#state.unknown;
     if (unknown !== undefined && unknown.blocks === undefined && blocks.length > 0) {
       const named = { ...unknown, blocks: blocks.map(({ prefix }) => prefix.toString()) };
-      this.#unknown = named;
+      this.#state.setUnknown(named);
       this.#note({ kind: 'unknown', unknown: named });
       this.#log.error({ reason: 'AddressOwnersUnknown' }, describeUnknownOwners(named));
     }
-    this.#useBlocks();
-  }
-
-  /** Those that owners may have addresses of whom nobody knows give nothing new. */
-  #useBlocks(): void {
-    const inDoubt = new Set(this.#unknown?.blocks);
-    const blocks = this.#blocks.map((block) =>
-      inDoubt.has(block.prefix.toString()) ? { ...block, isDraining: true } : block,
-    );
-    this.#space.setBlocks(blocks, this.#reserved);
   }
 
   /** Owners that damage has taken, as long as their addresses may be in use. */
   get unknownOwners(): UnknownOwners | undefined {
-    return this.#unknown;
+    return this.#state.unknown;
   }
 
   get families(): Family[] {
-    return this.#space.families;
+    return this.#state.space.families;
   }
 
   gatewayOf(address: Address): Address | undefined {
-    return this.#space.gatewayOf(address);
+    return this.#state.space.gatewayOf(address);
   }
 
   use(): PodBlockUse[] {
-    return this.#space.use(this.#clock.monotonicMs()).map((use) => {
-      // A block that somebody may have an address of is not empty: it must not be given back.
-      const unknown = this.unknownOwnersIn(use.prefix);
-      const { pods, allocated } = use;
-      return { ...use, pods: pods + unknown, allocated: allocated + BigInt(unknown) };
-    });
+    return this.#state.use();
   }
 
-  /** As many as may have an address of the block, at least one if any may. */
   unknownOwnersIn(prefix: Prefix): number {
-    const { blocks, generations } = this.#unknown ?? {};
-    return blocks?.includes(prefix.toString()) ? (generations?.length ?? 1) : 0;
+    return this.#state.unknownOwnersIn(prefix);
   }
 
   /** What an owner holds as far as memory knows; the journal may not have it yet. */
   find(owner: string): Allocation | undefined {
-    return this.#allocations.ofOwner(owner);
+    return this.#state.allocations.ofOwner(owner);
   }
 
   findByAddress(address: Address): Allocation | undefined {
-    return this.#allocations.ofAddress(address.toString());
+    return this.#state.allocations.ofAddress(address.toString());
   }
 
   blockOf(address: Address): Prefix | undefined {
-    return this.#space.blockOf(address);
+    return this.#state.space.blockOf(address);
   }
 
   /** Everything, as far as memory knows. */
   remembered(): Iterable<Allocation> {
-    return this.#allocations.values();
+    return this.#state.allocations.values();
   }
 
   /** All addresses that somebody has whom the book does not know: nobody else gets them. */
@@ -193,16 +172,16 @@ export class AddressBook {
     const before = this.#keptBack;
     this.#keptBack = new Map(all.map((address) => [address.toString(), address]));
     for (const [text, address] of before) {
-      if (!this.#keptBack.has(text) && !this.#allocations.ofAddress(text))
-        this.#space.forget(address);
+      if (!this.#keptBack.has(text) && !this.#state.allocations.ofAddress(text))
+        this.#state.space.forget(address);
     }
     for (const [text, address] of this.#keptBack) {
-      if (!this.#allocations.ofAddress(text)) this.#space.take(address);
+      if (!this.#state.allocations.ofAddress(text)) this.#state.space.take(address);
     }
   }
 
   async list(): Promise<Allocation[]> {
-    const all = [...this.#allocations.values()];
+    const all = [...this.#state.allocations.values()];
     await this.#journal.append(undefined);
     return all;
   }
@@ -220,7 +199,7 @@ export class AddressBook {
   begin(request: AddressRequest): { answer: AllocateAnswer; written: Promise<void> } {
     const nowMs = this.#clock.monotonicMs();
     this.#expire(nowMs);
-    const held = this.#allocations.ofOwner(request.owner);
+    const held = this.#state.allocations.ofOwner(request.owner);
     if (held !== undefined && this.#mayBeFreed(held)) {
       const whose = `${held.owner} had ${held.addresses.join(' and ')}, and may have released it`;
       const answer = {
@@ -233,27 +212,27 @@ export class AddressBook {
     if (held !== undefined) {
       return { answer: answerAgain(held, request), written: this.#journal.append(undefined) };
     }
-    const choice = this.#space.choose(request, nowMs);
+    const choice = this.#state.space.choose(request, nowMs);
     if (choice.kind === 'refused') {
       const answer = { ...choice, detail: this.#doubtful(choice.detail) };
       return { answer, written: Promise.resolve() };
     }
     const allocation: Allocation = {
-      generation: this.#nextGeneration++,
+      generation: this.#state.nextGeneration++,
       owner: request.owner,
       addresses: choice.addresses,
       ...(request.attachment === undefined ? {} : { attachment: request.attachment }),
       expiresAtMs: request.expiryMs === undefined ? undefined : nowMs + request.expiryMs,
     };
     if (request.expiryMs !== undefined) this.#advanceTime(nowMs);
-    this.#put(allocation);
+    this.#state.put(allocation);
     const record: BookRecord = {
       kind: 'give',
-      allocation: writeAllocation(allocation, this.#time.originMs),
+      allocation: writeAllocation(allocation, this.#state.time.originMs),
     };
     const written = this.#journal.append(record, () => {
-      this.#allocations.remove(allocation);
-      for (const address of allocation.addresses) this.#space.forget(address);
+      this.#state.allocations.remove(allocation);
+      for (const address of allocation.addresses) this.#state.space.forget(address);
     });
     return { answer: { kind: 'allocated', allocation, isNew: true }, written };
   }
@@ -263,18 +242,22 @@ export class AddressBook {
    * somebody in the book has one of its addresses.
    */
   adopt(found: Omit<Allocation, 'expiresAtMs'>): boolean {
-    const unknown = this.#unknown;
+    const unknown = this.#state.unknown;
     const { generation, owner, addresses } = found;
     if (unknown === undefined || unknown.generations?.includes(generation) === false) return false;
-    const isHeld = addresses.some((one) => this.#allocations.ofAddress(one.toString()));
-    if (isHeld || this.#allocations.ofOwner(owner) || this.#allocations.ofGeneration(generation))
+    const isHeld = addresses.some((one) => this.#state.allocations.ofAddress(one.toString()));
+    if (
+      isHeld ||
+      this.#state.allocations.ofOwner(owner) ||
+      this.#state.allocations.ofGeneration(generation)
+    )
       return false;
     const allocation: Allocation = { ...found, expiresAtMs: undefined };
-    this.#nextGeneration = Math.max(this.#nextGeneration, generation + 1);
-    this.#put(allocation);
+    this.#state.nextGeneration = Math.max(this.#state.nextGeneration, generation + 1);
+    this.#state.put(allocation);
     this.#note({
       kind: 'give',
-      allocation: writeAllocation(allocation, this.#time.originMs),
+      allocation: writeAllocation(allocation, this.#state.time.originMs),
     });
     const generations = unknown.generations?.filter((one) => one !== generation);
     if (generations?.length === 0) this.#setUnknown(undefined, 'the kernel shows all of them');
@@ -287,17 +270,19 @@ export class AddressBook {
    * is not asked for again; the kernel shows whether it is there.
    */
   #mayBeFreed({ generation, attachment }: Allocation): boolean {
-    return this.#unknown !== undefined && generation < this.#unknown.below && !attachment;
+    return (
+      this.#state.unknown !== undefined && generation < this.#state.unknown.below && !attachment
+    );
   }
 
   #doubtful(detail: string): string {
-    return this.#unknown === undefined
+    return this.#state.unknown === undefined
       ? detail
-      : `${detail}; ${describeUnknownOwners(this.#unknown)}`;
+      : `${detail}; ${describeUnknownOwners(this.#state.unknown)}`;
   }
 
   #setUnknown(unknown: UnknownOwners | undefined, why = ''): void {
-    this.#unknown = unknown;
+    this.#state.setUnknown(unknown);
     this.#note({ kind: 'unknown', unknown: unknown ?? null });
     if (unknown === undefined) {
       this.#log.warn(
@@ -305,7 +290,6 @@ export class AddressBook {
         `no owner of an address is unknown any more: ${why}`,
       );
     }
-    this.#useBlocks();
   }
 
   /** Refused, it is found out again by the next start. */
@@ -316,7 +300,7 @@ export class AddressBook {
   #survive(damage: AddressJournalDamage, generations: GenerationsRead, wasBooted: boolean): void {
     const { what, file, lost, isEndLost } = damage;
     const hasLost = lost > 0 || isEndLost;
-    const kept = [...this.#allocations.values()].length;
+    const kept = [...this.#state.allocations.values()].length;
     const fields = { reason: 'StateDamaged', file, lost, kept };
     if (!hasLost) {
       this.#log.warn(fields, `${what}; everything was read from the second copy of each record`);
@@ -327,14 +311,7 @@ export class AddressBook {
       `${what}; ${kept} owners of addresses could be read, others may be lost`,
     );
     if (wasBooted) return;
-    const missing = generations.missing(this.#nextGeneration);
-    this.#nextGeneration += generationsSkipped;
-    const below = this.#nextGeneration;
-    this.#unknown = ownersUnknownAfter(damage, missing, this.#unknown, below);
-    // That one was claimed may be among what is lost.
-    for (const allocation of this.#allocations.values()) {
-      this.#allocations.setExpiry(allocation, undefined);
-    }
+    this.#state.lose(damage, generations);
   }
 
   /** From now on it does not expire. False if the owner holds nothing (any more). */
@@ -357,21 +334,21 @@ export class AddressBook {
 
   #unexpired(owner: string): Allocation | undefined {
     this.#expire(this.#clock.monotonicMs());
-    return this.#allocations.ofOwner(owner);
+    return this.#state.allocations.ofOwner(owner);
   }
 
   /** Nothing to write if it was claimed before. */
   #claiming(allocation: Allocation): { record: BookRecord; undo: () => void } | undefined {
     const { expiresAtMs, generation } = allocation;
     if (expiresAtMs === undefined) return undefined;
-    this.#allocations.setExpiry(allocation, undefined);
-    const undo = () => this.#allocations.setExpiry(allocation, expiresAtMs);
+    this.#state.allocations.setExpiry(allocation, undefined);
+    const undo = () => this.#state.allocations.setExpiry(allocation, expiresAtMs);
     return { record: { kind: 'claim', generation }, undo };
   }
 
   /** Frees what the owner holds; nothing to free is fine. */
   async release(owner: string): Promise<ReleaseAnswer> {
-    const allocation = this.#allocations.ofOwner(owner);
+    const allocation = this.#state.allocations.ofOwner(owner);
     if (allocation === undefined) {
       await this.#journal.append(undefined);
       return { kind: 'absent' };
@@ -389,7 +366,7 @@ export class AddressBook {
     address: Address,
     fence: { owner: string; generation?: number },
   ): Promise<ReleaseAnswer> {
-    const allocation = this.#allocations.ofAddress(address.toString());
+    const allocation = this.#state.allocations.ofAddress(address.toString());
     if (allocation === undefined) {
       await this.#journal.append(undefined);
       return { kind: 'absent' };
@@ -418,27 +395,27 @@ export class AddressBook {
   tick(): Allocation[] {
     const nowMs = this.#clock.monotonicMs();
     const overdue = this.#expire(nowMs);
-    if (this.#allocations.hasUnclaimed || this.#space.resting(nowMs).length > 0)
+    if (this.#state.allocations.hasUnclaimed || this.#state.space.resting(nowMs).length > 0)
       this.#advanceTime(nowMs);
     return overdue;
   }
 
   #advanceTime(nowMs: number): void {
-    const age = this.#time.advance(nowMs);
+    const age = this.#state.time.advance(nowMs);
     if (age !== undefined) this.#journal.note(age.record, age.undo);
   }
 
   #resumeTime(): void {
-    const openedMs = this.#time.originMs;
-    const resumed = this.#time.resume();
+    const openedMs = this.#state.time.originMs;
+    const resumed = this.#state.time.resume();
     if (resumed === undefined) return;
-    if ('passedMs' in resumed) this.#age(resumed.passedMs, openedMs);
+    if ('passedMs' in resumed) this.#state.age(resumed.passedMs, openedMs);
     // Refused, it is missing, and the next start treats all times as after a boot.
     else this.#journal.note(resumed.record, () => undefined);
   }
 
   #expire(nowMs: number): Allocation[] {
-    return this.#allocations.expired(nowMs).filter((allocation) => {
+    return this.#state.allocations.expired(nowMs).filter((allocation) => {
       if (allocation.attachment !== undefined) return true;
       this.#free(allocation).catch(() => undefined);
       return false;
@@ -448,101 +425,12 @@ export class AddressBook {
   async #free(allocation: Allocation): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     this.#advanceTime(nowMs);
-    this.#allocations.remove(allocation);
+    this.#state.allocations.remove(allocation);
     for (const address of allocation.addresses) {
-      this.#space.release(address, nowMs, this.#restMs);
+      this.#state.space.release(address, nowMs, this.#restMs);
     }
-    const restMs = nowMs - this.#time.originMs + this.#restMs;
+    const restMs = nowMs - this.#state.time.originMs + this.#restMs;
     const record: BookRecord = { kind: 'free', generation: allocation.generation, restMs };
-    await this.#journal.append(record, () => this.#put(allocation));
-  }
-
-  #put(allocation: Allocation): void {
-    this.#allocations.add(allocation);
-    for (const address of allocation.addresses) {
-      this.#space.take(address);
-      this.#space.setCursor(address);
-    }
-  }
-
-  #snapshot(): BookRecord {
-    const nowMs = this.#clock.monotonicMs();
-    const { originMs } = this.#time;
-    const sinceMs = nowMs - originMs;
-    const anchor = this.#time.anchor(nowMs);
-    return {
-      kind: 'all',
-      nextGeneration: this.#nextGeneration,
-      cursors: this.#space.cursors.map(String),
-      allocations: [...this.#allocations.values()].map((held) => writeAllocation(held, originMs)),
-      resting: this.#space
-        .resting(nowMs)
-        .map(({ address, forMs }) => ({ address: address.toString(), forMs: sinceMs + forMs })),
-      ...(anchor && { anchor }),
-      ...(this.#unknown && { unknown: this.#unknown }),
-    };
-  }
-
-  #replay(record: BookRecord): void {
-    // When the file was opened, for all of it.
-    const nowMs = this.#time.originMs;
-    switch (record.kind) {
-      case 'all':
-        this.#nextGeneration = record.nextGeneration;
-        this.#unknown = record.unknown;
-        this.#time.readAnchor(record.anchor);
-        for (const allocation of record.allocations) this.#put(readAllocation(allocation, nowMs));
-        for (const { address, forMs } of record.resting) {
-          this.#space.rest(parseAddress(address)!, nowMs + forMs);
-        }
-        for (const cursor of record.cursors) this.#space.setCursor(parseAddress(cursor)!);
-        return;
-      case 'give':
-        this.#nextGeneration = Math.max(this.#nextGeneration, record.allocation.generation + 1);
-        this.#takeOver(readAllocation(record.allocation, nowMs));
-        return;
-      case 'claim': {
-        const allocation = this.#allocations.ofGeneration(record.generation);
-        if (allocation !== undefined) this.#allocations.setExpiry(allocation, undefined);
-        return;
-      }
-      case 'free': {
-        const allocation = this.#allocations.ofGeneration(record.generation);
-        if (allocation === undefined) return;
-        this.#allocations.remove(allocation);
-        for (const address of allocation.addresses) {
-          this.#space.release(address, nowMs, record.restMs);
-        }
-        return;
-      }
-      case 'age':
-        this.#age(record.ms, nowMs);
-        this.#time.readAge(record.ms);
-        return;
-      case 'anchor':
-        this.#time.readAnchor({ boot: record.boot, ms: record.ms });
-        return;
-      case 'unknown':
-        this.#unknown = record.unknown ?? undefined;
-    }
-  }
-
-  /** Whoever had the address, or was the same owner, has freed what it had: that record was lost. */
-  #takeOver(allocation: Allocation): void {
-    const { owner, addresses } = allocation;
-    const before = addresses.map((one) => this.#allocations.ofAddress(one.toString()));
-    for (const over of new Set([...before, this.#allocations.ofOwner(owner)])) {
-      if (over === undefined) continue;
-      this.#allocations.remove(over);
-      for (const address of over.addresses) this.#space.forget(address);
-    }
-    this.#put(allocation);
-  }
-
-  #age(ms: number, nowMs: number): void {
-    this.#allocations.age(ms);
-    for (const { address, forMs } of this.#space.resting(nowMs)) {
-      this.#space.rest(address, nowMs + forMs - ms);
-    }
+    await this.#journal.append(record, () => this.#state.put(allocation));
   }
 }

@@ -73,8 +73,6 @@ export interface UnknownOwners {
   generations?: number[];
   /** Blocks that they may have addresses of: those the node had first; absent before it had any. */
   blocks?: string[];
-  /** Of the machine, when the damage was found. */
-  boot?: string;
 }
 
 /** A moment of a boot of the machine. */

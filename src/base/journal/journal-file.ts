@@ -143,8 +143,14 @@ export class JournalFile {
   }
 
   async #reserveUpTo(end: number): Promise<void> {
-    await this.#file.write(new Uint8Array(end - this.#reserved), this.#reserved);
-    await this.#file.sync();
+    try {
+      await this.#file.write(new Uint8Array(end - this.#reserved), this.#reserved);
+      await this.#file.sync();
+    } catch (error) {
+      // The part of it that was written is somebody else's room.
+      await this.#file.truncate(this.#reserved);
+      throw error;
+    }
     this.#reserved = end;
   }
 }
