@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../../test/parts/random.ts';
 import { at, pool, second } from '../../../test/register/objects.ts';
-import { isFromFlags, type Pool } from '../../model/ip-pool.ts';
+import type { Pool } from '../../model/ip-pool.ts';
 import { type LabelSelector, type Labels, selects } from '../../model/label-selector.ts';
 import type { NamedNetwork } from '../../model/network.ts';
 import type { Prefix } from '../../net/prefix.ts';
@@ -26,8 +26,7 @@ function simpleProblems(pools: readonly Pool[], networks: readonly NamedNetwork[
 
 function overNetwork(one: Pool, networks: readonly NamedNetwork[]): PoolProblem | undefined {
   const reserved = PrefixSet.of(one.reserved);
-  for (const { name, prefix, isNode } of networks) {
-    if (isNode && isFromFlags(one)) continue;
+  for (const { name, prefix } of networks) {
     const cidr = one.cidrs.find((ours) => {
       const shared = ours.length > prefix.length ? ours : prefix;
       return ours.overlaps(prefix) && !reserved.covers(shared);
