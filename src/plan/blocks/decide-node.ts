@@ -107,7 +107,7 @@ function adopt(
   const findings = refusedClaimFindings(register, node.name, 'node');
   const used = usesToAdopt(register, node, standing).filter(may);
   if (used.length === 0) {
-    const held = holdingsToAdopt(register, node, standing).filter(may);
+    const held = holdingsToAdopt(register, node, standing, may);
     return judgeAdoption(register, node, held, served, findings);
   }
   const each = [
@@ -151,12 +151,18 @@ function awaitAgent(register: Register, decision: NodeDecision): void {
  * rest of a list of which some is registered already (a crash between two adoptions).
  * What has the node's name on it in the register, in whatever phase, needs no adoption.
  */
-function holdingsToAdopt(register: Register, node: ClusterNode, standing: Block[]): Prefix[] {
+function holdingsToAdopt(
+  register: Register,
+  node: ClusterNode,
+  standing: Block[],
+  may: (prefix: Prefix) => boolean,
+): Prefix[] {
   const holdings = register.holdingsOf(node.name);
   const own = register.blocksOf(node.name);
   return families.flatMap((family) => {
-    const { prefixes: recorded } = recordedHoldings(holdings, family);
-    if (!isRestOf(recorded, standing)) return [];
+    const { prefixes } = recordedHoldings(holdings, family);
+    if (!isRestOf(prefixes, standing)) return [];
+    const recorded = prefixes.filter(may);
     const all = [...recorded, ...standing.map((block) => block.prefix)];
     return recorded.filter(
       (held) =>
