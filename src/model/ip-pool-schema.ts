@@ -1,5 +1,6 @@
 import { type Family, families } from '../net/family.ts';
 import { type Prefix, parsePrefix } from '../net/prefix.ts';
+import { overlapsSpecialRange, specialRangeProblem, specialRanges } from '../net/special-ranges.ts';
 import { type ResourceDefinition, readyStatus } from './crd.ts';
 import { labelSelector } from './label-selector.ts';
 import { unnameable } from './node-block.ts';
@@ -56,6 +57,10 @@ const shape = field.object('', ['cidrs', 'blockSize'], {
     'Release a block after so long although nobody says that its old node is off; agents that lose the API server fall silent after half of it. Absent: only where the node never had an agent, after 3600. 0: never.',
     { minimum: 0, maximum: 1_000_000_000 },
   ),
+  maxBlocksPerNode: field.integer(
+    'The most blocks of the pool that one node may hold, of one family; what its records claim beyond it is not adopted. Absent: 4.',
+    { minimum: 1, maximum: 1_000_000 },
+  ),
 });
 
 type IpPoolSpec = ValueOf<typeof shape>;
@@ -71,6 +76,10 @@ const specRules: CelRule[] = [
     rule: "self.cidrs.all(c, !isCIDR(c) || cidr(c).ip().family() == 4 || !(c.startsWith('::') || cidr('::/16').containsCIDR(c)))",
     message: 'cidrs that overlap ::/16 are refused: their blocks could not be named',
   },
+  {
+    rule: `self.cidrs.all(c, !isCIDR(c) || !${overlapsSpecialRange('c')})`,
+    message: `cidrs that overlap ${specialRanges.map(({ cidr }) => cidr).join(', ')} are refused: these are not for pods`,
+  },
 ];
 
 /** What `specRules` say, with the CIDRs at fault. */
@@ -84,9 +93,11 @@ function specProblems(spec: IpPoolSpec, path: string): string[] {
       const where = `${path}.cidrs[${at}]`;
       const earlier = cidrs.slice(0, at).find((other) => other.overlaps(one));
       const nameless = unnameable(one);
+      const special = specialRangeProblem(one);
       return [
         ...(earlier === undefined ? [] : [`${where} ${one} overlaps ${earlier}`]),
         ...(nameless === undefined ? [] : [`${where} ${nameless}`]),
+        ...(special === undefined ? [] : [`${where} ${special}`]),
       ];
     }),
   ];
@@ -116,8 +127,8 @@ const usage = {
 export const ipPoolDefinition: ResourceDefinition = {
   resource: ipPools,
   shortName: 'ipp',
-  revision: 8,
-  digest: '492b9ee57a353bef',
+  revision: 9,
+  digest: 'de3ce56ec870d8a3',
   spec: ipPoolSpec,
   status: field.object('', [], {
     observedGeneration: field.observedGeneration,

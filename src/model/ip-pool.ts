@@ -27,6 +27,8 @@ export interface Pool extends Identity {
   cooldownSeconds: number;
   /** Absent: only where the node never had an agent (`releaseByTimeDefaultSeconds`). 0: never. */
   releaseByTimeSeconds?: number;
+  /** Of one family. Absent: `mostBlocksOfNode` says how many. */
+  maxBlocksPerNode?: number;
   finalizers: readonly string[];
   status: PoolStatus | undefined;
 }
@@ -104,6 +106,7 @@ export function readPool(object: KubeObject): ReadPool {
       ...(spec.releaseByTimeSeconds == null
         ? {}
         : { releaseByTimeSeconds: spec.releaseByTimeSeconds }),
+      ...(spec.maxBlocksPerNode == null ? {} : { maxBlocksPerNode: spec.maxBlocksPerNode }),
       finalizers: object.metadata?.finalizers ?? [],
       status,
     },

@@ -1,4 +1,5 @@
 import type { Family } from '../net/family.ts';
+import { specialRanges } from '../net/special-ranges.ts';
 import {
   type AddressRange,
   largestBlockLength,
@@ -27,6 +28,11 @@ const range = field.text('A CIDR, or first-last: 192.0.2.0/28, 192.0.2.10-192.0.
         rule: "isCIDR(self) || (self.split('-').size() == 2 && isIP(self.split('-')[0]) && isIP(self.split('-')[1]) && ip(self.split('-')[0]).family() == ip(self.split('-')[1]).family())",
         messageExpression:
           "'\"' + self + '\" is neither a CIDR nor a range such as 192.0.2.10-192.0.2.20'",
+      },
+      {
+        // Both ends of it: the whole of a range would cost more than a rule may.
+        rule: "isCIDR(self) ? cidr(self).ip().isGlobalUnicast() && !self.startsWith('0.') : self.split('-').all(a, !isIP(a) || (ip(a).isGlobalUnicast() && !a.startsWith('0.')))",
+        messageExpression: `'"' + self + '" overlaps addresses that are not for Services: ${specialRanges.map(({ cidr }) => cidr).join(', ')}'`,
       },
     ],
     rangeProblems,
@@ -67,8 +73,8 @@ const loadBalancerPoolSpec = { ...shape, [check]: aggregationProblems as Check }
 export const loadBalancerPoolDefinition: ResourceDefinition = {
   resource: loadBalancerPools,
   shortName: 'lbp',
-  revision: 7,
-  digest: '31ca1379499dd12d',
+  revision: 8,
+  digest: '3e33b2a316fec472',
   spec: loadBalancerPoolSpec,
   status: field.object('', [], {
     observedGeneration: field.observedGeneration,

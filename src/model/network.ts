@@ -4,15 +4,13 @@ import { type Prefix, parsePrefix } from '../net/prefix.ts';
 export interface NamedNetwork {
   name: string;
   prefix: Prefix;
-  /** A node's own address; the range in the flags may lie around it. */
-  isNode?: boolean;
 }
 
-/** A node's own addresses, as networks that no pool may overlap. */
+/** A node's own addresses, as networks that no block may overlap. */
 export function nodeNetworks({ name, addresses }: NodeAddresses): NamedNetwork[] {
   return addresses.flatMap((address) => {
     const prefix = parsePrefix(`${address}/${address.includes(':') ? 128 : 32}`);
-    return prefix === undefined ? [] : [{ name: `node ${name}`, prefix, isNode: true }];
+    return prefix === undefined ? [] : [{ name: `node ${name}`, prefix }];
   });
 }
 

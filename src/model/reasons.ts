@@ -17,11 +17,15 @@ export const reasons = {
   PoolExhausted: 'Every pool that selects the node is full.',
   PoolDisabled: 'The pools that select the node are disabled or being deleted.',
   OverlappingPools: 'Pools overlap each other; the younger one serves nothing.',
-  OverlapsNetwork: 'A pool overlaps the addresses of nodes or Services; it serves nothing.',
+  OverlapsNetwork:
+    'A pool overlaps a Service network, and serves nothing; or an address of a node, whose block is not given out.',
   MalformedPool: 'A pool could not be understood; it serves nothing.',
   DuplicateBlock: 'Two nodes hold the same block.',
   OverlappingBlocks: 'Two nodes hold blocks that overlap.',
   OutsidePools: 'A node holds a block that lies in no pool.',
+  ClaimRefused:
+    'Records claim more for a node than one node may hold; it is not adopted, and kept from nobody else.',
+  BlockLimitReached: 'The node holds as many blocks of the pool as one node may.',
   AdoptionIncomplete: 'A held block is kept, but not adopted before the other family is settled.',
   MalformedHolding: 'A record of a held block could not be understood.',
   NoBlockRecorded: 'Nothing records a block of the node, and this mode allocates none.',

@@ -115,26 +115,26 @@ export const rangeAllocatorCases: Record<string, (one: Case) => void> = {
   'k8s-ra-release-then-alloc': (one) => {
     const cluster = site(one);
     expect(refusals(cluster.serve('node0'))).toEqual(['ipv4 PoolExhausted']);
-    const { nodeName } = cluster.block('127.123.234.4/30');
+    const { nodeName } = cluster.block('10.123.234.4/30');
     cluster.register.removeNode(nodeName);
-    cluster.cool('127.123.234.4/30');
+    cluster.cool('10.123.234.4/30');
     expect(refusals(cluster.serve('node0'))).toEqual(['ipv4 PoolExhausted']);
-    cluster.free('127.123.234.4/30');
+    cluster.free('10.123.234.4/30');
     expect(cluster.blocksAfter('node0')).toEqual(one.expect);
   },
   'k8s-ra-recycle': (one) => {
     const cluster = site(one);
     expect(cluster.blocksAfter('node0')).toEqual(one.expect);
     cluster.register.removeNode('node0');
-    cluster.cool('127.123.234.0/30');
+    cluster.cool('10.123.234.0/30');
     // It comes back before the rest is over: no need to wait, it is its own block.
     cluster.put(nodeObject('node0', { uid: 'again' }));
     expect(texts(cluster.decide('node0').rebind)).toEqual(one.expect);
     expect(cluster.blocksAfter('node0')).toEqual(one.expect);
     // It does not: after the rest anybody has it.
     cluster.register.removeNode('node0');
-    cluster.cool('127.123.234.0/30');
-    cluster.free('127.123.234.0/30');
+    cluster.cool('10.123.234.0/30');
+    cluster.free('10.123.234.0/30');
     cluster.put(nodeObject('another'));
     expect(cluster.blocksAfter('another')).toEqual(one.expect);
   },

@@ -54,9 +54,12 @@ const oursDiffers = [
 ];
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
-/** Usable addresses are arithmetic: cidrset.test.ts runs them. */
+/**
+ * Usable addresses are arithmetic: cidrset.test.ts runs them. Kubernetes tries its range
+ * allocator with loopback addresses, which no pool of ours may have.
+ */
 const load = (file: string): Case[] =>
-  JSON.parse(read(`ipam/${file}`)).cases.filter(({ id }: Case) => !id.startsWith('cil-usable-'));
+  JSON.parse(read(`ipam/${file}`).replaceAll('127.123.', '10.123.')).cases.filter(({ id }: Case) => !id.startsWith('cil-usable-'));
 
 describe.each(files)('%s', (file, count, checks) => {
   const cases = load(file);

@@ -1,6 +1,7 @@
 import { type Address, parseAddress } from '../../net/address.ts';
 import { type Family, familyBits } from '../../net/family.ts';
 import { parsePrefix } from '../../net/prefix.ts';
+import { specialProblem } from '../../net/special-ranges.ts';
 
 /** The addresses of one line of a pool, both ends included. */
 export interface AddressRange {
@@ -29,7 +30,9 @@ export function parseAddressRange(text: string): AddressRange | string {
   return range(text, first, last);
 }
 
-function range(text: string, first: Address, last: Address): AddressRange {
+function range(text: string, first: Address, last: Address): AddressRange | string {
+  const special = specialProblem(`"${text}"`, first, last);
+  if (special !== undefined) return special;
   return { family: first.family, first: first.toString(), last: last.toString(), text };
 }
 

@@ -3,6 +3,7 @@ import { clusterPoolName } from '../../model/keys.ts';
 import { unnameable } from '../../model/node-block.ts';
 import { type Family, families, familyBits } from '../../net/family.ts';
 import { type Prefix, parsePrefix, prefixProblem } from '../../net/prefix.ts';
+import { specialRangeProblem } from '../../net/special-ranges.ts';
 
 /** The flags of the cluster-pool modes, by Cilium's names. */
 export interface ClusterPoolFlags {
@@ -16,6 +17,7 @@ export interface ClusterPoolFlags {
   reserved: readonly Prefix[];
   cooldownSeconds: number;
   releaseByTimeSeconds?: number | undefined;
+  maxBlocksPerNode?: number | undefined;
 }
 
 export type ReadClusterPool =
@@ -68,6 +70,7 @@ export function readClusterPool(flags: ClusterPoolFlags): ReadClusterPool {
       ...(flags.releaseByTimeSeconds === undefined
         ? {}
         : { releaseByTimeSeconds: flags.releaseByTimeSeconds }),
+      ...(flags.maxBlocksPerNode === undefined ? {} : { maxBlocksPerNode: flags.maxBlocksPerNode }),
       finalizers: [],
       status: undefined,
     },
@@ -94,6 +97,8 @@ function readCidrs(
     }
     const nameless = unnameable(prefix);
     if (nameless !== undefined) problems.push(`${flag}: ${nameless}`);
+    const special = specialRangeProblem(prefix);
+    if (special !== undefined) problems.push(`${flag}: ${special}`);
     const clash = found.find((other) => other.overlaps(prefix));
     if (clash !== undefined) problems.push(`${flag}: ${text} overlaps ${clash}`);
     found.push(prefix);
