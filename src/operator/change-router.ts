@@ -1,6 +1,7 @@
 import type { Pool, ReadPool } from '../model/ip-pool.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
+import type { NodeClaims } from '../plan/blocks/node-claims.ts';
 import type { Register } from '../plan/blocks/register.ts';
 import type { BlockCacheHandlers } from './block-caches.ts';
 import type { ExcludedNetworks } from './excluded-networks.ts';
@@ -46,7 +47,7 @@ export class ChangeRouter {
     }, manyEventsMs);
   }
 
-  /** A node's own address, or a Service network, may stop a pool, and its going may free one. */
+  /** A Service network may stop a pool, and its going may free one. */
   watchingPools(change: () => void): void {
     const before = this.#o.register.poolSet;
     change();
@@ -55,6 +56,20 @@ export class ChangeRouter {
       this.#retryAll = undefined;
       this.everything();
     }, manyEventsMs);
+  }
+
+  /** What a node claims without a NodeBlock is said in its pools; when it goes, there is room. */
+  #watchingClaims(nodeName: string, change: () => void): void {
+    const { register, queues } = this.#o;
+    const before = register.claimsOf(nodeName);
+    change();
+    const after = register.claimsOf(nodeName);
+    if (sameClaims(before, after)) return;
+    for (const { prefix } of [...before.kept, ...before.refused, ...after.kept, ...after.refused]) {
+      const name = register.limits.poolAt(prefix)?.pool.name;
+      if (name !== undefined) queues.pools.addAfter(name, poolStatusEveryMs);
+    }
+    if (before.kept.length > 0) this.addressSpaceChanged();
   }
 
   /** Every node and every pool is looked at again. */
@@ -90,14 +105,14 @@ export class ChangeRouter {
       },
       nodes: {
         onPut: (next, prev) => {
-          this.watchingPools(() => register.putNode(next));
+          this.#watchingClaims(next.name, () => register.putNode(next));
           if (prev === undefined || isChanged(next, prev)) this.#nodeChanged(next.name);
           if (prev === undefined || concernsBlocks(next, prev)) this.#blocksOf(next.name);
         },
         onDelete: (last) => {
           // A namesake may have been put in its place already.
           if (register.nodes.get(last.name)?.uid !== last.uid) return;
-          this.watchingPools(() => register.removeNode(last.name));
+          this.#watchingClaims(last.name, () => register.removeNode(last.name));
           this.#o.reporter.forget(last.name);
           this.#o.projector.forget(last.name);
           // Its own addresses are no longer excluded from those of Services.
@@ -121,21 +136,21 @@ export class ChangeRouter {
       },
       reports: {
         onPut: (next) => {
-          register.putReport(next);
+          this.#watchingClaims(next.name, () => register.putReport(next));
           this.#nodeAndBlocks(next.name);
         },
         onDelete: (last) => {
-          register.removeReport(last.name);
+          this.#watchingClaims(last.name, () => register.removeReport(last.name));
           this.#nodeAndBlocks(last.name);
         },
       },
       ciliumNodes: {
         onPut: (next, prev) => {
-          register.putCiliumNode(next);
+          this.#watchingClaims(next.name, () => register.putCiliumNode(next));
           if (prev?.podCidrs.join() !== next.podCidrs.join()) this.#nodeAndBlocks(next.name);
         },
         onDelete: (last) => {
-          register.removeCiliumNode(last.name);
+          this.#watchingClaims(last.name, () => register.removeCiliumNode(last.name));
           this.#nodeAndBlocks(last.name);
           this.addressSpaceChanged();
         },
@@ -191,4 +206,10 @@ function isChanged(next: ClusterNode, prev: ClusterNode): boolean {
   const essence = ({ uid, labels, podCidrs, annotations, addresses, condition }: ClusterNode) =>
     JSON.stringify([uid, labels, podCidrs, annotations, addresses, condition?.status]);
   return essence(next) !== essence(prev);
+}
+
+function sameClaims(a: NodeClaims, b: NodeClaims): boolean {
+  const words = ({ kept, refused }: NodeClaims) =>
+    [kept, refused].map((claims) => claims.map(({ prefix, source }) => `${source} ${prefix}`));
+  return a === b || JSON.stringify(words(a)) === JSON.stringify(words(b));
 }

@@ -118,8 +118,8 @@ export const incidentCases: Record<string, (one: any) => void> = {
     );
     expect(cluster.blocksAfter('a')).toEqual([one.held.a]);
     const decision = cluster.serve('b');
-    expect(findings(decision)).toEqual([`OverlappingBlocks a+b ${one.adopt.b}`]);
-    expect(refusals(decision)).toEqual(['ipv4 OverlappingBlocks']);
+    expect(findings(decision)).toEqual([`ClaimRefused b ${one.adopt.b}`]);
+    expect(refusals(decision)).toEqual(['ipv4 ClaimRefused']);
     expect(cluster.held('b')).toEqual([]);
   },
   'inc-dup-then-one-deleted': (one) => {

@@ -144,7 +144,7 @@ describe('pools', () => {
     expect(found.code).toBe(1);
     expect(found.findings.map(({ reason, nodes, cidr }) => [reason, nodes, cidr])).toEqual([
       ['DuplicateBlock', ['a', 'b'], '10.10.0.0/24'],
-      ['OverlappingBlocks', ['c', 'd'], '10.10.2.0/23'],
+      ['OverlappingBlocks', ['c', 'd'], '10.10.3.128/25'],
       ['OutsidePools', ['f'], '192.168.7.0/24'],
     ]);
     expect(blocksOf(found)).toEqual({

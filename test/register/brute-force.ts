@@ -105,10 +105,9 @@ export function soundPools(api: ApiModel): KubeObject[] {
   return sound;
 }
 
-/** Everything any object speaks of as held: blocks, guards, and every record of every node. */
-export function heldCidrs(api: ApiModel): string[] {
+/** What the records of all nodes speak of. */
+function recorded(api: ApiModel): string[] {
   const held: string[] = [];
-  for (const block of api.list('NodeBlock')) held.push((block.spec as { cidr: string }).cidr);
   for (const node of api.list('Node')) {
     held.push(...((node.spec as { podCIDRs?: string[] }).podCIDRs ?? []));
     held.push(...Object.values(node.metadata?.annotations ?? {}));
@@ -117,6 +116,22 @@ export function heldCidrs(api: ApiModel): string[] {
     held.push(...((cilium.spec as { ipam: { podCIDRs?: string[] } }).ipam.podCIDRs ?? []));
   }
   return held;
+}
+
+/** A record of more than a block of the oldest pool around it, or of a whole pool and more, is no claim. */
+function isTooLarge(api: ApiModel, cidr: string): boolean {
+  const touched = byAge(api.list('IPPool')).filter((pool) =>
+    poolSpec(pool).cidrs.some((one) => collide(one, cidr)),
+  );
+  const around = touched.find((pool) => poolSpec(pool).cidrs.some((one) => isInside(cidr, one)));
+  if (around === undefined) return touched.length > 0;
+  return Number(cidr.split('/')[1]) < (poolSpec(around).blockSize[familyOf(cidr)] ?? 0);
+}
+
+/** Everything any object speaks of as held: blocks, guards, and every record of every node. */
+export function heldCidrs(api: ApiModel): string[] {
+  const blocks = [...api.list('NodeBlock')].map(({ spec }) => (spec as { cidr: string }).cidr);
+  return [...blocks, ...recorded(api).filter((cidr) => !isTooLarge(api, cidr))];
 }
 
 /** The land as it is: 1 where anything is held, plus what one pool reserves. */
@@ -188,11 +203,15 @@ export function expectedCuts(
     );
     if (wanted.length === 0 || isSplit) continue;
     const land = landOf(taken, reserved);
+    // What is claimed in vain comes last: pods may live there.
+    const unclaimed = landOf([...taken, ...recorded(api)], reserved);
     const found = wanted.map(
       (family) =>
-        cidrs
-          .filter((cidr) => familyOf(cidr) === family)
-          .flatMap((cidr) => freeCells(land, cidr, blockSize[family] ?? 0))[0],
+        [unclaimed, land].flatMap((free) =>
+          cidrs
+            .filter((cidr) => familyOf(cidr) === family)
+            .flatMap((cidr) => freeCells(free, cidr, blockSize[family] ?? 0)),
+        )[0],
     );
     if (found.includes(undefined)) continue;
     for (const family of wanted) missing.delete(family);

@@ -45,6 +45,7 @@ export interface PoolSpec {
   disabled?: boolean;
   cooldownSeconds?: number;
   releaseByTimeSeconds?: number;
+  maxBlocksPerNode?: number;
 }
 
 export function poolObject(name: string, spec: PoolSpec, meta: ObjectMeta = {}): KubeObject {

@@ -165,6 +165,7 @@ function recordsOf(object: KubeObject | undefined): string[] {
 }
 
 const adoptionReasons = new Set([
+  'ClaimRefused',
   'DuplicateBlock',
   'RestoredFromBackup',
   'OverlappingBlocks',
@@ -230,6 +231,7 @@ export function checkRebuilt(api: ApiModel, { register }: Leader): void {
   const rebuilt = registerOf(objects);
   const picture = (of: Register) => ({
     claims: claimsOf(of),
+    refused: Array.from(of.refused.entries(), ({ prefix, owner }) => `${prefix} ${owner}`).sort(),
     blocks: [...of.blocks.values()].map((b) => `${b.name} ${b.resourceVersion}`).sort(),
     nodes: [...of.nodes.values()].map((n) => `${n.name} ${n.resourceVersion}`).sort(),
     pools: of.poolSet.pools.map((pool) => [
@@ -282,13 +284,15 @@ export function checkFound(register: Register, decisions: readonly NodeDecision[
   });
 }
 
-/** Registered blocks, and the most trusted record of a family without any. */
+/** Registered blocks, and the most trusted record of a family without any, as far as it is a claim. */
 function usedBy(register: Register, node: { name: string }): string[] {
   const live = register.blocksOf(node.name).filter(({ phase }) => phase !== 'Cooling');
   const holdings = register.holdingsOf(node.name);
+  const { refused } = register.claimsOf(node.name);
   const held = families
     .filter((family) => !live.some(({ prefix }) => prefix.family === family))
-    .flatMap((family) => trustedHoldings(holdings, family));
+    .flatMap((family) => trustedHoldings(holdings, family))
+    .filter((held) => !refused.some(({ prefix }) => prefix.equals(held)));
   return [...live.map(({ prefix }) => prefix), ...held].map(String);
 }
 

@@ -48,13 +48,13 @@ test('a thousand nodes that hold blocks keep them, and nothing is cut before all
     withinMs: 60_000,
     everyMs: 1_000,
   });
-  // 925 keep theirs (50 of them two), 55 get a new one; 20 cells of /23 and 5 of /27 are guarded.
+  // 915 keep theirs (50 of them two), 55 get a new one; 5 cells of /27 are guarded.
   expect(counted).toMatchObject({
     nodes: 1_000,
-    served: 980,
-    active: 1_030,
-    guards: 25,
-    kept: 975,
+    served: 970,
+    active: 1_020,
+    guards: 5,
+    kept: 965,
   });
 
   // By its own word everything was adopted before the first block was cut …
@@ -78,18 +78,19 @@ test('a thousand nodes that hold blocks keep them, and nothing is cut before all
   expect(others.filter(({ verb }) => verb === 'patch').length).toBe(5);
   expect(onBlocks.filter(({ code }) => code === 201).length).toBeGreaterThan(900);
   const names = [...new Set(onBlocks.map(({ name }) => name))];
-  expect(names).toHaveLength(1_030 + 25);
+  expect(names).toHaveLength(1_020 + 5);
   const cutNames = new Set(operator.logged(assigned).map(({ cidr }) => nameOf(String(cidr))));
-  expect(names.findIndex((name) => cutNames.has(name))).toBe(975 + 25);
+  expect(names.findIndex((name) => cutNames.has(name))).toBe(965 + 5);
   // One annotation patch a node at the most, and a status patch for each that is refused.
   const onNodes = writes.filter(({ resource }) => resource === 'nodes');
-  expect(onNodes.filter(({ subresource }) => subresource === '').length).toBeLessThanOrEqual(980);
-  expect(onNodes.filter(({ subresource }) => subresource === 'status')).toHaveLength(20);
+  expect(onNodes.filter(({ subresource }) => subresource === '').length).toBeLessThanOrEqual(970);
+  expect(onNodes.filter(({ subresource }) => subresource === 'status')).toHaveLength(30);
 
   const findings = async (reason: string) => operator.metric('cadastre_findings', { reason });
   expect(await findings('DuplicateBlock')).toBe(5);
   expect(await findings('OverlappingBlocks')).toBe(5);
   expect(await findings('OutsidePools')).toBe(10);
+  expect(await findings('ClaimRefused')).toBe(10);
   expect(operator.logged(({ reason }) => reason === 'MalformedHolding')).toHaveLength(5);
   expect(await operator.metric('cadastre_nodes_unserved', { reason: 'AdoptionIncomplete' })).toBe(
     5,
@@ -117,7 +118,7 @@ test('a thousand nodes that hold blocks keep them, and nothing is cut before all
   const quiet = cluster.requests.mark();
   const next = await cluster.leader(shortLease);
   await pause(3_000);
-  expect(await next.metric('cadastre_findings')).toBe(20);
+  expect(await next.metric('cadastre_findings')).toBe(30);
   const about = new Set(cluster.requests.ofOperators(quiet).map(({ resource }) => resource));
   expect(about.has('events')).toBe(true);
   expect([...about].filter((resource) => /^(node|ippool|cilium)/.test(resource))).toEqual([]);

@@ -250,7 +250,7 @@ describe('a fresh cluster', () => {
     await eventually(() => mustBeSound(cluster));
   });
 
-  test('a pool over the Service network or over node addresses serves nothing, unless it reserves them', async () => {
+  test('a pool over the Service network serves nothing; over a node address it leaves out the block around that', async () => {
     await cluster.createPool('services', { cidrs: ['10.96.0.0/12'], blockSize: { ipv4: 24 } });
     await cluster.createPool('hosts', {
       cidrs: ['192.168.0.0/16'],
@@ -258,7 +258,7 @@ describe('a fresh cluster', () => {
       ...rack('h'),
     });
     await cluster.leader();
-    await cluster.createNode('n', { labels: { rack: 'h' }, addresses: ['192.168.7.9'] });
+    await cluster.createNode('n', { labels: { rack: 'h' }, addresses: ['192.168.0.9'] });
     await eventually(async () => {
       expect(await poolCondition('services', 'Conflict')).toMatchObject({
         status: 'True',
@@ -267,15 +267,46 @@ describe('a fresh cluster', () => {
           /^10\.96\.0\.0\/12 of pool services overlaps 10\.96\.0\.0\/16 of the Service network/,
         ),
       });
-      expect(await poolCondition('hosts', 'Conflict')).toMatchObject({
-        message: '192.168.0.0/16 of pool hosts overlaps 192.168.7.9/32 of node n',
+      expect(await poolCondition('hosts', 'Conflict')).toMatchObject({ status: 'False' });
+      expect(await blocksOf('n')).toEqual(['192.168.1.0/24 hosts Active']);
+      const [event] = await eventsOf('n');
+      expect(event).toMatchObject({
+        reason: 'OverlapsNetwork',
+        message: expect.stringContaining(
+          'the block around it, 192.168.0.0/24, is given to no node',
+        ),
       });
     });
-    expect(await blocksOf('n')).toEqual([]);
-    await cluster.patchPool('hosts', { reserved: ['192.168.0.0/21'] });
-    await eventually(async () => {
-      expect(await blocksOf('n')).toEqual(['192.168.8.0/24 hosts Active']);
+  });
+
+  test('a node that claims all of 10.0.0.0/8 stops no pool', async () => {
+    await cluster.createPool('p', { cidrs: ['10.72.0.0/22'], blockSize: { ipv4: 24 } });
+    await cluster.createNode('claimer', {
+      annotations: { 'network.cilium.io/ipv4-pod-cidr': '10.0.0.0/8' },
     });
+    await cluster.leader();
+    await cluster.createNode('other');
+    await eventually(async () => {
+      expect(await blocksOf('other')).toEqual(['10.72.0.0/24 p Active']);
+      expect(await conditionOf('claimer')).toMatchObject({ reason: 'ClaimRefused' });
+      expect(await poolCondition('p', 'ClaimsRefused')).toMatchObject({ status: 'True' });
+    });
+  });
+
+  test.each([
+    '0.0.0.0/8',
+    '127.0.0.0/8',
+    '169.254.0.0/16',
+    '224.0.0.0/4',
+    '126.0.0.0/7',
+    'fe80::/48',
+    'ff02::/48',
+    '::/48',
+  ])('a pool of %s is refused, for pods or for Services', async (cidr) => {
+    const blockSize = cidr.includes(':') ? { ipv6: 64 } : { ipv4: 24 };
+    await expect(cluster.createPool('special', { cidrs: [cidr], blockSize })).rejects.toThrow(
+      /are refused: (these are not for pods|their blocks could not be named)/,
+    );
   });
 
   test('a disabled pool serves nobody new and takes nothing away; reserved ranges are stepped over', async () => {

@@ -39,7 +39,8 @@ export function residents(): Resident[] {
     const both = [`10.208.${at & 255}.0/24`, `fd00:d0:0:${at.toString(16)}::/64`];
     return { labels: { stack: 'dual' }, podCIDRs: both, holds: both };
   });
-  settle(10, (at) => ({ podCIDRs: [cell(at * 2, '0/23')], holds: [cell(at * 2, '0/23')] }));
+  // Larger than a block of the pool: it is theirs no more than anybody's.
+  settle(10, (at) => ({ podCIDRs: [cell(at * 2, '0/23')], finding: 'ClaimRefused' }));
   // Two of another size in one cell.
   settle(10, (at) => {
     const small = cell((at >> 1) * 4, at % 2 === 0 ? '32/27' : '224/27');
@@ -90,7 +91,9 @@ export async function mustBeTakenOver(
 ): Promise<Verdict['counted'] & { kept: number }> {
   const refused = all.filter(({ finding }) => finding !== undefined);
   const unserved = new Set(refused.map(({ name }) => name));
-  const alsoTaken = refused.flatMap(({ podCIDRs = [], cilium = [] }) => [...podCIDRs, ...cilium]);
+  const alsoTaken = refused
+    .filter(({ finding }) => finding !== 'ClaimRefused')
+    .flatMap(({ podCIDRs = [], cilium = [] }) => [...podCIDRs, ...cilium]);
   const counted = await mustBeSound(cluster, { unserved, alsoTaken });
   const held = new Map<string, string[]>();
   for (const { spec } of await cluster.blocks()) {

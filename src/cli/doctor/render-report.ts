@@ -116,7 +116,8 @@ function headline({ reason, node, prefix, owner, says }: DoctorFinding): string 
     case 'NoPoolForGroup':
       return `nodes with ${says.labels}`;
     case 'OverlapsNetwork':
-      return node === null ? `pool ${says.pool}` : `${prefix} of ${node}`;
+      if (node === null) return `pool ${says.pool}`;
+      return owner === null ? `${prefix}, around an address of ${node}` : `${prefix} of ${node}`;
     case 'StrandedBlock':
       return `${prefix} is held for ${node}`;
     default:

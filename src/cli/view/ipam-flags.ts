@@ -10,6 +10,7 @@ import { defaultMode, type Mode, modeOfFlag, ourModes } from '../../model/modes.
 import type { NamedNetwork } from '../../model/network.ts';
 import { type Family, families, familyBits } from '../../net/family.ts';
 import { parsePrefix, prefixProblem } from '../../net/prefix.ts';
+import { mostPods, mostWithoutDemand } from '../../plan/blocks/claim-limits.ts';
 import type { Rules } from '../../plan/blocks/decide-node.ts';
 import { type HoldingSource, holdingSources } from '../../plan/blocks/holdings.ts';
 import { hostScopeSources } from '../../plan/blocks/host-scope.ts';
@@ -45,6 +46,7 @@ export interface IpamFlagValues {
   adoptFrom?: string[];
   cooldownSeconds?: string;
   releaseByTimeSeconds?: string;
+  maxBlocksPerNode?: string;
 }
 
 /** Cilium's own defaults for the two mask sizes. */
@@ -79,6 +81,10 @@ export function addIpamFlags(command: Command): Command {
   flag(
     '--release-by-time-seconds <n>',
     `cluster-pool: release a block after so long although nobody says that its old node is off; 0: never (default: ${releaseByTimeDefaultSeconds}, and only for nodes without an agent)`,
+  );
+  flag(
+    '--max-blocks-per-node <n>',
+    `cluster-pool: most blocks of one family for a node; records of more are not adopted (default: ${mostWithoutDemand}; cluster-pool-v2: enough for ${mostPods} pods)`,
   );
   list('--service-cidr <cidr>', 'a Service network, never to be cut into; repeatable');
   list(
@@ -124,6 +130,10 @@ export function readIpamFlags(values: IpamFlagValues): IpamSettings {
       values.releaseByTimeSeconds === undefined
         ? undefined
         : readWhole('--release-by-time-seconds', values.releaseByTimeSeconds, 0, 1e9),
+    maxBlocksPerNode:
+      values.maxBlocksPerNode === undefined
+        ? undefined
+        : readWhole('--max-blocks-per-node', values.maxBlocksPerNode, 1, 1e6),
   });
   if (read.kind === 'refused') throw badFlag(read.problems.join('; '));
   const on = new Set(families.filter((family) => isOn[family]));
@@ -190,6 +200,7 @@ function readSources(mode: Mode, given: readonly string[] | undefined): HoldingS
 const ofPools: Readonly<Record<string, string>> = {
   '--cooldown-seconds': 'cooldownSeconds',
   '--release-by-time-seconds': 'releaseByTimeSeconds',
+  '--max-blocks-per-node': 'maxBlocksPerNode',
 };
 
 /**
@@ -204,6 +215,7 @@ function refuseIdleFlags(mode: Mode, values: IpamFlagValues): void {
     '--cluster-pool-ipv6-mask-size': values.clusterPoolIpv6MaskSize,
     '--cooldown-seconds': values.cooldownSeconds,
     '--release-by-time-seconds': values.releaseByTimeSeconds,
+    '--max-blocks-per-node': values.maxBlocksPerNode,
   };
   for (const [flag, value] of Object.entries(onlyForClusterPool)) {
     if (mode.pools === 'flags' || value === undefined) continue;

@@ -18,16 +18,18 @@ export interface Adoption {
 
 /**
  * Takes over what a node holds without being registered: all of it or nothing,
- * across families. What cannot be adopted stays claimed for the node, so nobody
- * else is given it, and becomes a finding that names both owners.
+ * across families. What cannot be adopted becomes a finding that names both owners,
+ * and stays claimed for the node, so nobody else is given it; unless it is more than
+ * one node may claim.
  */
 export function judgeAdoption(
   register: Register,
   node: ClusterNode,
   held: readonly Prefix[],
   managed: ReadonlySet<Family>,
+  refused: readonly Finding[] = [],
 ): Adoption {
-  const adoption: Adoption = { cuts: [], refused: [], findings: [] };
+  const adoption: Adoption = refusedAdoption(refused, managed);
   for (const prefix of held) {
     const verdict = judgeHolding(register, node, prefix);
     if (verdict.kind === 'adopt') adoption.cuts.push(verdict.cut);
@@ -46,6 +48,18 @@ export function judgeAdoption(
     adoption.refused.push({ family: prefix.family, reason: 'AdoptionIncomplete', detail });
   }
   return { ...adoption, cuts: [] };
+}
+
+/** What a node claims beyond what one node may, as part of an adoption. */
+export function refusedAdoption(
+  findings: readonly Finding[],
+  managed: ReadonlySet<Family>,
+): Adoption {
+  const refused = findings.flatMap(({ reason, cidr, detail }) => {
+    const family: Family = cidr.includes(':') ? 'ipv6' : 'ipv4';
+    return managed.has(family) ? [{ family, reason, detail }] : [];
+  });
+  return { cuts: [], refused, findings: [...findings] };
 }
 
 type Verdict = { kind: 'adopt'; cut: Cut } | { kind: 'refuse'; finding: Finding };
@@ -70,10 +84,11 @@ function judgeHolding(register: Register, node: ClusterNode, prefix: Prefix): Ve
     return refuse('OutsidePools', [node.name], `${prefix} of ${node.name} lies in no pool`);
   }
   const guards = cellsToGuard(prefix, pool);
+  // Of a pool that overlaps an older one which serves nothing, and has larger blocks.
   if (guards === 'too many') {
     const size = pool.blockSize[prefix.family];
     const detail = `${prefix} of ${node.name} is too large to be kept in pool ${pool.name} of /${size} blocks`;
-    return refuse('OutsidePools', [node.name], detail);
+    return refuse('ClaimRefused', [node.name], detail);
   }
   return { kind: 'adopt', cut: { prefix, pool: pool.name, guards } };
 }

@@ -89,7 +89,7 @@ describe('the dry run', () => {
   });
 
   test('a large demand is planned to its end, not to the first portion', () => {
-    const big = poolObject('p', { cidrs: ['10.0.0.0/16'] });
+    const big = poolObject('p', { cidrs: ['10.0.0.0/16'], maxBlocksPerNode: 64 });
     const byDemand: Rules = { families: 'auto', byDemand: true };
     const [row] = plan([big, nodeObject('n'), reportObject('n', { ipv4: 10_000 })], byDemand).nodes;
     expect(row?.blocks).toHaveLength(40);

@@ -3,6 +3,7 @@ import { apiVersion } from '../../model/keys.ts';
 import type { Block } from '../../model/node-block.ts';
 import { compareText } from '../pools/pool-set.ts';
 import { poolUsage, totalUsage } from '../pools/pool-status.ts';
+import { refusedClaimFindings } from './claim-findings.ts';
 import { asWritten, type Cut } from './cut.ts';
 import { decideNode, mostCutsAtOnce, type NodeDecision, type Rules } from './decide-node.ts';
 import type { BlockRefusal, Finding } from './finding.ts';
@@ -118,6 +119,9 @@ export function goneHolders(register: Register): Finding[] {
   for (const { name, podCidrs } of register.ciliumNodes.values()) {
     if (podCidrs.length === 0 || register.nodes.has(name)) continue;
     const cidr = podCidrs.join(', ');
+    const refused = refusedClaimFindings(register, name, 'shadow');
+    for (const finding of refused) found.push(finding);
+    if (refused.length > 0) continue;
     report(
       name,
       cidr,

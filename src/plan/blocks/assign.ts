@@ -2,9 +2,12 @@ import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { Reason } from '../../model/reasons.ts';
+import type { ClaimIndex } from '../../net/claim-index.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { isReleasedByTime } from './block-life.ts';
+import { roomTakers } from './claim-findings.ts';
+import { mostBlocksOfNode } from './claim-limits.ts';
 import type { Cut } from './cut.ts';
 import type { BlockRefusal } from './finding.ts';
 import type { Register } from './register.ts';
@@ -31,6 +34,7 @@ export function assignBlocks(
   held: ReadonlyArray<Holds>,
   needed: ReadonlySet<Family>,
   allowed: ReadonlySet<Family>,
+  byDemand = false,
 ): Assignment {
   const cuts: Cut[] = [];
   const missing = new Set(needed);
@@ -41,7 +45,9 @@ export function assignBlocks(
     const offers = poolFamilies(pool).filter((family) => allowed.has(family));
     const wanted = offers.filter((family) => missing.has(family));
     if (wanted.length === 0) continue;
-    const verdict = tryPool(register, pool, offers, wanted, held);
+    const verdict =
+      limitReached(register, pool, wanted, held, byDemand) ??
+      tryPool(register, pool, offers, wanted, held);
     if (verdict.kind === 'note') {
       notes.push(...wanted.map((family) => ({ ...verdict.note, family })));
       continue;
@@ -52,16 +58,40 @@ export function assignBlocks(
   return { cuts, refused: [...missing].map((family) => refusal(node, family, candidates, notes)) };
 }
 
-/** The lowest free block of a pool, CIDR by CIDR in the order the pool lists them. */
+/**
+ * The lowest free block of a pool, CIDR by CIDR in the order the pool lists them. Where
+ * a node claims more than it may, pods may live all the same: those come last.
+ */
 export function nextBlock(register: Register, pool: Pool, family: Family): Prefix | undefined {
   const size = pool.blockSize[family];
   if (size === undefined) return undefined;
-  for (const cidr of pool.cidrs) {
-    if (cidr.family !== family) continue;
+  const cidrs = pool.cidrs.filter((cidr) => cidr.family === family);
+  for (const cidr of cidrs) {
+    for (const part of partsWithout(register.refused, cidr, size)) {
+      const free = register.claims.nextFree(part, size);
+      if (free !== undefined) return free;
+    }
+  }
+  if (register.refused.size === 0) return undefined;
+  for (const cidr of cidrs) {
     const free = register.claims.nextFree(cidr, size);
     if (free !== undefined) return free;
   }
   return undefined;
+}
+
+/** What is left of a CIDR without the claims, as prefixes of at least a block, lowest first. */
+function* partsWithout(
+  claims: ClaimIndex<string>,
+  cidr: Prefix,
+  size: number,
+): Generator<Prefix, void> {
+  const first = claims.size === 0 ? undefined : claims.firstOverlap(cidr);
+  if (first === undefined) yield cidr;
+  else if (cidr.length < size && !first.prefix.contains(cidr)) {
+    yield* partsWithout(claims, cidr.subPrefix(cidr.length + 1, 0), size);
+    yield* partsWithout(claims, cidr.subPrefix(cidr.length + 1, 1), size);
+  }
 }
 
 /**
@@ -133,7 +163,7 @@ function tryPool(
     const replaces = free === undefined ? lastResort(register, pool, family) : undefined;
     const prefix = free ?? replaces?.prefix;
     if (prefix === undefined) {
-      const detail = `pool ${pool.name} has no free ${family} block`;
+      const detail = `pool ${pool.name} has no free ${family} block${roomTakers(register, pool, family)}`;
       return { kind: 'note', note: { reason: 'PoolExhausted', detail } };
     }
     cuts.push({ prefix, pool: pool.name, guards: [], ...(replaces ? { replaces } : {}) });
@@ -141,9 +171,30 @@ function tryPool(
   return { kind: 'cuts', cuts };
 }
 
+/** A node that asks for ever more must leave room for the others. */
+function limitReached(
+  register: Register,
+  pool: Pool,
+  wanted: readonly Family[],
+  held: ReadonlyArray<Holds>,
+  byDemand: boolean,
+): { kind: 'note'; note: Note } | undefined {
+  for (const family of wanted) {
+    const most = mostBlocksOfNode(pool, family, byDemand);
+    const own = held.filter(({ prefix }) => prefix.family === family);
+    if (own.length < most) continue;
+    const ofPool = own.filter((block) => register.poolSet.homeOf(block)?.name === pool.name);
+    if (ofPool.length < most) continue;
+    const detail = `the node holds ${ofPool.length} ${family} blocks of pool ${pool.name}, as many as one node may (maxBlocksPerNode)`;
+    return { kind: 'note', note: { reason: 'BlockLimitReached', detail } };
+  }
+  return undefined;
+}
+
 /** The reason that, once cured, gets the node served soonest comes first. */
 const weight: Reason[] = [
   'PoolExhausted',
+  'BlockLimitReached',
   'OverlappingPools',
   'OverlapsNetwork',
   'PoolDisabled',

@@ -2,8 +2,9 @@ import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import { type Family, families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import { type Adoption, judgeAdoption } from './adopt.ts';
+import { type Adoption, judgeAdoption, refusedAdoption } from './adopt.ts';
 import { assignBlocks } from './assign.ts';
+import { addressFindings, refusedClaimFindings } from './claim-findings.ts';
 import type { Cut } from './cut.ts';
 import { coversDemand, type Usable, usableByDefault } from './demand.ts';
 import { disagreements } from './disagreements.ts';
@@ -66,6 +67,7 @@ export function decideNode(register: Register, node: ClusterNode, rules: Rules):
       blocks.map(({ prefix }) => prefix),
     ),
     ...misplaced(register, node, standing),
+    ...addressFindings(register, node.name),
   );
   return decision;
 }
@@ -87,7 +89,8 @@ function wantedByNobody(register: Register): ReadonlySet<Family> {
 
 /**
  * What its own agent uses comes first, each block for itself: pods live there, and
- * what one of them is refused for says nothing about the others.
+ * what one of them is refused for says nothing about the others. What is more than
+ * one node may claim is refused before anything else is asked.
  */
 function adopt(
   register: Register,
@@ -95,11 +98,19 @@ function adopt(
   standing: Block[],
   served: ReadonlySet<Family>,
 ): Adoption {
-  const used = usesToAdopt(register, node, standing);
+  const { refused } = register.claimsOf(node.name);
+  const inVain = new Set(refused.map(({ prefix }) => prefix.toString()));
+  const may = (prefix: Prefix) => !inVain.has(prefix.toString());
+  const findings = refusedClaimFindings(register, node.name, 'node');
+  const used = usesToAdopt(register, node, standing).filter(may);
   if (used.length === 0) {
-    return judgeAdoption(register, node, holdingsToAdopt(register, node, standing), served);
+    const held = holdingsToAdopt(register, node, standing, may);
+    return judgeAdoption(register, node, held, served, findings);
   }
-  const each = used.map((prefix) => judgeAdoption(register, node, [prefix], served));
+  const each = [
+    refusedAdoption(findings, served),
+    ...used.map((prefix) => judgeAdoption(register, node, [prefix], served)),
+  ];
   return {
     cuts: each.flatMap(({ cuts }) => cuts),
     refused: each.flatMap(({ refused }) => refused),
@@ -137,18 +148,23 @@ function awaitAgent(register: Register, decision: NodeDecision): void {
  * rest of a list of which some is registered already (a crash between two adoptions).
  * What has the node's name on it in the register, in whatever phase, needs no adoption.
  */
-function holdingsToAdopt(register: Register, node: ClusterNode, standing: Block[]): Prefix[] {
+function holdingsToAdopt(
+  register: Register,
+  node: ClusterNode,
+  standing: Block[],
+  may: (prefix: Prefix) => boolean,
+): Prefix[] {
   const holdings = register.holdingsOf(node.name);
   const own = register.blocksOf(node.name);
   return families.flatMap((family) => {
-    const recorded = recordedHoldings(holdings, family);
-    if (!isRestOf(recorded, standing)) return [];
+    const { prefixes } = recordedHoldings(holdings, family);
+    if (!isRestOf(prefixes, standing)) return [];
+    const recorded = prefixes.filter(may);
+    const all = [...recorded, ...standing.map((block) => block.prefix)];
     return recorded.filter(
       (held) =>
         !own.some((block) => block.prefix.equals(held)) &&
-        ![...recorded, ...standing.map((block) => block.prefix)].some(
-          (larger) => larger.contains(held) && !larger.equals(held),
-        ),
+        !all.some((larger) => larger.contains(held) && !larger.equals(held)),
     );
   });
 }
@@ -181,7 +197,14 @@ function grow(
           : !held.some(({ prefix }) => prefix.family === family),
       );
       if (needed.length === 0) return;
-      const assignment = assignBlocks(register, node, held, new Set(needed), managed);
+      const assignment = assignBlocks(
+        register,
+        node,
+        held,
+        new Set(needed),
+        managed,
+        rules.byDemand,
+      );
       decision.assign.push(...assignment.cuts);
       for (const { prefix } of assignment.cuts) register.reserve(node.name, prefix);
       if (assignment.refused.length > 0) {

@@ -50,7 +50,9 @@ export function readHoldings(
 ): Holdings {
   const holdings: Holdings = { bySource: new Map(), malformed: [] };
   for (const source of sources) {
-    for (const value of recordsOf(source, node, cilium, report)) {
+    const seen = new Set<string>();
+    const records = recordsOf(source, node, cilium, report);
+    for (const value of records.slice(0, mostRecords)) {
       const prefix = parsePrefix(value);
       if (prefix === undefined) {
         holdings.malformed.push({ source, value });
@@ -58,12 +60,19 @@ export function readHoldings(
       }
       const found = holdings.bySource.get(source) ?? { ipv4: [], ipv6: [] };
       holdings.bySource.set(source, found);
-      const list = found[prefix.family];
-      if (!list.some((known) => known.equals(prefix))) list.push(prefix);
+      const text = prefix.toString();
+      if (!seen.has(text)) found[prefix.family].push(prefix);
+      seen.add(text);
+    }
+    if (records.length > mostRecords) {
+      holdings.malformed.push({ source, value: `… and ${records.length - mostRecords} more` });
     }
   }
   return holdings;
 }
+
+/** More blocks than a node can hold of any pool: one record must not cost everybody's time. */
+const mostRecords = 4_096;
 
 function recordsOf(
   source: HoldingSource,
@@ -88,12 +97,15 @@ export function trustedHoldings(holdings: Holdings, family: Family): Prefix[] {
   return [];
 }
 
-/** The same without the report: the lists that say what a node is to have. */
-export function recordedHoldings(holdings: Holdings, family: Family): Prefix[] {
+/** The same without the report: the list that says what a node is to have, and where it is. */
+export function recordedHoldings(
+  holdings: Holdings,
+  family: Family,
+): { source: HoldingSource; prefixes: Prefix[] } {
   for (const [source, found] of holdings.bySource) {
-    if (source !== 'report' && found[family].length > 0) return found[family];
+    if (source !== 'report' && found[family].length > 0) return { source, prefixes: found[family] };
   }
-  return [];
+  return { source: 'spec', prefixes: [] };
 }
 
 /** What the node's own agent says that it uses. */

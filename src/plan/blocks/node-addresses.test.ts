@@ -1,4 +1,12 @@
 import { expect, test } from 'vitest';
+import {
+  auto,
+  claimsOf,
+  nodeObject,
+  pool,
+  poolObject,
+  registerOf,
+} from '../../../test/register/objects.ts';
 import { readPool } from '../../model/ip-pool.ts';
 import { readNode } from '../../model/node.ts';
 import { parsePrefix } from '../../net/prefix.ts';
@@ -41,18 +49,65 @@ test('the range in the flags may lie around the nodes; only the blocks with thei
   expect(register.claims.isFree(parsePrefix('10.0.2.0/24')!)).toBe(true);
 });
 
-test("a pool object around a node's address is refused by that node's name", () => {
-  const register = new Register([]);
-  register.putNode(node('a', '10.0.0.7'));
-  const read = readPool({
-    metadata: { name: 'p', uid: 'p' },
-    spec: { cidrs: ['10.0.0.0/8'], blockSize: { ipv4: 24 } },
-  });
-  if (read.kind !== 'pool') throw new Error('malformed');
-  register.putPool(read.pool);
-  const plan = planAllocation(register, ['a'], { families: 'auto', byDemand: false });
-  expect(plan.nodes[0]?.refused).toMatchObject([{ reason: 'OverlapsNetwork' }]);
-  expect(plan.nodes[0]?.refused[0]?.detail).toContain('node a');
+test("a node's address inside a pool object takes the block around it, and nothing else of the pool", () => {
+  const register = registerOf([
+    poolObject('p', { cidrs: ['10.4.0.0/22', 'fd04::/62'] }),
+    nodeObject('a', { addresses: ['10.4.0.7', 'fd04::1', 'not an address'] }),
+    nodeObject('b'),
+  ]);
+  expect(register.poolSet.problem('p')).toBeUndefined();
+  const plan = planAllocation(register, ['a', 'b'], auto);
+  expect(plan.nodes).toMatchObject([
+    { blocks: [{ cidr: '10.4.1.0/24' }, { cidr: 'fd04:0:0:1::/64' }], refused: [] },
+    { blocks: [{ cidr: '10.4.2.0/24' }, { cidr: 'fd04:0:0:2::/64' }], refused: [] },
+  ]);
+  expect(plan.pools).toMatchObject([{ free: 1 }]);
+  expect(plan.findings).toMatchObject([
+    {
+      reason: 'OverlapsNetwork',
+      nodes: ['a'],
+      cidr: '10.4.0.0/24',
+      detail:
+        'address 10.4.0.7 of a lies in pool p: the block around it, 10.4.0.0/24, is given to no node; reserve it in the pool, or take it out of its cidrs',
+    },
+    { reason: 'OverlapsNetwork', nodes: ['a'], cidr: 'fd04::/64' },
+  ]);
+});
+
+test('it is found whether the pool or the node came first, and ends with either', () => {
+  const register = registerOf([nodeObject('a', { addresses: ['10.4.0.7'] })]);
+  register.putPool(pool('p', { cidrs: ['10.4.0.0/22'] }));
+  expect(claimsOf(register)).toEqual(['10.4.0.7/32 address/a']);
+  register.removePool('p');
+  expect(claimsOf(register)).toEqual([]);
+  register.putPool(pool('p', { cidrs: ['10.4.0.0/22'] }));
+  register.removeNode('a');
+  expect(claimsOf(register)).toEqual([]);
+});
+
+test('an address in a range that the pool reserves is in order', () => {
+  const reserving = poolObject('p', { cidrs: ['10.4.0.0/22'], reserved: ['10.4.0.0/28'] });
+  const register = registerOf([reserving, nodeObject('a', { addresses: ['10.4.0.7'] })]);
+  expect(planAllocation(register, ['a'], auto).findings).toEqual([]);
+});
+
+test('a node that lists a thousand addresses keeps no more blocks from others than it may hold', () => {
+  const register = registerOf([
+    poolObject('p', { cidrs: ['10.4.0.0/16'] }),
+    nodeObject('a', { addresses: Array.from({ length: 1000 }, (_, n) => `10.4.${n % 256}.7`) }),
+    nodeObject('b'),
+  ]);
+  const plan = planAllocation(register, ['a', 'b'], auto);
+  // After the four that are kept, blocks that nobody claims, even in vain, come first.
+  expect(plan.nodes.map(({ blocks }) => blocks.map(({ cidr }) => cidr))).toEqual([
+    ['10.4.20.0/24'],
+    ['10.4.21.0/24'],
+  ]);
+  expect(plan.pools).toMatchObject([{ capacity: 256, free: 256 - 4 - 2 }]);
+  expect(plan.findings.map(({ reason, nodes }) => `${reason} ${nodes}`)).toEqual([
+    ...Array(4).fill('OverlapsNetwork a'),
+    'ClaimRefused a',
+  ]);
 });
 
 test('a pool of both families shows the figures of the one that runs out first', () => {

@@ -10,7 +10,7 @@ import { findTruth } from './truth.ts';
  */
 export function registerOf(state: ClusterState, sources?: readonly HoldingSource[]): Register {
   const truth = findTruth(state);
-  const register = new Register(sources ?? truth.sources);
+  const register = new Register(sources ?? truth.sources, truth.mode.byDemand);
   for (const pool of servingPools(state, truth.mode)) register.putPool(pool);
   register.putNetworks('services', [...state.serviceNetworks]);
   for (const node of state.nodes) register.putNode(node);

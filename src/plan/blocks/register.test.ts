@@ -6,7 +6,6 @@ import {
   ciliumNodeObject,
   claimsOf,
   guard,
-  node,
   nodeObject,
   pool,
   poolObject,
@@ -184,26 +183,6 @@ describe('networks that no pool may overlap', () => {
     expect(register.poolSet.problem('p')?.reason).toBe('OverlapsNetwork');
     register.putNetworks('services', []);
     expect(register.poolSet.problem('p')).toBeUndefined();
-  });
-
-  test('a node’s own addresses are such networks, of either family', () => {
-    const register = registerOf([
-      poolObject('p', { cidrs: ['10.4.0.0/16'] }),
-      poolObject('q', { cidrs: ['fd04::/32'] }),
-      nodeObject('a', { addresses: ['10.4.94.23', 'fd04::1', 'not an address'] }),
-    ]);
-    expect(register.poolSet.problem('p')?.detail).toContain('of node a');
-    expect(register.poolSet.problem('q')?.detail).toContain('fd04::1/128 of node a');
-    register.removeNode('a');
-    expect(register.poolSet.problem('p') ?? register.poolSet.problem('q')).toBeUndefined();
-  });
-
-  test('a node called services does not take the place of the Service networks', () => {
-    const register = registerOf([poolObject('p', { cidrs: ['10.100.0.0/16'] })]);
-    register.putNetworks('services', services);
-    register.putNode(node('services', { addresses: ['10.4.0.1'] }));
-    register.removeNode('services');
-    expect(register.poolSet.problem('p')?.reason).toBe('OverlapsNetwork');
   });
 });
 

@@ -1,22 +1,15 @@
 import type { CiliumNode } from '../../model/cilium-node.ts';
-import { isFromFlags, type Pool } from '../../model/ip-pool.ts';
-import { clusterPoolName } from '../../model/keys.ts';
-import { type NamedNetwork, nodeNetworks } from '../../model/network.ts';
+import type { Pool } from '../../model/ip-pool.ts';
+import type { NamedNetwork } from '../../model/network.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { NodeReport } from '../../model/node-report.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
-import { families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { overlapsNetwork, PoolSet } from '../pools/pool-set.ts';
-import {
-  type HoldingSource,
-  type Holdings,
-  isRestOf,
-  readHoldings,
-  recordedHoldings,
-  usedHoldings,
-} from './holdings.ts';
+import { ClaimLimits } from './claim-limits.ts';
+import { type HoldingSource, type Holdings, readHoldings } from './holdings.ts';
+import { type NodeClaims, nodeClaims } from './node-claims.ts';
 import { claimSame, usesOfFormer } from './report-uses.ts';
 
 /**
@@ -40,7 +33,10 @@ import { claimSame, usesOfFormer } from './report-uses.ts';
  *               true owner may adopt it
  *   guard/NAME  a cell that odd-sized blocks lie in
  *   pool/P      what pool P reserves of its own CIDRs, as long as P may serve
- *   address/N   node N's own address, where it lies in the range the flags give
+ *   address/N   node N's own address, where it lies in a pool
+ *
+ * What a node claims beyond what one node may (claim-limits.ts) is no claim: it is in
+ * `refused`, and only makes its addresses the last of a pool to be given out.
  *
  * Claims are compared as sets per owner and brought up to date on every change;
  * no code path adds or removes a single claim by hand.
@@ -49,6 +45,10 @@ export type ClaimOwner = `${'node' | 'shadow' | 'guard' | 'pool' | 'address'}/${
 
 export class Register {
   readonly claims = new ClaimIndex<string>();
+  /** Claims that no NodeBlock stands behind, and all addresses of nodes, by the same owners. */
+  readonly unregistered = new ClaimIndex<string>();
+  /** What nodes claim in vain, by the node's name. Of one node a few: see `mostAvoided`. */
+  readonly refused = new ClaimIndex<string>();
   readonly nodes = new Map<string, ClusterNode>();
   readonly blocks = new Map<string, Block>();
   readonly reports = new Map<string, NodeReport>();
@@ -64,23 +64,34 @@ export class Register {
   readonly #pending = new Map<string, Prefix[]>();
   readonly #claimed = new Map<string, Map<string, { prefix: Prefix; owner: ClaimOwner }>>();
   readonly #holdings = new Map<string, Holdings>();
+  readonly #limits: ClaimLimits;
+  /** Of nodes with claims that no NodeBlock stands behind. */
+  readonly #nodeClaims = new Map<string, NodeClaims>();
 
-  constructor(sources: readonly HoldingSource[]) {
+  constructor(sources: readonly HoldingSource[], byDemand = false) {
     this.#sources = sources;
+    this.#limits = new ClaimLimits(byDemand);
+  }
+
+  /** What one node may claim; the mode says whether blocks are given by demand. */
+  get limits(): ClaimLimits {
+    return this.#limits;
   }
 
   putPool(pool: Pool): void {
     this.#pools.set(pool.name, pool);
     this.#judgePools();
+    this.#judgeClaimsIn(this.#limits.put(pool));
   }
 
   removePool(name: string): void {
     this.#pools.delete(name);
     this.#judgePools();
     this.#setClaims(`pool/${name}`, []);
+    this.#judgeClaimsIn(this.#limits.remove(name));
   }
 
-  /** Networks that no pool may overlap, by who says so: `services`, or `node/NAME`. */
+  /** Networks that no pool may overlap, by who says so. */
   putNetworks(source: string, networks: readonly NamedNetwork[]): void {
     const before = this.#networks.get(source);
     if (before === undefined && networks.length === 0) return;
@@ -93,13 +104,11 @@ export class Register {
 
   putNode(node: ClusterNode): void {
     this.nodes.set(node.name, node);
-    this.putNetworks(`node/${node.name}`, nodeNetworks(node));
     this.#refresh(node.name);
   }
 
   removeNode(name: string): void {
     this.nodes.delete(name);
-    this.putNetworks(`node/${name}`, []);
     this.#refresh(name);
   }
 
@@ -193,6 +202,16 @@ export class Register {
     return known ?? { bySource: new Map(), malformed: [] };
   }
 
+  /** What the node claims without a NodeBlock, its own addresses among it. */
+  claimsOf(nodeName: string): NodeClaims {
+    return this.#nodeClaims.get(nodeName) ?? noClaims;
+  }
+
+  /** The names of nodes, existing or not, whose claims are refused. */
+  refusedNodes(): string[] {
+    return [...this.#nodeClaims].flatMap(([name, { refused }]) => (refused.length > 0 ? name : []));
+  }
+
   #unlink(block: Block): void {
     unlinkFrom(this.#blocksByNode, block.nodeName, block);
     if (this.#blocksByPool) unlinkFrom(this.#blocksByPool, this.#homeOf(block), block);
@@ -226,54 +245,61 @@ export class Register {
       this.#holdings.set(nodeName, holdings);
     } else this.#holdings.delete(nodeName);
 
+    const claims = nodeClaims(this.#limits, {
+      node,
+      blocks: [...(this.#blocksByNode.get(nodeName) ?? [])],
+      pending: this.#pending.get(nodeName) ?? [],
+      holdings,
+      formerUses: this.formerUses(nodeName),
+    });
+    const { registered, kept, refused } = claims;
+    if (kept.length + refused.length > 0) this.#nodeClaims.set(nodeName, claims);
+    else this.#nodeClaims.delete(nodeName);
+    const owned = kept.map(
+      ({ prefix, kind }) => ({ prefix, owner: `${kind}/${nodeName}` }) as const,
+    );
+    const inPools = owned.filter(
+      ({ prefix, owner }) =>
+        !owner.startsWith('address/') || this.#limits.poolAt(prefix) !== undefined,
+    );
     const owner: ClaimOwner = `node/${nodeName}`;
-    const wanted = new Map<string, { prefix: Prefix; owner: ClaimOwner }>();
-    const want = (prefix: Prefix, by: ClaimOwner) => {
-      const key = prefix.toString();
-      if (!wanted.has(key)) wanted.set(key, { prefix, owner: by });
-    };
-    const blocks = this.#blocksByNode.get(nodeName) ?? [];
-    for (const block of blocks) want(block.prefix, owner);
-    for (const prefix of this.#pending.get(nodeName) ?? []) want(prefix, owner);
-    if (node !== undefined) {
-      for (const prefix of usedHoldings(holdings)) want(prefix, owner);
-      const live = [...blocks].filter((block) => block.phase !== 'Cooling');
-      for (const family of families) {
-        const recorded = recordedHoldings(holdings, family);
-        if (isRestOf(recorded, live)) for (const prefix of recorded) want(prefix, owner);
-      }
-    }
-    for (const prefix of this.formerUses(nodeName)) want(prefix, `shadow/${nodeName}`);
-    for (const found of holdings.bySource.values()) {
-      for (const prefix of [...found.ipv4, ...found.ipv6]) want(prefix, `shadow/${nodeName}`);
-    }
-    if (node !== undefined)
-      for (const { prefix } of this.#avoided(node)) want(prefix, `address/${nodeName}`);
-    this.#setClaims(owner, [...wanted.values()]);
-  }
-
-  /**
-   * A pool object that overlaps the nodes' own network is refused. The range in
-   * the flags serves a whole cluster (Cilium's default is 10.0.0.0/8), so there
-   * only the blocks around the nodes' addresses are left out.
-   */
-  #avoided(node: ClusterNode): NamedNetwork[] {
-    const pool = this.#pools.get(clusterPoolName);
-    if (pool === undefined || !isFromFlags(pool)) return [];
-    return nodeNetworks(node).filter(({ prefix }) =>
-      pool.cidrs.some((cidr) => cidr.contains(prefix)),
+    this.#setClaims(owner, [...registered.map((prefix) => ({ prefix, owner })), ...inPools]);
+    this.#setClaims(`unregistered/${nodeName}`, owned, this.unregistered);
+    this.#setClaims(
+      `refused/${nodeName}`,
+      refused.slice(0, mostAvoided).map(({ prefix }) => ({ prefix, owner })),
+      this.refused,
     );
   }
 
-  #setClaims(key: string, claims: ReadonlyArray<{ prefix: Prefix; owner: ClaimOwner }>): void {
+  /** Pools came, went or changed: what nodes may claim there is another. */
+  #judgeClaimsIn(cidrs: readonly Prefix[]): void {
+    const names = new Set<string>();
+    for (const cidr of cidrs) {
+      for (const { owner } of this.unregistered.overlapping(cidr)) names.add(nodeOf(owner));
+      for (const { owner } of this.refused.overlapping(cidr)) names.add(nodeOf(owner));
+    }
+    if (cidrs.length > 0) {
+      for (const [name, { refused }] of this.#nodeClaims) {
+        if (refused.length > mostAvoided) names.add(name);
+      }
+    }
+    for (const name of names) this.#refresh(name);
+  }
+
+  #setClaims(
+    key: string,
+    claims: ReadonlyArray<{ prefix: Prefix; owner: ClaimOwner }>,
+    index: ClaimIndex<string> = this.claims,
+  ): void {
     const before = this.#claimed.get(key);
     if (before === undefined && claims.length === 0) return;
     const after = new Map(claims.map((claim) => [`${claim.owner} ${claim.prefix}`, claim]));
     for (const [id, { prefix, owner }] of before ?? []) {
-      if (!after.has(id)) this.claims.release(prefix, owner);
+      if (!after.has(id)) index.release(prefix, owner);
     }
     for (const [id, { prefix, owner }] of after) {
-      if (!before?.has(id)) this.claims.record(prefix, owner);
+      if (!before?.has(id)) index.record(prefix, owner);
     }
     if (after.size > 0) this.#claimed.set(key, after);
     else this.#claimed.delete(key);
@@ -293,6 +319,13 @@ export class Register {
     }
   }
 }
+
+/** Of one node's refused claims so many are avoided: more would only cost everybody's time. */
+const mostAvoided = 16;
+
+const noClaims: NodeClaims = { registered: [], kept: [], refused: [] };
+
+const nodeOf = (owner: string) => owner.slice(owner.indexOf('/') + 1);
 
 /** What a pool reserves, cut down to its own CIDRs: it reserves nothing of other pools. */
 function ownReserved({ cidrs, reserved }: Pool): Prefix[] {

@@ -22,6 +22,7 @@ export const doctorReasons = [
   'Orphan',
   'Stale',
   'SecondAllocator',
+  'ClaimRefused',
   'SourcesDisagree',
   'OverlapsNetwork',
   'PeerRefused',

@@ -78,7 +78,8 @@ function outsidePools(survey: Survey, claimants: Claimants): DoctorFinding[] {
 
 function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
   const { nodes, evidence, claims, blocks, pools } = survey;
-  const networks: Array<NamedNetwork & { node?: string }> = [...evidence.serviceNetworks];
+  const { serviceNetworks } = evidence;
+  const networks: Array<NamedNetwork & { node?: string }> = [...serviceNetworks];
   for (const [name, { node }] of nodes) {
     for (const network of nodeNetworks(node)) networks.push({ ...network, node: name });
   }
@@ -106,7 +107,7 @@ function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
   // A pool that lies over a network is trouble before it has cut a block there.
   const ofBlocks = [...found];
   for (const pool of pools) {
-    const problem = overlapsNetwork(pool, networks);
+    const problem = overlapsNetwork(pool, serviceNetworks);
     // Where a block of it lies there already, that is reported, and worse.
     const isReported = ofBlocks.some(({ prefix }) =>
       pool.cidrs.some((cidr) => cidr.contains(parsePrefix(prefix!)!)),

@@ -22,9 +22,12 @@ export function judgePools(survey: Survey): DoctorFinding[] {
   ];
 }
 
-/** Everything that cannot be cut any more: blocks of nodes, cooling ones, guards, what is reserved. */
-function takenSpace({ blocks, evidence, pools }: Survey): ClaimIndex<number> {
+/** Everything that cannot be cut any more: blocks of nodes, cooling ones, guards, what is reserved, blocks around addresses of nodes. */
+function takenSpace({ blocks, nodes, evidence, pools }: Survey): ClaimIndex<number> {
   const taken = new ClaimIndex<number>();
+  for (const { claims } of nodes.values()) {
+    for (const { kind, prefix } of claims.kept) if (kind === 'address') taken.record(prefix, 0);
+  }
   for (const { prefix } of blocks) taken.record(prefix, 0);
   for (const block of evidence.blocks) {
     if (!isReleasedByTime(block)) taken.record(block.prefix, 0);

@@ -102,6 +102,30 @@ const agentFound = (
 };
 
 const pairs: Record<DoctorReason, Pair> = {
+  ClaimRefused: {
+    triggers: {
+      ...ofCadastre(),
+      pools: [pool('all', ['10.1.0.0/16'], { ipv4: 24 })],
+      nodes: [...ofCadastre().nodes, node('c', '10.0.0.3', { podCidrs: ['10.0.0.0/8'] })],
+    },
+    // Of a block's size: the operator adopts it.
+    beside: {
+      ...ofCadastre(),
+      pools: [pool('all', ['10.1.0.0/16'], { ipv4: 24 })],
+      nodes: [...ofCadastre().nodes, node('c', '10.0.0.3', { podCidrs: ['10.1.9.0/24'] })],
+    },
+    finding: {
+      node: 'c',
+      prefix: '10.0.0.0/8',
+      severity: 'critical',
+      says: {
+        'Node.spec.podCIDRs': 'c',
+        pool: 'all',
+        refused: 'it is larger than a /24 block of pool all; it is kept from nobody else',
+      },
+      hurts: { now: ['c'], if: [] },
+    },
+  },
   SourcesDisagree: {
     triggers: {
       ...ofCilium(),

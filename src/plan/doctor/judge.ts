@@ -13,6 +13,7 @@
  *   judge-kernel    Detour inside the machine we run on
  *   judge-blocks    DuplicateBlock, OverlappingBlocks, OutsidePools, OverlapsNetwork,
  *                   StrandedBlock, LeakedAddress
+ *   judge-claims    ClaimRefused; OverlapsNetwork, where a node's address lies in a pool
  *   judge-pools     PoolNearlyFull, NoPoolForGroup
  *   judge-restored  RestoredFromBackup
  *   judge-hijacks   Hijacked
@@ -31,6 +32,7 @@ import type { Evidence } from './evidence.ts';
 import { type DoctorFinding, type DoctorReport, doctorReasons, type Source } from './finding.ts';
 import { judgeAnnouncing } from './judge-announcing.ts';
 import { judgeBlocks } from './judge-blocks.ts';
+import { judgeClaims } from './judge-claims.ts';
 import { judgeHijacks } from './judge-hijacks.ts';
 import { judgeKernel } from './judge-kernel.ts';
 import { judgePools } from './judge-pools.ts';
@@ -63,6 +65,7 @@ export function* judgeInSteps(surveyed: Survey): Generator<undefined, DoctorFind
     () => judgeAnnouncing(surveyed, claimants),
     () => judgeKernel(surveyed, claimants),
     () => judgeBlocks(surveyed, claimants),
+    () => judgeClaims(surveyed),
     () => judgePools(surveyed),
     () => judgeRestored(surveyed),
     () => judgeHijacks(surveyed),

@@ -9,6 +9,9 @@ import type { Family } from '../../net/family.ts';
 import { families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
+import { ClaimLimits } from '../blocks/claim-limits.ts';
+import { readHoldings } from '../blocks/holdings.ts';
+import { type NodeClaims, nodeClaims } from '../blocks/node-claims.ts';
 import { findTruth, isHolder, type Truth, trueBlocks } from '../blocks/truth.ts';
 import { compareText } from '../pools/pool-set.ts';
 import { servingPools } from '../pools/serving-pools.ts';
@@ -33,6 +36,8 @@ import { announcedTable, type RouteView, viewTable } from './route-view.ts';
 export interface Survey {
   evidence: Evidence;
   truth: Truth;
+  /** What one node may claim of the pools, where Cadastre gives out the blocks. */
+  limits: ClaimLimits;
   announcedBy: AnnouncedBy;
   /** By name, sorted. */
   nodes: ReadonlyMap<string, SurveyedNode>;
@@ -63,6 +68,8 @@ export interface SurveyedNode {
   /** What each record says the node has. */
   records: NodeRecords;
   blocks: readonly SurveyedBlock[];
+  /** What it claims beside its NodeBlocks, and what of that is more than one node may. */
+  claims: NodeClaims;
   /** undefined: not known. */
   announces: readonly AnnouncedPrefix[] | undefined;
 }
@@ -91,6 +98,8 @@ export function survey(evidence: Evidence): Survey {
   const blocks: SurveyedBlock[] = [];
   const owners = new Map<string, SurveyedBlock[]>();
   const claims = new ClaimIndex<number>();
+  const pools = servingPools(evidence, truth.mode);
+  const limits = limitsOf(truth, pools);
   for (const node of sorted(evidence.nodes)) {
     const { name } = node;
     if (isDown(node, routers)) {
@@ -99,14 +108,24 @@ export function survey(evidence: Evidence): Survey {
     }
     const cilium = ciliumNodes.get(name);
     const report = witness(reports.get(name), node);
-    const own = trueBlocks(truth, node, cilium, registered.get(name) ?? [], report, isFree)
+    const held = registered.get(name) ?? [];
+    const holdings = readHoldings(node, cilium, truth.sources, report);
+    const claimed = nodeClaims(limits, {
+      node,
+      blocks: held,
+      pending: [],
+      holdings,
+      formerUses: [],
+    });
+    const inVain = new Set(claimed.refused.map(({ prefix }) => prefix.toString()));
+    const own = trueBlocks(truth, node, cilium, held, report, isFree)
+      .filter((prefix) => !inVain.has(prefix.toString()))
       .sort((a, b) => a.compare(b))
       .map((prefix): SurveyedBlock => ({ prefix, key: prefix.toString(), node: name }));
     for (const block of own) {
       claims.record(block.prefix, blocks.push(block) - 1);
       addToGroup(owners, block.key, block);
     }
-    const held = registered.get(name) ?? [];
     nodes.set(name, {
       node,
       cilium,
@@ -114,13 +133,14 @@ export function survey(evidence: Evidence): Survey {
       registered: held,
       records: nodeRecords(evidence, node, cilium, report, held),
       blocks: own,
+      claims: claimed,
       announces: announcementsOf(announcedBy, node, cilium, report),
     });
   }
-  const pools = servingPools(evidence, truth.mode);
   return {
     evidence,
     truth,
+    limits,
     announcedBy,
     nodes,
     nextHops,
@@ -137,6 +157,13 @@ export function survey(evidence: Evidence): Survey {
     poolSpace: pools.length === 0 ? undefined : PrefixSet.of(pools.flatMap(({ cidrs }) => cidrs)),
     former: formerHolders(evidence, nodes),
   };
+}
+
+/** Where others give out the blocks, their word is the truth, whatever its size. */
+function limitsOf({ mode, record }: Truth, pools: readonly Pool[]): ClaimLimits {
+  const limits = new ClaimLimits(mode.byDemand);
+  if (record === 'register') for (const pool of pools) limits.put(pool);
+  return limits;
 }
 
 /** A report of an earlier node of the same name is no witness for this one. */

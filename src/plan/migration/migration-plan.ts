@@ -271,7 +271,12 @@ const clashReasons: readonly Reason[] = [
   'OverlappingBlocks',
   'RestoredFromBackup',
 ];
-const holdingReasons: readonly Reason[] = [...clashReasons, 'OutsidePools', 'AdoptionIncomplete'];
+const holdingReasons: readonly Reason[] = [
+  ...clashReasons,
+  'ClaimRefused',
+  'OutsidePools',
+  'AdoptionIncomplete',
+];
 const isAboutHoldings = (reason: Reason) => holdingReasons.includes(reason);
 
 /** Two owners of one block hurt now; the rest is a matter of order. Control planes come last. */

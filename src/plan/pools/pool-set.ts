@@ -1,4 +1,4 @@
-import { isFromFlags, type Pool, poolFamilies } from '../../model/ip-pool.ts';
+import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import { type Labels, selects } from '../../model/label-selector.ts';
 import type { NamedNetwork } from '../../model/network.ts';
 import type { Reason } from '../../model/reasons.ts';
@@ -101,8 +101,7 @@ export function overlapsNetwork(
   networks: readonly NamedNetwork[],
 ): PoolProblem | undefined {
   const reserved = PrefixSet.of(pool.reserved);
-  for (const { name, prefix, isNode } of networks) {
-    if (isNode && isFromFlags(pool)) continue;
+  for (const { name, prefix } of networks) {
     const cidr = pool.cidrs.find((ours) => {
       const shared = ours.length > prefix.length ? ours : prefix;
       return ours.overlaps(prefix) && !reserved.covers(shared);

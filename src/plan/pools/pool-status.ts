@@ -1,11 +1,13 @@
 import { type CidrUsage, type Pool, type PoolStatus, poolFamilies } from '../../model/ip-pool.ts';
 import type { Block } from '../../model/node-block.ts';
+import type { Condition } from '../../model/object.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { isLastResort } from '../blocks/assign.ts';
 import { isAwaitingRelease } from '../blocks/block-life.ts';
+import { refusedOfPool, roomTakers } from '../blocks/claim-findings.ts';
 import type { Register } from '../blocks/register.ts';
-import { type PoolVerdicts, poolConditions } from './pool-conditions.ts';
+import { dated, type PoolVerdicts, poolConditions } from './pool-conditions.ts';
 
 /** How full each CIDR of a pool is. The same arithmetic serves allocator, status and doctor. */
 export function poolUsage(register: Register, pool: Pool): CidrUsage[] {
@@ -89,7 +91,13 @@ export function desiredPoolStatus(register: Register, pool: Pool, nowText: strin
     problem: register.poolSet.problem(pool.name),
     closed,
     ready: ['PoolReady', 'serves nodes'],
-    full: full.length > 0 ? ['Exhausted', `no free ${full.join(' and ')} block left`] : undefined,
+    full:
+      full.length > 0
+        ? [
+            'Exhausted',
+            `no free ${full.join(' and ')} block left${full.map((family) => roomTakers(register, pool, family)).join('')}`,
+          ]
+        : undefined,
     hasRoom: ['HasFreeBlocks', 'has free blocks'],
   };
   const { generation, status } = pool;
@@ -97,6 +105,18 @@ export function desiredPoolStatus(register: Register, pool: Pool, nowText: strin
     observedGeneration: generation,
     ...total,
     cidrs: usage,
-    conditions: poolConditions(verdicts, generation, status?.conditions, nowText),
+    conditions: [
+      ...poolConditions(verdicts, generation, status?.conditions, nowText),
+      ...refusedClaimsCondition(register, pool, nowText),
+    ],
   };
+}
+
+/** There only while it is so: a pool that nobody claims too much of needs no word about it. */
+function refusedClaimsCondition(register: Register, pool: Pool, nowText: string): Condition[] {
+  const message = refusedOfPool(register, pool);
+  if (message === undefined) return [];
+  const { generation: observedGeneration, status } = pool;
+  const condition = { type: 'ClaimsRefused', status: 'True', reason: 'ClaimRefused' } as const;
+  return [dated({ ...condition, message, observedGeneration }, status?.conditions, nowText)];
 }

@@ -1,0 +1,82 @@
+import { nodeNetworks } from '../../model/network.ts';
+import type { ClusterNode } from '../../model/node.ts';
+import type { Block } from '../../model/node-block.ts';
+import { families } from '../../net/family.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import type { ClaimLimits, Refused } from './claim-limits.ts';
+import {
+  type HoldingSource,
+  type Holdings,
+  isRestOf,
+  recordedHoldings,
+  usedHoldings,
+} from './holdings.ts';
+
+/** A claim of a node that no NodeBlock stands behind. */
+export interface UnregisteredClaim {
+  prefix: Prefix;
+  /** node: its own. shadow: of a less trusted record. address: where one of its addresses is. */
+  kind: 'node' | 'shadow' | 'address';
+  source: HoldingSource | 'address';
+}
+
+/** Everything that one node claims, and what of it is more than one node may. */
+export interface NodeClaims {
+  /** Its NodeBlocks, and what is being written for it. */
+  registered: readonly Prefix[];
+  kept: readonly UnregisteredClaim[];
+  refused: ReadonlyArray<Refused<UnregisteredClaim>>;
+}
+
+export interface ClaimingNode {
+  node: ClusterNode | undefined;
+  blocks: readonly Block[];
+  pending: readonly Prefix[];
+  holdings: Holdings;
+  /** What the report of a former Node of the name uses. */
+  formerUses: readonly Prefix[];
+}
+
+/** The claims of one node's name. Records count in the order of trust; its addresses by themselves. */
+export function nodeClaims(limits: ClaimLimits, claiming: ClaimingNode): NodeClaims {
+  const registered = new Map<string, Prefix>();
+  for (const { prefix } of claiming.blocks) registered.set(prefix.toString(), prefix);
+  for (const prefix of claiming.pending) registered.set(prefix.toString(), prefix);
+  const records = limits.judge(registered.values(), recordClaims(claiming, registered));
+  const { node } = claiming;
+  const addresses = (node === undefined ? [] : nodeNetworks(node)).map(({ prefix }) => ({
+    prefix,
+    kind: 'address' as const,
+    source: 'address' as const,
+  }));
+  const around = limits.judge<UnregisteredClaim>([], addresses);
+  return {
+    registered: [...registered.values()],
+    kept: [...records.kept, ...around.kept],
+    refused: [...records.refused, ...around.refused],
+  };
+}
+
+function recordClaims(
+  { node, blocks, holdings, formerUses }: ClaimingNode,
+  registered: ReadonlyMap<string, Prefix>,
+): UnregisteredClaim[] {
+  const claims = new Map<string, UnregisteredClaim>();
+  const add = (prefix: Prefix, kind: 'node' | 'shadow', source: HoldingSource) => {
+    const key = prefix.toString();
+    if (!registered.has(key) && !claims.has(key)) claims.set(key, { prefix, kind, source });
+  };
+  if (node !== undefined) {
+    for (const prefix of usedHoldings(holdings)) add(prefix, 'node', 'report');
+    const live = blocks.filter((block) => block.phase !== 'Cooling');
+    for (const family of families) {
+      const { source, prefixes } = recordedHoldings(holdings, family);
+      if (isRestOf(prefixes, live)) for (const prefix of prefixes) add(prefix, 'node', source);
+    }
+  }
+  for (const prefix of formerUses) add(prefix, 'shadow', 'report');
+  for (const [source, found] of holdings.bySource) {
+    for (const prefix of [...found.ipv4, ...found.ipv6]) add(prefix, 'shadow', source);
+  }
+  return [...claims.values()];
+}
