@@ -58,8 +58,8 @@ export class ClaimLimits {
   judge<C extends { prefix: Prefix }>(
     registered: Iterable<Prefix>,
     claimed: readonly C[],
-  ): { kept: C[]; refused: Array<Refused<C>> } {
-    const kept: C[] = [];
+  ): { kept: Array<Kept<C>>; refused: Array<Refused<C>> } {
+    const kept: Array<Kept<C>> = [];
     const refused: Array<Refused<C>> = [];
     if (claimed.length === 0) return { kept, refused };
     const cells = new Map<string, Set<string>>();
@@ -76,7 +76,7 @@ export class ClaimLimits {
     for (const claim of claimed) {
       const at = this.poolAt(claim.prefix);
       if (at === undefined) {
-        kept.push(claim);
+        kept.push({ ...claim, isInPool: false });
         continue;
       }
       const { family, length } = claim.prefix;
@@ -93,11 +93,13 @@ export class ClaimLimits {
         continue;
       }
       held.add(cell);
-      kept.push(claim);
+      kept.push({ ...claim, isInPool: true });
     }
     return { kept, refused };
   }
 }
+
+export type Kept<C> = C & { isInPool: boolean };
 
 /** A claim that is not adopted: larger than a block of the pool, or one too many. */
 export type Refused<C> = C & { pool: Pool; because: 'size' | 'count' };

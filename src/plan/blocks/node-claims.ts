@@ -3,7 +3,7 @@ import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import { families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import type { ClaimLimits, Refused } from './claim-limits.ts';
+import type { ClaimLimits, Kept, Refused } from './claim-limits.ts';
 import {
   type HoldingSource,
   type Holdings,
@@ -24,7 +24,7 @@ export interface UnregisteredClaim {
 export interface NodeClaims {
   /** Its NodeBlocks, and what is being written for it. */
   registered: readonly Prefix[];
-  kept: readonly UnregisteredClaim[];
+  kept: ReadonlyArray<Kept<UnregisteredClaim>>;
   refused: ReadonlyArray<Refused<UnregisteredClaim>>;
 }
 
@@ -43,18 +43,26 @@ export function nodeClaims(limits: ClaimLimits, claiming: ClaimingNode): NodeCla
   for (const { prefix } of claiming.blocks) registered.set(prefix.toString(), prefix);
   for (const prefix of claiming.pending) registered.set(prefix.toString(), prefix);
   const records = limits.judge(registered.values(), recordClaims(claiming, registered));
-  const { node } = claiming;
-  const addresses = (node === undefined ? [] : nodeNetworks(node)).map(({ prefix }) => ({
-    prefix,
-    kind: 'address' as const,
-    source: 'address' as const,
-  }));
-  const around = limits.judge<UnregisteredClaim>([], addresses);
+  const around = limits.judge([], addressClaims(claiming.node));
   return {
     registered: [...registered.values()],
     kept: [...records.kept, ...around.kept],
     refused: [...records.refused, ...around.refused],
   };
+}
+
+const addressesOf = new WeakMap<ClusterNode, UnregisteredClaim[]>();
+
+/** Read once for each version of a Node: a node is looked at far more often than it moves. */
+function addressClaims(node: ClusterNode | undefined): UnregisteredClaim[] {
+  if (node === undefined) return [];
+  const known = addressesOf.get(node);
+  if (known !== undefined) return known;
+  const claims = nodeNetworks(node).map(
+    ({ prefix }): UnregisteredClaim => ({ prefix, kind: 'address', source: 'address' }),
+  );
+  addressesOf.set(node, claims);
+  return claims;
 }
 
 function recordClaims(

@@ -256,12 +256,10 @@ export class Register {
     if (kept.length + refused.length > 0) this.#nodeClaims.set(nodeName, claims);
     else this.#nodeClaims.delete(nodeName);
     const owned = kept.map(
-      ({ prefix, kind }) => ({ prefix, owner: `${kind}/${nodeName}` }) as const,
+      ({ prefix, kind, isInPool }) =>
+        ({ prefix, owner: `${kind}/${nodeName}`, counts: isInPool || kind !== 'address' }) as const,
     );
-    const inPools = owned.filter(
-      ({ prefix, owner }) =>
-        !owner.startsWith('address/') || this.#limits.poolAt(prefix) !== undefined,
-    );
+    const inPools = owned.filter(({ counts }) => counts);
     const owner: ClaimOwner = `node/${nodeName}`;
     this.#setClaims(owner, [...registered.map((prefix) => ({ prefix, owner })), ...inPools]);
     this.#setClaims(`unregistered/${nodeName}`, owned, this.unregistered);
