@@ -107,6 +107,12 @@ export interface KindRow<T> {
   read(object: KubeObject): Read<T>;
 }
 
+/** An API server keeps no null where a list belongs; a file may have one. */
+function statusOf({ status }: KubeObject): Partial<NodeReportStatus> | undefined {
+  if (typeof status !== 'object' || status === null) return undefined;
+  return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== null));
+}
+
 const fine = <T>(item: T): Read<T> => ({ item, problems: [] });
 export function row<T>(
   resource: KindRow<T>['resource'],
@@ -136,7 +142,7 @@ export const clusterKinds: { readonly [K in ClusterKind]: KindRow<ClusterItems[K
   },
   reports: row(resources.nodeReports, (object) => ({
     ...readNodeReport(object),
-    status: (object.status ?? undefined) as Partial<NodeReportStatus> | undefined,
+    status: statusOf(object),
   })),
   ciliumNodes: row(resources.ciliumNodes, readCiliumNode),
   serviceCidrs: row(resources.serviceCidrs, (object) => ({

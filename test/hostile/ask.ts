@@ -46,8 +46,9 @@ export class Asker {
             incoming.on('error', done);
             incoming.on('end', done);
             incoming.on('close', done);
-            // Without an end: a watch, an event stream.
-            if (/event-stream/.test(String(incoming.headers['content-type']))) incoming.destroy();
+            // A watch or an event stream has no end, or one that the request chose.
+            const isEventStream = /event-stream/.test(String(incoming.headers['content-type']));
+            if (isEventStream || (status < 300 && /[?&]watch=/.test(path))) incoming.destroy();
           },
         );
         outgoing.on('error', done);

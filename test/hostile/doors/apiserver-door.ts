@@ -46,8 +46,8 @@ export async function attackApiWithoutToken(
     const headers = { 'content-type': type, ...(authorization === '' ? {} : { authorization }) };
     const { status } = await asker.ask({ method, path: asciiPath(path), headers, body });
     tally.count(String(status));
-    // 0: refused while a large body was still being sent.
-    if (![401, 400, 0].includes(status))
+    // 0: refused while a large body was still being sent; 431: an address that is too long.
+    if (![401, 400, 431, 0].includes(status))
       tally.breaks(`${status} for ${method} ${path.slice(0, 200)}`);
   });
   asker.close();
@@ -70,11 +70,7 @@ export async function attackApi(access: ApiAccess, seed: number, count: number):
   await inLanes(hostileRequests(seed, count), 8, async (request) => {
     for (const { path, body } of request.before) await post(path, body);
     const { method, title, type = json, body } = request;
-    // Watches of this list would otherwise last as long as they ask for.
-    const path = asciiPath(request.path).replace(
-      /timeoutSeconds=(?=\d{2,})\d+/,
-      'timeoutSeconds=1',
-    );
+    const path = asciiPath(request.path);
     const headers = { authorization, 'content-type': type };
     const { status, text } = await asker.ask({ method, path, headers, body });
     tally.count(String(status));

@@ -51,7 +51,7 @@ users:
 /** In processor time; a file of a few kilobytes is read in milliseconds. */
 const mostMs = 2_000;
 
-/** `folder` is that of the checkout. */
+/** Run from the root of the checkout, where the whole files are. */
 export async function attackFiles(random: Random, count: number): Promise<Tally> {
   const tally = new Tally('files');
   const folder = mkdtempSync(join(tmpdir(), 'cadastre-hostile-files-'));
