@@ -79,8 +79,12 @@ export class HistoryBacklog {
     this.#marked.delete(volume);
   }
 
+  /** Of a block that was given again meanwhile, how it came to its node is still to be written. */
   written(logs: readonly BlockLog[]): void {
-    for (const { cidr } of logs) this.#assignedBy.delete(cidr);
+    for (const { cidr, entries } of logs) {
+      const held = this.#blocks.get(volumeOf(cidr))?.get(cidr);
+      if (entries.some(({ blockUID }) => blockUID === held?.uid)) this.#assignedBy.delete(cidr);
+    }
   }
 
   /** What a volume should say, if that is more than it says. */
