@@ -199,8 +199,8 @@ test('the commands tell sessions, routes and addresses, on the node and from afa
   });
 
   const { usage } = await tell('ipam', 'show', here);
-  // The gateway and the one pod.
-  expect(usage).toMatchObject([{ grouping: 'Block', cidr, total: '254', inUse: '2', node: 'a' }]);
+  // The first, the last and the gateway are not for pods; one pod is there.
+  expect(usage).toMatchObject([{ grouping: 'Block', cidr, total: '253', inUse: '1', node: 'a' }]);
   const whose = await tell('ipam', 'show', site.pods.a.ipv4, here);
   expect(whose).toMatchObject({ isHeld: true, attributes: { ifname: 'eth0' } });
   const flags = ['--ipam=cluster-pool', '--cluster-pool-ipv4-cidr=10.5.112.0/21', afar];
