@@ -242,7 +242,8 @@ function isSameList(a: readonly Prefix[], b: readonly Prefix[]): boolean {
   return a === b || (a.length === b.length && a.every((prefix, at) => prefix.equals(b[at]!)));
 }
 
-function bySeniority(a: Pool, b: Pool): number {
+/** Oldest first. */
+export function bySeniority(a: Pool, b: Pool): number {
   return a.createdMs - b.createdMs || compareText(a.name, b.name);
 }
 
