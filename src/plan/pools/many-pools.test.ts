@@ -13,8 +13,6 @@ import { Register } from '../blocks/register.ts';
 import { selectingCandidates } from './pool-candidates.ts';
 import { whyPool } from './why-pool.ts';
 
-const nodes = 8;
-
 interface Counter {
   steps: number;
 }
@@ -29,7 +27,7 @@ function counted<T extends object>(target: T, counter: Counter): T {
 }
 
 /** So many steps a whole plan takes, with the reasons that are printed with it. */
-function stepsOf(count: number, makePool: (number: number, of: number) => Pool): number {
+function stepsOf(count: number, makePool: (number: number, of: number) => Pool, nodes = 8): number {
   const counter: Counter = { steps: 0 };
   const register = new Register(holdingSources);
   for (let at = 0; at < count; at++) register.putPool(counted(makePool(at, count), counter));
@@ -75,6 +73,12 @@ test.each<[string, (at: number, of: number) => Pool]>([
 ])('twice as many pools are about twice the work: %s', (_, makePool) => {
   const [some, more] = [stepsOf(1_000, makePool), stepsOf(2_000, makePool)];
   expect(more / some).toBeLessThan(2.3);
+});
+
+test('of pools that all select every node only those are looked at that serve one', () => {
+  const makePool = (at: number) => pool(`pool-${at}`, { cidrs: [cidr(at)], size: 26 }, born(at));
+  const [few, many] = [stepsOf(1_000, makePool, 8), stepsOf(1_000, makePool, 80)];
+  expect(many / few).toBeLessThan(1.5);
 });
 
 /** So many steps it takes to fill a register with as many nodes as pools; nobody asks in between. */

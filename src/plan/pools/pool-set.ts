@@ -89,8 +89,8 @@ export class PoolSet {
   }
 
   /** The pools that select a node, best first: priority, then specificity, then name. */
-  selecting(labels: Labels): Pool[] {
-    return this.#selectors.selecting(labels).map(({ pool }) => pool);
+  *selecting(labels: Labels): Generator<Pool, void> {
+    for (const { pool } of this.#selectors.selecting(labels)) yield pool;
   }
 
   /** Every family that any pool serves. */
