@@ -300,26 +300,39 @@ export class Register {
     );
   }
 
-  #listBlocksIn(places: readonly Prefix[]): void {
-    for (const place of PrefixSet.of(places).prefixes) {
-      for (const { prefix } of this.#claims.index.overlapping(place)) {
-        const block = this.blocks.get(blockName(prefix));
-        if (block !== undefined) this.#list(block);
+  #listBlocksIn(changed: readonly Prefix[]): void {
+    const places = PrefixSet.of(changed).prefixes;
+    const found = new Set<Block>();
+    // Each has to be looked at once, not once for every place that it lies around.
+    if (places.length >= this.blocks.size)
+      for (const block of this.blocks.values()) found.add(block);
+    else {
+      for (const place of places) {
+        for (const { prefix } of this.#claims.index.overlapping(place)) {
+          const block = this.blocks.get(blockName(prefix));
+          if (block !== undefined) found.add(block);
+        }
       }
     }
+    for (const block of found) this.#list(block);
   }
 
   /**
    * What the nodes with claims there may claim is judged again. A registered block counts too: it may
    * be one of another pool now, and leave room in the one it was of.
    */
-  #judgeClaimsIn(places: readonly Prefix[]): void {
+  #judgeClaimsIn(changed: readonly Prefix[]): void {
+    const places = PrefixSet.of(changed).prefixes;
     const names = new Set<string>();
-    for (const place of PrefixSet.of(places).prefixes) {
-      for (const { index } of [this.#claims, this.#unregistered, this.#refused]) {
-        for (const { owner } of index.overlapping(place)) {
-          const name = owner.slice(owner.indexOf('/') + 1);
-          if (this.#nodeClaims.has(name)) names.add(name);
+    if (places.length >= this.#nodeClaims.size) {
+      for (const name of this.#nodeClaims.keys()) names.add(name);
+    } else {
+      for (const place of places) {
+        for (const { index } of [this.#claims, this.#unregistered, this.#refused]) {
+          for (const { owner } of index.overlapping(place)) {
+            const name = owner.slice(owner.indexOf('/') + 1);
+            if (this.#nodeClaims.has(name)) names.add(name);
+          }
         }
       }
     }
