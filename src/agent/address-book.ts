@@ -12,7 +12,7 @@
  * they show may still be refused.
  * Expiry and rest survive a restart; see book-time.
  *
- * What damage of the journal may have taken is not given again: see unknown-owners.
+ * What damage of the journal may have taken is not given again: see lost-owners.
  */
 import { join } from 'node:path';
 import type { BootClock } from '../base/boot-clock.ts';
@@ -25,7 +25,7 @@ import type { Family } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { PodBlockUse } from '../plan/pod-address/pod-address.ts';
 import type { PodBlock } from '../plan/pod-address/pod-address-block.ts';
-import { AddressJournal, type AddressJournalDamage } from './address-journal.ts';
+import { AddressJournal } from './address-journal.ts';
 import {
   type AddressRequest,
   type AllocateAnswer,
@@ -40,7 +40,8 @@ import {
 } from './allocation.ts';
 import { BookState } from './book-state.ts';
 import { BookWitness } from './book-witness.ts';
-import { describeUnknownOwners, GenerationsRead } from './unknown-owners.ts';
+import { LostOwners } from './lost-owners.ts';
+import { GenerationsRead } from './unknown-owners.ts';
 
 interface AddressBookOptions {
   files: DurableFiles;
@@ -59,6 +60,7 @@ export class AddressBook {
   readonly #state: BookState;
   readonly #restMs: number;
   readonly #journal: AddressJournal;
+  readonly #lost: LostOwners;
   /** Of nobody in the book, and yet not to be given. */
   #keptBack = new Map<string, Address>();
   readonly #log: Log;
@@ -77,6 +79,7 @@ export class AddressBook {
       ...(compactAboveBytes === undefined ? {} : { compactAboveBytes }),
       ...(log === undefined ? {} : { log }),
     });
+    this.#lost = new LostOwners(this.#state, this.#journal, this.#log);
   }
 
   /** The caller holds the folder's lock. */
@@ -93,13 +96,13 @@ export class AddressBook {
       () => witness.isThere(),
     );
     const wasBooted = await witness.wasBooted();
-    if (damage !== undefined) book.#survive(damage, generations, wasBooted);
+    if (damage !== undefined) book.#lost.survive(damage, generations, wasBooted);
     await book.#journal.begin();
     const unknown = book.#state.unknown;
     if (unknown !== undefined) {
       const isRemoved = (await files.read(unknown.file)) === undefined;
-      if (wasBooted) book.#setUnknown(undefined, 'the node was rebooted');
-      else if (isRemoved) book.#setUnknown(undefined, `${unknown.file} was removed`);
+      if (wasBooted) book.#lost.end('the node was rebooted');
+      else if (isRemoved) book.#lost.end(`${unknown.file} was removed`);
       // Before the witness says that the journal was opened in this boot.
       await book.#journal.append(undefined);
     }
@@ -119,13 +122,7 @@ export class AddressBook {
 
   setBlocks(blocks: readonly PodBlock[], reserved: readonly Prefix[] = []): void {
     this.#state.setBlocks(blocks, reserved);
-    const unknown = this.#state.unknown;
-    if (unknown !== undefined && unknown.blocks === undefined && blocks.length > 0) {
-      const named = { ...unknown, blocks: blocks.map(({ prefix }) => prefix.toString()) };
-      this.#state.setUnknown(named);
-      this.#note({ kind: 'unknown', unknown: named });
-      this.#log.error({ reason: 'AddressOwnersUnknown' }, describeUnknownOwners(named));
-    }
+    this.#lost.nameBlocks(blocks);
   }
 
   /** Owners that damage has taken, as long as their addresses may be in use. */
@@ -200,12 +197,12 @@ export class AddressBook {
     const nowMs = this.#clock.monotonicMs();
     this.#expire(nowMs);
     const held = this.#state.allocations.ofOwner(request.owner);
-    if (held !== undefined && this.#mayBeFreed(held)) {
+    if (held !== undefined && this.#lost.mayBeFreed(held)) {
       const whose = `${held.owner} had ${held.addresses.join(' and ')}, and may have released it`;
       const answer = {
         kind: 'refused',
         reason: 'AddressTaken',
-        detail: this.#doubtful(whose),
+        detail: this.#lost.doubtful(whose),
       } as const;
       return { answer, written: Promise.resolve() };
     }
@@ -214,7 +211,7 @@ export class AddressBook {
     }
     const choice = this.#state.space.choose(request, nowMs);
     if (choice.kind === 'refused') {
-      const answer = { ...choice, detail: this.#doubtful(choice.detail) };
+      const answer = { ...choice, detail: this.#lost.doubtful(choice.detail) };
       return { answer, written: Promise.resolve() };
     }
     const allocation: Allocation = {
@@ -242,76 +239,7 @@ export class AddressBook {
    * somebody in the book has one of its addresses.
    */
   adopt(found: Omit<Allocation, 'expiresAtMs'>): boolean {
-    const unknown = this.#state.unknown;
-    const { generation, owner, addresses } = found;
-    if (unknown === undefined || unknown.generations?.includes(generation) === false) return false;
-    const isHeld = addresses.some((one) => this.#state.allocations.ofAddress(one.toString()));
-    if (
-      isHeld ||
-      this.#state.allocations.ofOwner(owner) ||
-      this.#state.allocations.ofGeneration(generation)
-    )
-      return false;
-    const allocation: Allocation = { ...found, expiresAtMs: undefined };
-    this.#state.nextGeneration = Math.max(this.#state.nextGeneration, generation + 1);
-    this.#state.put(allocation);
-    this.#note({
-      kind: 'give',
-      allocation: writeAllocation(allocation, this.#state.time.originMs),
-    });
-    const generations = unknown.generations?.filter((one) => one !== generation);
-    if (generations?.length === 0) this.#setUnknown(undefined, 'the kernel shows all of them');
-    else this.#setUnknown({ ...unknown, ...(generations && { generations }) });
-    return true;
-  }
-
-  /**
-   * Its end may be among the records that are lost, and its address somebody else's. What CNI gave
-   * is not asked for again; the kernel shows whether it is there.
-   */
-  #mayBeFreed({ generation, attachment }: Allocation): boolean {
-    return (
-      this.#state.unknown !== undefined && generation < this.#state.unknown.below && !attachment
-    );
-  }
-
-  #doubtful(detail: string): string {
-    return this.#state.unknown === undefined
-      ? detail
-      : `${detail}; ${describeUnknownOwners(this.#state.unknown)}`;
-  }
-
-  #setUnknown(unknown: UnknownOwners | undefined, why = ''): void {
-    this.#state.setUnknown(unknown);
-    this.#note({ kind: 'unknown', unknown: unknown ?? null });
-    if (unknown === undefined) {
-      this.#log.warn(
-        { reason: 'AddressOwnersUnknown' },
-        `no owner of an address is unknown any more: ${why}`,
-      );
-    }
-  }
-
-  /** Refused, it is found out again by the next start. */
-  #note(record: BookRecord): void {
-    this.#journal.note(record, () => undefined);
-  }
-
-  #survive(damage: AddressJournalDamage, generations: GenerationsRead, wasBooted: boolean): void {
-    const { what, file, lost, isEndLost } = damage;
-    const hasLost = lost > 0 || isEndLost;
-    const kept = [...this.#state.allocations.values()].length;
-    const fields = { reason: 'StateDamaged', file, lost, kept };
-    if (!hasLost) {
-      this.#log.warn(fields, `${what}; everything was read from the second copy of each record`);
-      return;
-    }
-    this.#log.error(
-      fields,
-      `${what}; ${kept} owners of addresses could be read, others may be lost`,
-    );
-    if (wasBooted) return;
-    this.#state.lose(damage, generations);
+    return this.#lost.adopt(found);
   }
 
   /** From now on it does not expire. False if the owner holds nothing (any more). */

@@ -24,10 +24,11 @@ export interface LabelSelector {
 export const labelOperators = ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const;
 
 export function selects(selector: LabelSelector | undefined, labels: Labels): boolean {
-  for (const [key, value] of Object.entries(selector?.matchLabels ?? {})) {
+  if (selector === undefined) return true;
+  for (const [key, value] of Object.entries(selector.matchLabels ?? {})) {
     if (labels[key] !== value) return false;
   }
-  return (selector?.matchExpressions ?? []).every((requirement) => meets(requirement, labels));
+  return (selector.matchExpressions ?? []).every((requirement) => meets(requirement, labels));
 }
 
 /** The requirements that the labels do not meet, in words: what is wanted, and what there is. */

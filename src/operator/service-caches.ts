@@ -7,6 +7,7 @@ import type { ItemLists } from '../model/cluster-state.ts';
 import type { ReadLoadBalancerPool } from '../model/load-balancer-pool.ts';
 import type { ClusterService } from '../model/service.ts';
 import type { ServiceAddress } from '../model/service-address.ts';
+import { HeldAddresses } from '../plan/services/held-addresses.ts';
 import { ServicePoolSet } from '../plan/services/service-pools.ts';
 import type { ExcludedNetworks } from './excluded-networks.ts';
 import { HandlerList } from './handler-list.ts';
@@ -28,6 +29,8 @@ export class ServiceCaches {
   readonly services: ListWatch<ClusterService>;
   readonly addresses: ListWatch<ServiceAddress>;
   readonly pools: ListWatch<ReadLoadBalancerPool>;
+  /** The addresses of all ServiceAddresses. */
+  readonly held = new HeldAddresses();
   readonly #config: BgpConfigHandler;
   readonly #configCache: ListWatch<KeptConfigMap> | undefined;
   readonly #o: ServiceCachesOptions;
@@ -144,6 +147,7 @@ export class ServiceCaches {
     held.set(one.name, one);
     this.#heldBy.set(one.service, held);
     this.#owners.set(`${one.address}`, one);
+    this.held.add(one.address);
   }
 
   #forget(one: ServiceAddress): void {
@@ -151,5 +155,6 @@ export class ServiceCaches {
     held?.delete(one.name);
     if (held?.size === 0) this.#heldBy.delete(one.service);
     this.#owners.delete(`${one.address}`);
+    this.held.remove(one.address);
   }
 }

@@ -35,12 +35,11 @@ export class ServicePoolWorker implements Worker {
     if (!caches.isSynced) return undefined;
     const read = caches.pools.get(name);
     const nowText = new Date(clock.wallMs()).toISOString();
-    const held = [...caches.addresses.values()].map(({ address }) => address);
     const before = read ?? { generation: 0, status: undefined };
     const wanted =
       read?.kind === 'malformed'
         ? malformedStatus(read, read.status?.conditions, nowText)
-        : desiredServicePoolStatus(caches.poolSet(), name, held, before, nowText);
+        : desiredServicePoolStatus(caches.poolSet(), name, caches.held, before, nowText);
     this.#count(name, wanted);
     if (read === undefined || wanted === undefined) return undefined;
     // Figures of a pool that could be understood once stay beside the complaint.

@@ -22,7 +22,7 @@ export function explainPool(look: Look, pool: Pool): Explanation {
   const selected = state.nodes.filter((node) => selects(pool.selector, node.labels));
   // A node that this pool selects may still take its blocks from a better one.
   const firstChoice = selected.filter(
-    (node) => register.poolSet.selecting(node.labels)[0]?.name === pool.name,
+    (node) => register.poolSet.selecting(node.labels).next().value?.name === pool.name,
   );
   const obstacle = poolObstacle(register, pool);
   const next = poolFamilies(pool).map((family) => ({

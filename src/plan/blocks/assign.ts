@@ -40,9 +40,10 @@ export function assignBlocks(
   const cuts: Cut[] = [];
   const missing = new Set(needed);
   const notes: Note[] = [];
-  const candidates = register.poolSet.selecting(node.labels);
-  for (const pool of candidates) {
+  const candidates: Pool[] = [];
+  for (const pool of register.poolSet.selecting(node.labels)) {
     if (missing.size === 0) break;
+    candidates.push(pool);
     const offers = poolFamilies(pool).filter((family) => allowed.has(family));
     const wanted = offers.filter((family) => missing.has(family));
     if (wanted.length === 0) continue;

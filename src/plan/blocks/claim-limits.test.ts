@@ -11,6 +11,7 @@ import {
   put,
   registerOf,
   reportObject,
+  second,
   texts,
 } from '../../../test/register/objects.ts';
 import type { KubeObject } from '../../model/object.ts';
@@ -216,6 +217,45 @@ test('a pool that comes or changes judges the claims again', () => {
   expect(claimsOf(register)).toEqual([]);
   register.putPool(pool('p', { cidrs: ['10.5.112.0/21'], size: 23 }));
   expect(claimsOf(register)).toEqual(['10.5.112.0/23 node/n']);
+});
+
+describe('of pools that overlap each other the oldest judges', () => {
+  const born = (at: number) => ({ creationTimestamp: second(at) });
+  const refused = (objects: KubeObject[]) =>
+    registerOf(objects)
+      .claimsOf('n')
+      .refused.map((claim) => `${claim.prefix} ${claim.pool.name} ${claim.because}`);
+  const claim = (cidr: string) => [nodeObject('n'), ciliumNodeObject('n', [cidr])];
+
+  test('a claim around them, whichever came first', () => {
+    const young = poolObject('a', { cidrs: ['10.0.0.0/22'] }, born(2));
+    const old = poolObject('b', { cidrs: ['10.0.0.0/22'] }, born(1));
+    for (const pools of [
+      [young, old],
+      [old, young],
+    ]) {
+      expect(refused([...claim('10.0.0.0/20'), ...pools])).toEqual(['10.0.0.0/20 b size']);
+    }
+  });
+
+  test('and one that was deleted and made again is no longer the oldest', () => {
+    const spec = { cidrs: ['10.0.0.0/22'], size: 26 };
+    const other = poolObject('b', { cidrs: ['10.0.0.0/22'] }, born(2));
+    const before = [...claim('10.0.0.0/24'), other, poolObject('a', spec, born(1))];
+    expect(refused(before)).toEqual(['10.0.0.0/24 a size']);
+    expect(refused([...before, poolObject('a', spec, { ...born(3), uid: 'new' })])).toEqual([]);
+  });
+
+  test('one that takes over a registered block leaves room for a claim in the other', () => {
+    const spec = { cidrs: ['10.0.0.0/22', '10.0.8.0/22'], maxBlocksPerNode: 1 };
+    const before = [
+      poolObject('p', spec, born(2)),
+      ...claim('10.0.8.0/24'),
+      blockObject('10.0.0.0/24', 'n'),
+    ];
+    expect(refused(before)).toEqual(['10.0.8.0/24 p count']);
+    expect(refused([...before, poolObject('q', { cidrs: ['10.0.0.0/22'] }, born(1))])).toEqual([]);
+  });
 });
 
 test('an exhausted pool names who takes its room without a NodeBlock', () => {

@@ -2,7 +2,8 @@ import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
 import { type Family, familyBits } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import { compareText } from '../pools/pool-set.ts';
+import { bySeniority } from '../pools/pool-set.ts';
+import { placeOf } from '../pools/selector-index.ts';
 
 /**
  * What one node may claim of the pools. Records outside the register are written by
@@ -16,7 +17,8 @@ import { compareText } from '../pools/pool-set.ts';
 export class ClaimLimits {
   readonly byDemand: boolean;
   readonly #pools = new Map<string, Pool>();
-  readonly #cidrs = new ClaimIndex<string>();
+  /** The pools of each CIDR, the oldest first. */
+  readonly #cidrs = new ClaimIndex<Pool[]>();
 
   constructor(byDemand: boolean) {
     this.byDemand = byDemand;
@@ -25,33 +27,31 @@ export class ClaimLimits {
   /** Takes the pool in. The CIDRs whose claims have to be judged again: none if nothing changed. */
   put(pool: Pool): readonly Prefix[] {
     const before = this.#pools.get(pool.name);
+    if (before !== undefined) this.#drop(before);
     this.#pools.set(pool.name, pool);
+    for (const cidr of pool.cidrs) this.#add(cidr, pool);
     if (before !== undefined && essence(before) === essence(pool)) return [];
-    for (const cidr of before?.cidrs ?? []) this.#cidrs.release(cidr, pool.name);
-    for (const cidr of pool.cidrs) this.#cidrs.record(cidr, pool.name);
     return [...(before?.cidrs ?? []), ...pool.cidrs];
   }
 
   remove(name: string): readonly Prefix[] {
     const before = this.#pools.get(name);
+    if (before === undefined) return [];
     this.#pools.delete(name);
-    for (const cidr of before?.cidrs ?? []) this.#cidrs.release(cidr, name);
-    return before?.cidrs ?? [];
+    this.#drop(before);
+    return before.cidrs;
   }
 
   /** The pool that a prefix is judged by; `inside`: it lies around a whole CIDR of that pool. */
   poolAt(prefix: Prefix): { pool: Pool; inside: boolean } | undefined {
-    const first = this.#cidrs.firstOverlap(prefix);
-    if (first === undefined) return undefined;
-    const isAround = first.prefix.contains(prefix);
-    const names = isAround
-      ? this.#cidrs.overlapping(prefix).filter((one) => one.prefix.contains(prefix))
-      : [first];
     // Of pools that overlap each other the older one is right (decision 8).
-    const [pool] = names
-      .flatMap(({ owner }) => this.#pools.get(owner) ?? [])
-      .sort((a, b) => a.createdMs - b.createdMs || compareText(a.name, b.name));
-    return pool === undefined ? undefined : { pool, inside: !isAround };
+    const [pool] = this.#cidrs
+      .around(prefix)
+      .map(({ owner }) => owner[0]!)
+      .sort(bySeniority);
+    if (pool !== undefined) return { pool, inside: false };
+    const first = this.#cidrs.firstOverlap(prefix);
+    return first === undefined ? undefined : { pool: first.owner[0]!, inside: true };
   }
 
   /** `registered` is the node's in any case, and counts; of `claimed` the first come first. */
@@ -97,6 +97,21 @@ export class ClaimLimits {
     }
     return { kept, refused };
   }
+
+  #add(cidr: Prefix, pool: Pool): void {
+    const [pools] = this.#cidrs.owners(cidr);
+    if (pools === undefined) this.#cidrs.record(cidr, [pool]);
+    else pools.splice(placeOf(pools, pool, bySeniority), 0, pool);
+  }
+
+  #drop(pool: Pool): void {
+    for (const cidr of pool.cidrs) {
+      const [pools = []] = this.#cidrs.owners(cidr);
+      const at = placeOf(pools, pool, bySeniority);
+      if (pools[at] === pool) pools.splice(at, 1);
+      if (pools.length === 0) this.#cidrs.release(cidr, pools);
+    }
+  }
 }
 
 export type Kept<C> = C & { isInPool: boolean };
@@ -126,7 +141,8 @@ export function cellOf(prefix: Prefix, pool: Pool): Prefix {
   return prefix.length > size ? prefix.parent(size) : prefix;
 }
 
+/** What a judgement depends on: its age too, where pools overlap. */
 function essence(pool: Pool): string {
   const sizes = poolFamilies(pool).map((family) => `${pool.blockSize[family]}`);
-  return `${pool.cidrs.join()} ${sizes.join()} ${pool.maxBlocksPerNode ?? ''}`;
+  return `${pool.cidrs.join()} ${sizes.join()} ${pool.maxBlocksPerNode ?? ''} ${pool.createdMs}`;
 }

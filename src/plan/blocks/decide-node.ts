@@ -74,15 +74,15 @@ export function decideNode(register: Register, node: ClusterNode, rules: Rules):
 function managedFamilies(register: Register, node: ClusterNode, rules: Rules): ReadonlySet<Family> {
   if (rules.families !== 'auto') return rules.families;
   const offered = new Set<Family>();
-  const selecting = register.poolSet.selecting(node.labels);
   const most = register.poolSet.families().size;
-  for (const pool of selecting) {
+  let isSelected = false;
+  for (const pool of register.poolSet.selecting(node.labels)) {
+    isSelected = true;
     for (const cidr of pool.cidrs) offered.add(cidr.family);
     if (offered.size === most) break;
   }
   // Nothing selects the node: it misses whatever the other nodes have.
-  if (offered.size === 0) return selecting.length === 0 ? wantedByNobody(register) : offered;
-  return offered;
+  return isSelected ? offered : wantedByNobody(register);
 }
 
 function wantedByNobody(register: Register): ReadonlySet<Family> {

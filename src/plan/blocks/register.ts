@@ -4,11 +4,14 @@ import type { NamedNetwork } from '../../model/network.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import { type Block, blockName } from '../../model/node-block.ts';
 import type { NodeReport } from '../../model/node-report.ts';
-import { ClaimIndex } from '../../net/claim-index.ts';
+import type { ClaimIndex } from '../../net/claim-index.ts';
 import type { Prefix } from '../../net/prefix.ts';
+import { PrefixSet } from '../../net/prefix-set.ts';
 import { PoolSet } from '../pools/pool-set.ts';
 import { type Attribution, believeAll } from './attribution.ts';
+import { BlockLists } from './block-lists.ts';
 import { ClaimLimits } from './claim-limits.ts';
+import { ClaimSets } from './claim-sets.ts';
 import { type HoldingSource, type Holdings, readHoldings } from './holdings.ts';
 import { type NodeClaims, nodeClaims } from './node-claims.ts';
 import { claimSame, usesOfFormer } from './report-uses.ts';
@@ -39,16 +42,12 @@ import { claimSame, usesOfFormer } from './report-uses.ts';
  * What a node claims beyond what one node may (claim-limits.ts) is no claim: it is in
  * `refused`, and only makes its addresses the last of a pool to be given out.
  *
- * Claims are compared as sets per owner and brought up to date on every change;
- * no code path adds or removes a single claim by hand.
+ * What an object claims is brought up to date when it changes. What a change of pools does to
+ * the claims of others is found out when somebody asks (`#settle`): a start brings thousands.
  */
 export type ClaimOwner = `${'node' | 'shadow' | 'guard' | 'pool' | 'address'}/${string}`;
 
 export class Register {
-  /** Claims that no NodeBlock stands behind, and all addresses of nodes, by the same owners. */
-  readonly unregistered = new ClaimIndex<string>();
-  /** What nodes claim in vain, by the node's name. Of one node a few: see `mostAvoided`. */
-  readonly refused = new ClaimIndex<string>();
   readonly nodes = new Map<string, ClusterNode>();
   readonly blocks = new Map<string, Block>();
   readonly reports = new Map<string, NodeReport>();
@@ -57,20 +56,20 @@ export class Register {
   attribution: Attribution = believeAll;
 
   readonly #sources: readonly HoldingSource[];
-  readonly #claims = new ClaimIndex<string>();
+  readonly #claims = new ClaimSets();
+  readonly #unregistered = new ClaimSets();
+  /** All of them. */
+  readonly #refused = new ClaimSets();
+  readonly #avoided = new ClaimSets();
   readonly #poolSet = new PoolSet([]);
-  readonly #blocksByNode = new Map<string, Set<Block>>();
-  readonly #blocksByPool = new Map<string, Set<Block>>();
-  /** The pool each block belongs to now, by the block's name. */
-  readonly #homes = new Map<string, string>();
+  readonly #lists = new BlockLists();
   readonly #pending = new Map<string, Prefix[]>();
-  readonly #claimed = new Map<string, Map<string, { prefix: Prefix; owner: ClaimOwner }>>();
   readonly #holdings = new Map<string, Holdings>();
   readonly #limits: ClaimLimits;
   /** Of nodes with claims that no NodeBlock stands behind. */
   readonly #nodeClaims = new Map<string, NodeClaims>();
-  /** Nodes with more refused claims than are in the index of them. */
-  readonly #excessive = new Set<string>();
+  /** Where pools came, went or changed since the claims there were judged. */
+  #unjudged: Prefix[] = [];
 
   constructor(sources: readonly HoldingSource[], byDemand = false) {
     this.#sources = sources;
@@ -83,23 +82,35 @@ export class Register {
   }
 
   get poolSet(): PoolSet {
-    this.#settlePools();
+    this.#settle();
     return this.#poolSet;
   }
 
   get claims(): ClaimIndex<string> {
-    this.#settlePools();
-    return this.#claims;
+    this.#settle();
+    return this.#claims.index;
+  }
+
+  /** Claims that no NodeBlock stands behind, and all addresses of nodes, by the same owners. */
+  get unregistered(): ClaimIndex<string> {
+    this.#settle();
+    return this.#unregistered.index;
+  }
+
+  /** What nodes claim in vain, by the same owners. Of one node a few: see `mostAvoided`. */
+  get refused(): ClaimIndex<string> {
+    this.#settle();
+    return this.#avoided.index;
   }
 
   putPool(pool: Pool): void {
     this.#poolSet.put(pool);
-    this.#judgeClaimsIn(this.#limits.put(pool));
+    this.#unjudged.push(...this.#limits.put(pool));
   }
 
   removePool(name: string): void {
     this.#poolSet.remove(name);
-    this.#judgeClaimsIn(this.#limits.remove(name));
+    this.#unjudged.push(...this.#limits.remove(name));
   }
 
   /** Networks that no pool may overlap, by who says so. */
@@ -140,10 +151,9 @@ export class Register {
 
   putBlock(block: Block): void {
     const before = this.blocks.get(block.name);
-    if (before !== undefined) this.#unlink(before);
+    if (before !== undefined) this.#lists.remove(before);
     this.blocks.set(block.name, block);
-    linkTo(this.#blocksByNode, block.nodeName, block);
-    this.#linkHome(block);
+    this.#list(block);
     this.#refreshBlockOwner(block);
     if (before !== undefined && before.nodeName !== block.nodeName) this.#refreshBlockOwner(before);
   }
@@ -152,7 +162,7 @@ export class Register {
     const before = this.blocks.get(name);
     if (before === undefined) return;
     this.blocks.delete(name);
-    this.#unlink(before);
+    this.#lists.remove(before);
     this.#refreshBlockOwner(before);
   }
 
@@ -179,15 +189,14 @@ export class Register {
 
   /** A node's blocks in every phase, oldest first. */
   blocksOf(nodeName: string): Block[] {
-    const found = this.#blocksByNode.get(nodeName);
-    if (found === undefined) return [];
-    return [...found].sort((a, b) => a.createdMs - b.createdMs || a.prefix.compare(b.prefix));
+    const found = [...this.#lists.ofNode(nodeName)];
+    return found.sort((a, b) => a.createdMs - b.createdMs || a.prefix.compare(b.prefix));
   }
 
   /** The blocks that belong to a pool: by where they lie, whatever they were cut from. */
   blocksOfPool(pool: string): ReadonlySet<Block> {
-    this.#settlePools();
-    return this.#blocksByPool.get(pool) ?? new Set();
+    this.#settle();
+    return this.#lists.ofPool(pool);
   }
 
   /** What the report of a former Node of this name uses: one that is gone or was made anew. */
@@ -204,24 +213,18 @@ export class Register {
 
   /** What the node claims without a NodeBlock, its own addresses among it. */
   claimsOf(nodeName: string): NodeClaims {
+    this.#settle();
     return this.#nodeClaims.get(nodeName) ?? noClaims;
   }
 
   /** The names of nodes, existing or not, whose claims are refused. */
   refusedNodes(): string[] {
+    this.#settle();
     return [...this.#nodeClaims].flatMap(([name, { refused }]) => (refused.length > 0 ? name : []));
   }
 
-  #unlink(block: Block): void {
-    unlinkFrom(this.#blocksByNode, block.nodeName, block);
-    unlinkFrom(this.#blocksByPool, this.#homes.get(block.name) ?? block.pool, block);
-    this.#homes.delete(block.name);
-  }
-
-  #linkHome(block: Block): void {
-    const home = this.poolSet.homeOf(block)?.name ?? block.pool;
-    this.#homes.set(block.name, home);
-    linkTo(this.#blocksByPool, home, block);
+  #list(block: Block): void {
+    this.#lists.put(block, this.poolSet.homeOf(block)?.name ?? block.pool);
   }
 
   #refreshBlockOwner(block: Block): void {
@@ -231,7 +234,7 @@ export class Register {
       const stands = this.blocks.get(block.name);
       const owner: ClaimOwner = `guard/${block.name}`;
       const guards = stands === undefined || stands.nodeName !== '' ? [] : [stands];
-      this.#setClaims(
+      this.#claims.set(
         owner,
         guards.map(({ prefix }) => ({ prefix, owner })),
       );
@@ -250,7 +253,7 @@ export class Register {
 
     const claims = nodeClaims(this.#limits, {
       node,
-      blocks: [...(this.#blocksByNode.get(nodeName) ?? [])],
+      blocks: [...this.#lists.ofNode(nodeName)],
       pending: this.#pending.get(nodeName) ?? [],
       holdings,
       formerUses: this.formerUses(nodeName),
@@ -258,75 +261,82 @@ export class Register {
     const { registered, kept, refused } = claims;
     if (kept.length + refused.length > 0) this.#nodeClaims.set(nodeName, claims);
     else this.#nodeClaims.delete(nodeName);
-    if (refused.length > mostAvoided) this.#excessive.add(nodeName);
-    else this.#excessive.delete(nodeName);
     const owned = kept.map(
       ({ prefix, kind, isInPool }) =>
         ({ prefix, owner: `${kind}/${nodeName}`, counts: isInPool || kind !== 'address' }) as const,
     );
     const inPools = owned.filter(({ counts }) => counts);
     const owner: ClaimOwner = `node/${nodeName}`;
-    this.#setClaims(owner, [...registered.map((prefix) => ({ prefix, owner })), ...inPools]);
-    this.#setClaims(`unregistered/${nodeName}`, owned, this.unregistered);
-    this.#setClaims(
-      `refused/${nodeName}`,
-      refused.slice(0, mostAvoided).map(({ prefix }) => ({ prefix, owner })),
-      this.refused,
+    this.#claims.set(owner, [...registered.map((prefix) => ({ prefix, owner })), ...inPools]);
+    this.#unregistered.set(owner, owned);
+    const inVain = refused.map(({ prefix }) => ({ prefix, owner }));
+    this.#refused.set(owner, inVain);
+    this.#avoided.set(owner, inVain.slice(0, mostAvoided));
+  }
+
+  /** Does what follows from changes of pools, for all that changed since it was last asked for. */
+  #settle(): void {
+    const changed = this.#poolSet.settle();
+    if (changed.length > 0) {
+      for (const { name } of changed) this.#claimReserved(name);
+      this.#listBlocksIn(changed.flatMap(({ cidrs }) => cidrs));
+    }
+    if (this.#unjudged.length > 0) {
+      const places = this.#unjudged;
+      this.#unjudged = [];
+      this.#judgeClaimsIn(places);
+    }
+  }
+
+  /** A pool that serves nothing must not keep addresses from one that does. */
+  #claimReserved(name: string): void {
+    const owner: ClaimOwner = `pool/${name}`;
+    const pool = this.#poolSet.get(name);
+    const isServing = pool !== undefined && this.#poolSet.problem(name) === undefined;
+    const reserved = isServing ? ownReserved(pool) : [];
+    this.#claims.set(
+      owner,
+      reserved.map((prefix) => ({ prefix, owner })),
     );
   }
 
-  /** Pools came, went or changed: what nodes may claim there is another. */
-  #judgeClaimsIn(cidrs: readonly Prefix[]): void {
-    const names = new Set<string>();
-    for (const cidr of cidrs) {
-      for (const { owner } of this.unregistered.overlapping(cidr)) names.add(nodeOf(owner));
-      for (const { owner } of this.refused.overlapping(cidr)) names.add(nodeOf(owner));
-    }
-    if (cidrs.length > 0) for (const name of this.#excessive) names.add(name);
-    for (const name of names) this.#refresh(name);
-  }
-
-  #setClaims(
-    key: string,
-    claims: ReadonlyArray<{ prefix: Prefix; owner: ClaimOwner }>,
-    index: ClaimIndex<string> = this.#claims,
-  ): void {
-    const before = this.#claimed.get(key);
-    if (before === undefined && claims.length === 0) return;
-    const after = new Map(claims.map((claim) => [`${claim.owner} ${claim.prefix}`, claim]));
-    for (const [id, { prefix, owner }] of before ?? []) {
-      if (!after.has(id)) index.release(prefix, owner);
-    }
-    for (const [id, { prefix, owner }] of after) {
-      if (!before?.has(id)) index.record(prefix, owner);
-    }
-    if (after.size > 0) this.#claimed.set(key, after);
-    else this.#claimed.delete(key);
-  }
-
-  /**
-   * Pools that came or changed are judged when somebody asks, all at once: there may be thousands.
-   * A pool that serves nothing must not keep addresses from one that does.
-   */
-  #settlePools(): void {
-    for (const { name, cidrs } of this.#poolSet.settle()) {
-      const owner: ClaimOwner = `pool/${name}`;
-      const pool = this.#poolSet.get(name);
-      const isServing = pool !== undefined && this.#poolSet.problem(name) === undefined;
-      const reserved = isServing ? ownReserved(pool) : [];
-      this.#setClaims(
-        owner,
-        reserved.map((prefix) => ({ prefix, owner })),
-      );
-      for (const cidr of cidrs) {
-        for (const { prefix } of this.#claims.overlapping(cidr)) {
+  #listBlocksIn(changed: readonly Prefix[]): void {
+    const places = PrefixSet.of(changed).prefixes;
+    const found = new Set<Block>();
+    // Each has to be looked at once, not once for every place that it lies around.
+    if (places.length >= this.blocks.size)
+      for (const block of this.blocks.values()) found.add(block);
+    else {
+      for (const place of places) {
+        for (const { prefix } of this.#claims.index.overlapping(place)) {
           const block = this.blocks.get(blockName(prefix));
-          if (block === undefined) continue;
-          unlinkFrom(this.#blocksByPool, this.#homes.get(block.name) ?? block.pool, block);
-          this.#linkHome(block);
+          if (block !== undefined) found.add(block);
         }
       }
     }
+    for (const block of found) this.#list(block);
+  }
+
+  /**
+   * What the nodes with claims there may claim is judged again. A registered block counts too: it may
+   * be one of another pool now, and leave room in the one it was of.
+   */
+  #judgeClaimsIn(changed: readonly Prefix[]): void {
+    const places = PrefixSet.of(changed).prefixes;
+    const names = new Set<string>();
+    if (places.length >= this.#nodeClaims.size) {
+      for (const name of this.#nodeClaims.keys()) names.add(name);
+    } else {
+      for (const place of places) {
+        for (const { index } of [this.#claims, this.#unregistered, this.#refused]) {
+          for (const { owner } of index.overlapping(place)) {
+            const name = owner.slice(owner.indexOf('/') + 1);
+            if (this.#nodeClaims.has(name)) names.add(name);
+          }
+        }
+      }
+    }
+    for (const name of names) this.#refresh(name);
   }
 }
 
@@ -335,8 +345,6 @@ const mostAvoided = 16;
 
 const noClaims: NodeClaims = { registered: [], kept: [], refused: [] };
 
-const nodeOf = (owner: string) => owner.slice(owner.indexOf('/') + 1);
-
 /** What a pool reserves, cut down to its own CIDRs: it reserves nothing of other pools. */
 function ownReserved({ cidrs, reserved }: Pool): Prefix[] {
   return reserved.flatMap((range) =>
@@ -344,16 +352,4 @@ function ownReserved({ cidrs, reserved }: Pool): Prefix[] {
       .filter((cidr) => cidr.overlaps(range))
       .map((cidr) => (cidr.length > range.length ? cidr : range)),
   );
-}
-
-function linkTo(map: Map<string, Set<Block>>, key: string, block: Block): void {
-  const found = map.get(key);
-  if (found === undefined) map.set(key, new Set([block]));
-  else found.add(block);
-}
-
-function unlinkFrom(map: Map<string, Set<Block>>, key: string, block: Block): void {
-  const found = map.get(key);
-  found?.delete(block);
-  if (found?.size === 0) map.delete(key);
 }

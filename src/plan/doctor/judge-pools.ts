@@ -157,7 +157,7 @@ function unselected(survey: Survey, poolSet: PoolSet): DoctorFinding[] {
   const keys = [...new Set(survey.pools.flatMap((pool) => selectorKeys(pool.selector)))].sort();
   const groups = new Map<string, string[]>();
   for (const [name, { node }] of survey.nodes) {
-    if (poolSet.selecting(node.labels).length > 0) continue;
+    if (!poolSet.selecting(node.labels).next().done) continue;
     const group = labelsText(node.labels, keys);
     groups.set(group, [...(groups.get(group) ?? []), name]);
   }

@@ -30,7 +30,7 @@ export function relabelNode(
       .sort();
   const [routers, routersAfter] = [peersFor(before), peersFor(after)];
   const register = registerOf(survey.evidence);
-  const selecting = register.poolSet.selecting(after);
+  const selecting = [...register.poolSet.selecting(after)];
   for (const { prefix, key } of known.blocks) {
     if (routers.length > 0 && routersAfter.length === 0) {
       const why = `no BGP peer is for ${name} then; today ${routers.join(', ')}`;

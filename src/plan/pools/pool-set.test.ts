@@ -6,7 +6,7 @@ const born = (seconds: number) => ({ creationTimestamp: second(seconds) });
 const network = (name: string, cidr: string) => ({ name, prefix: at(cidr) });
 
 describe('the order in which pools are asked', () => {
-  const names = (set: PoolSet, labels = {}) => set.selecting(labels).map(({ name }) => name);
+  const names = (set: PoolSet, labels = {}) => [...set.selecting(labels)].map(({ name }) => name);
 
   test('the highest priority comes first, whatever else', () => {
     const set = new PoolSet([

@@ -89,8 +89,8 @@ export class PoolSet {
   }
 
   /** The pools that select a node, best first: priority, then specificity, then name. */
-  selecting(labels: Labels): Pool[] {
-    return this.#selectors.selecting(labels).map(({ pool }) => pool);
+  *selecting(labels: Labels): Generator<Pool, void> {
+    for (const { pool } of this.#selectors.selecting(labels)) yield pool;
   }
 
   /** Every family that any pool serves. */
@@ -242,7 +242,8 @@ function isSameList(a: readonly Prefix[], b: readonly Prefix[]): boolean {
   return a === b || (a.length === b.length && a.every((prefix, at) => prefix.equals(b[at]!)));
 }
 
-function bySeniority(a: Pool, b: Pool): number {
+/** Oldest first. */
+export function bySeniority(a: Pool, b: Pool): number {
   return a.createdMs - b.createdMs || compareText(a.name, b.name);
 }
 

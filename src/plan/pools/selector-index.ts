@@ -38,20 +38,26 @@ export class SelectorIndex<T extends Selecting> {
     }
   }
 
-  /** Those that select a node with these labels, best first. */
-  selecting(labels: Labels): T[] {
-    const found: T[] = [];
-    let groups = 0;
-    const look = (label: string) => {
-      const before = found.length;
-      for (const one of this.#groups.get(label) ?? []) {
-        if (selects(one.pool.selector, labels)) found.push(one);
+  /**
+   * Those that select a node with these labels, best first, and each looked at only when it is asked for:
+   * of ten thousand that select everybody a node takes the first. Nothing may be added or removed meanwhile.
+   */
+  *selecting(labels: Labels): Generator<T, void> {
+    const keys = ['', ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)];
+    const groups = keys.flatMap((key) => {
+      const ahead = this.#groups.get(key);
+      return ahead === undefined ? [] : [{ ahead, at: 0 }];
+    });
+    for (;;) {
+      let best: { ahead: readonly T[]; at: number } | undefined;
+      for (const group of groups) {
+        const one = nextIn(group, labels);
+        if (one === undefined) continue;
+        if (best === undefined || this.#compare(one, best.ahead[best.at]!) < 0) best = group;
       }
-      if (found.length > before) groups++;
-    };
-    look('');
-    for (const [key, value] of Object.entries(labels)) look(`${key}=${value}`);
-    return groups > 1 ? found.sort(this.#compare) : found;
+      if (best === undefined) return;
+      yield best.ahead[best.at++]!;
+    }
   }
 
   /** The demand that the fewest others share. */
@@ -66,6 +72,16 @@ export class SelectorIndex<T extends Selecting> {
     }
     return best;
   }
+}
+
+/** The next that selects the node, behind those that do not. */
+function nextIn<T extends Selecting>(
+  group: { ahead: readonly T[]; at: number },
+  labels: Labels,
+): T | undefined {
+  const { ahead } = group;
+  while (group.at < ahead.length && !selects(ahead[group.at]!.pool.selector, labels)) group.at++;
+  return ahead[group.at];
 }
 
 /** Of each list a selected node has one label. */

@@ -65,7 +65,8 @@ export class NestedSpans<Owner> {
 
 const compare = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0);
 
-function joined(spans: readonly Span[]): Span[] {
+/** Those that overlap each other as one; they keep the text of the lowest. */
+export function joined(spans: readonly Span[]): Span[] {
   const result: Span[] = [];
   for (const span of [...spans].sort((a, b) => compare(a.first, b.first))) {
     const at = result.findLastIndex(({ family }) => family === span.family);
@@ -77,7 +78,7 @@ function joined(spans: readonly Span[]): Span[] {
 }
 
 /** The first place from which on it is so. */
-function firstPlace<T>(sorted: readonly T[], isSo: (one: T) => boolean): number {
+export function firstPlace<T>(sorted: readonly T[], isSo: (one: T) => boolean): number {
   let low = 0;
   let high = sorted.length;
   while (low < high) {
