@@ -41,8 +41,13 @@ function fieldPath(clause: string): Array<string | number> {
 function lineOf(place: ManifestPlace, path: ReadonlyArray<string | number>): number | undefined {
   if (place.text.length > longestText) return undefined;
   const lines = new LineCounter();
-  const documents = [...readYamlDocuments(place.text, lines, limits)];
-  let node: unknown = documents[place.document]?.document.contents;
+  let node: unknown;
+  let at = 0;
+  for (const { document } of readYamlDocuments(place.text, lines, limits)) {
+    if (at++ < place.document) continue;
+    node = document.contents;
+    break;
+  }
   let start = startOf(node);
   for (const step of path) {
     let key: unknown;

@@ -181,12 +181,15 @@ function unknownKey(name: string, known: readonly string[]): string {
 }
 
 /** A whole text, with a reader that has reported already what is no YAML. */
-export function openYaml(text: string, linesAbove = 0): { document: Document; reader: YamlReader } {
+export function openYaml(
+  text: string,
+  linesAbove = 0,
+): { document: Document; lines: LineCounter; reader: YamlReader } {
   const lines = new LineCounter();
   const { document, targets } = readYamlDocument(text, lines);
   const reader = new YamlReader(targets, lines, linesAbove);
   for (const error of document.errors) {
     reader.problemAt(error.pos[0], '', `not YAML: ${yamlFault(error)}`);
   }
-  return { document, reader };
+  return { document, lines, reader };
 }
