@@ -14,16 +14,16 @@ test('a ConfigMap of brackets is refused, and does not end the operator and ever
 });
 
 test('a mapping that merges itself is refused', () => {
-  expect(loadConfigMapObject({ data: { config: 'peers: &a {<<: *a}' } })).toEqual(
+  expect(loadConfigMapObject({ data: { config: 'peers: [&a {<<: *a}]' } })).toEqual(
     refused('an alias (*name) inside of what it names'),
   );
 });
 
 test('merges that multiply are refused', () => {
-  const level = (at: number) => `a${at}: &a${at} {<<: [${`*a${at - 1}, `.repeat(10)}]}\n`;
-  const text = `a0: &a0 {x: 1}\n${[1, 2, 3, 4, 5, 6, 7, 8, 9].map(level).join('')}`;
+  const level = (at: number) => `- &a${at} {<<: [${`*a${at - 1}, `.repeat(10)}]}\n`;
+  const text = `peers:\n- &a0 {x: 1}\n${[1, 2, 3, 4, 5, 6, 7, 8, 9].map(level).join('')}`;
   const result = loadConfigMapObject({ data: { config: text } });
   expect(result).toMatchObject({
-    problems: [{ line: 6, sentence: expect.stringContaining('more than 100,000 values') }],
+    problems: [{ line: 7, sentence: expect.stringContaining('more than 100,000 values') }],
   });
 });
