@@ -1,4 +1,5 @@
-import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments } from 'yaml';
+import { isMap, isScalar, isSeq, LineCounter } from 'yaml';
+import { readYamlDocuments } from '../base/read-yaml.ts';
 
 /** Where an object stands: the file, its text, the document in it, the way down to it. */
 export interface ManifestPlace {
@@ -9,6 +10,8 @@ export interface ManifestPlace {
   path: ReadonlyArray<string | number>;
 }
 
+/** Of what was read before. */
+const limits = { tokens: Number.POSITIVE_INFINITY, remedy: '' };
 /** Beyond this a second look at the file, only to find a line, would take too long. */
 const longestText = 1_000_000;
 
@@ -38,8 +41,13 @@ function fieldPath(clause: string): Array<string | number> {
 function lineOf(place: ManifestPlace, path: ReadonlyArray<string | number>): number | undefined {
   if (place.text.length > longestText) return undefined;
   const lines = new LineCounter();
-  const documents = [...parseAllDocuments(place.text, { lineCounter: lines })];
-  let node: unknown = documents[place.document]?.contents;
+  let node: unknown;
+  let at = 0;
+  for (const { document } of readYamlDocuments(place.text, lines, limits)) {
+    if (at++ < place.document) continue;
+    node = document.contents;
+    break;
+  }
   let start = startOf(node);
   for (const step of path) {
     let key: unknown;

@@ -1,4 +1,5 @@
-import { LineCounter, parseAllDocuments } from 'yaml';
+import { LineCounter } from 'yaml';
+import { readYamlDocuments, type YamlLimits } from '../base/read-yaml.ts';
 import type { KubeObject } from '../model/object.ts';
 import { shown } from '../model/schema/schema-problems.ts';
 import { yamlFault } from '../model/yaml-fault.ts';
@@ -15,6 +16,12 @@ export interface ReadManifest {
   /** Sentences with the place in front; made only when printed, because finding a line costs. */
   problems: Array<() => string>;
 }
+
+/** 20,000 objects of 30 lines, read in some 8 s and, if they are one list, a GB of memory. */
+export const manifestLimits: YamlLimits = {
+  tokens: 5_000_000,
+  remedy: '; save it as JSON (kubectl get -o json), which may be as long as it likes',
+};
 
 /**
  * The Kubernetes objects of one file: any number of YAML documents, or JSON,
@@ -40,23 +47,17 @@ function readDocuments(file: string, text: string, manifest: ReadManifest): unkn
     }
   }
   const lines = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
-  return [...documents].map((document, at) => {
+  const values: unknown[] = [];
+  for (const { document, value } of readYamlDocuments(text, lines, manifestLimits)) {
     const [error] = document.errors;
-    if (error === undefined) {
-      try {
-        return document.toJS();
-      } catch (thrown) {
-        manifest.problems.push(() => `${file} (document ${at + 1}): ${yamlFault(thrown)}`);
-        return undefined;
-      }
-    }
+    values.push(error === undefined ? value() : undefined);
+    if (error === undefined) continue;
     const { line, col } = lines.linePos(error.pos[0]);
-    manifest.problems.push(
-      () => `${file}:${line}:${col} (document ${at + 1}): not YAML or JSON: ${yamlFault(error)}`,
-    );
-    return undefined;
-  });
+    const what = yamlFault(error);
+    const place = `${file}:${line}:${col} (document ${values.length})`;
+    manifest.problems.push(() => `${place}: not YAML or JSON: ${what}`);
+  }
+  return values;
 }
 
 function openDocument(value: unknown, place: ManifestPlace, manifest: ReadManifest): void {

@@ -47,7 +47,8 @@ export async function readFiles(
       const kind = clusterKindOf(one.object);
       if (kind !== undefined) oldestMs.set(kind, Math.min(oldestMs.get(kind) ?? atMs, atMs));
     }
-    problems.push(...manifest.problems);
+    // One by one: a file of 200,000 wrong documents has more than a call takes arguments.
+    for (const problem of manifest.problems) problems.push(problem);
   }
   const collector = new ItemCollector();
   const ignored = putAll(collector, objects, problems);

@@ -1,6 +1,7 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
-import { type Document, LineCounter, parseDocument } from 'yaml';
+import { LineCounter } from 'yaml';
 import { CadastreError } from '../base/errors.ts';
+import { readYamlDocument, type YamlDocument } from '../base/read-yaml.ts';
 import { fileFault, readTextFile } from '../base/text-file.ts';
 
 /**
@@ -75,17 +76,20 @@ function readOne(path: string, skipMissing: boolean): KubeconfigFile | undefined
     );
   }
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, logLevel: 'silent' });
-  const [fault] = document.errors;
+  const read = readYamlDocument(text, lines);
+  const { document } = read;
+  // As kubectl does: what stands below the first document is not read.
+  const fault = document.errors.find(({ code }) => code !== 'MULTIPLE_DOCS');
   if (fault !== undefined) {
     const { line, col } = lines.linePos(fault.pos[0]);
-    const what = fault.code.toLowerCase().replaceAll('_', ' ');
+    const isLimit = fault.code === 'RESOURCE_EXHAUSTION';
+    const what = isLimit ? fault.message : fault.code.toLowerCase().replaceAll('_', ' ');
     throw new CadastreError(
       'BAD_KUBECONFIG',
       `The kubeconfig ${path} is not YAML: ${what} at line ${line}, column ${col}.`,
     );
   }
-  const content = contentOf(document);
+  const content = contentOf(read);
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     throw new CadastreError(
       'BAD_KUBECONFIG',
@@ -103,9 +107,9 @@ function readOne(path: string, skipMissing: boolean): KubeconfigFile | undefined
 }
 
 /** Undefined where it cannot be told, as with an alias of nothing. */
-function contentOf(document: Document): unknown {
+function contentOf(document: YamlDocument): unknown {
   try {
-    return document.toJS();
+    return document.value();
   } catch {
     return undefined;
   }

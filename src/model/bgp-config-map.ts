@@ -12,7 +12,7 @@
  * Several node selectors of a peer are ORed, labels and expressions of one are
  * ANDed, no selector means every node: as in MetalLB.
  */
-import { isMap, isScalar, LineCounter, type Node, parseDocument, type Scalar } from 'yaml';
+import { isMap, isScalar, type Node, type Scalar } from 'yaml';
 import { rangesOverlap } from './bgp-config/address-range.ts';
 import { readCommunityNames } from './bgp-config/read-community.ts';
 import { readConfigMapPeer } from './bgp-config/read-peer.ts';
@@ -57,8 +57,8 @@ export function loadConfigMapObject(object: {
 
 /** The text of config.yaml, or of a YAML file that holds the ConfigMap. */
 export function loadConfigMap(text: string): ConfigResult {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
+  const { document, lines, reader } = openYaml(text);
+  if (reader.problems.length > 0) return refused(...reader.problems);
   const { contents } = document;
   if (!isMap(contents) || document.get('kind') !== 'ConfigMap') return loadText(text, 0);
   const data = contents.get('data', true) as unknown as Node | undefined;

@@ -1,7 +1,8 @@
 /** Bodies: how large and how deep they may be, and what they say. */
 import type { IncomingMessage } from 'node:http';
-import { parse } from 'yaml';
+import { LineCounter } from 'yaml';
 import { describeError } from '../../base/errors.ts';
+import { readYamlDocument } from '../../base/read-yaml.ts';
 import { isFields } from '../object.ts';
 import { ApiRefusal, badRequest } from '../status.ts';
 import { unsupportedMedia } from '../verbs/patch.ts';
@@ -50,7 +51,6 @@ function readJson(text: string): unknown {
 
 /** JSON is YAML too, but a hundred times faster to read. */
 function readYaml(text: string): unknown {
-  mustBeShallow(text);
   // JSON's way to write what lies beyond 16 bits is none of YAML's.
   if (/\\u[dD][89a-fA-F]/.test(text)) {
     throw new Error('yaml: found invalid Unicode character escape code');
@@ -62,8 +62,13 @@ function readYaml(text: string): unknown {
       // YAML, then, with a bracket in front.
     }
   }
-  const value: unknown = parse(text, { maxAliasCount: 100 });
-  mustBeShallow(JSON.stringify(value) ?? '');
+  const lines = new LineCounter();
+  const { document, value: read } = readYamlDocument(text, lines);
+  const [fault] = document.errors;
+  if (fault !== undefined) {
+    throw new Error(`yaml: line ${lines.linePos(fault.pos[0]).line}: ${fault.message}`);
+  }
+  const value = read();
   mustBeFinite(value);
   return value;
 }

@@ -6,10 +6,11 @@ import {
   isSeq,
   LineCounter,
   type Node,
-  parseDocument,
   type Scalar,
   type YAMLMap,
 } from 'yaml';
+import { readYamlDocument } from '../../base/read-yaml.ts';
+import type { AliasTargets } from '../../base/yaml-nodes.ts';
 import { yamlFault } from '../yaml-fault.ts';
 
 /** So that only this file and the entry know whose nodes these are. */
@@ -33,13 +34,13 @@ export type FieldReader = (node: Node | null, path: string) => void;
  */
 export class YamlReader {
   readonly problems: ConfigProblem[] = [];
-  readonly #document: Document;
+  readonly #targets: AliasTargets;
   readonly #lines: LineCounter;
   /** Lines above the text when it lies inside another file. */
   readonly #linesAbove: number;
 
-  constructor(document: Document, lines: LineCounter, linesAbove: number) {
-    this.#document = document;
+  constructor(targets: AliasTargets, lines: LineCounter, linesAbove: number) {
+    this.#targets = targets;
     this.#lines = lines;
     this.#linesAbove = linesAbove;
   }
@@ -142,7 +143,7 @@ export class YamlReader {
   }
 
   #resolve(node: Node | null): Node | null {
-    return isAlias(node) ? ((node.resolve(this.#document) as Node | undefined) ?? null) : node;
+    return isAlias(node) ? (this.#targets.get(node) ?? null) : node;
   }
 
   /** The pairs of a mapping, with what `<<` merges in underneath. */
@@ -180,12 +181,15 @@ function unknownKey(name: string, known: readonly string[]): string {
 }
 
 /** A whole text, with a reader that has reported already what is no YAML. */
-export function openYaml(text: string, linesAbove = 0): { document: Document; reader: YamlReader } {
+export function openYaml(
+  text: string,
+  linesAbove = 0,
+): { document: Document; lines: LineCounter; reader: YamlReader } {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
-  const reader = new YamlReader(document, lines, linesAbove);
+  const { document, targets } = readYamlDocument(text, lines);
+  const reader = new YamlReader(targets, lines, linesAbove);
   for (const error of document.errors) {
     reader.problemAt(error.pos[0], '', `not YAML: ${yamlFault(error)}`);
   }
-  return { document, reader };
+  return { document, lines, reader };
 }

@@ -3,6 +3,7 @@ import { widgetCrd } from '../../apiserver/contract/objects.ts';
 import { hostileRequests } from '../../apiserver/hostile-requests.ts';
 import type { Random } from '../../soak/bgp-codec/mutator.ts';
 import { Asker } from '../ask.ts';
+import { hostileYaml } from '../hostile-yaml.ts';
 import { inLanes, Tally } from '../tally.ts';
 import { floodHttp } from './http-flood.ts';
 
@@ -67,6 +68,14 @@ export async function attackApi(access: ApiAccess, seed: number, count: number):
       body: JSON.stringify(body),
     });
   await post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', widgetCrd);
+  for (const [title, body] of Object.entries(hostileYaml())) {
+    const path = '/api/v1/namespaces/default/configmaps/hostile?fieldManager=x';
+    const headers = { authorization, 'content-type': 'application/apply-patch+yaml' };
+    const { status } = await asker.ask({ method: 'PATCH', path, headers, body });
+    tally.count(String(status));
+    // 413: more than 3 MiB.
+    if (status !== 400 && status !== 413) tally.breaks(`${status} for YAML of many ${title}`);
+  }
   await inLanes(hostileRequests(seed, count), 8, async (request) => {
     for (const { path, body } of request.before) await post(path, body);
     const { method, title, type = json, body } = request;
