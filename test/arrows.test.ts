@@ -27,7 +27,7 @@ const below = [...nouns, 'plan', ...hands, 'cluster'];
 const actors = ['operator', 'agent', 'doctor', 'migrate'];
 
 const rooms: Record<string, Room> = {
-  base: { rooms: [], packages: ['koffi', 'pino'] },
+  base: { rooms: [], packages: ['koffi', 'pino', 'yaml'] },
   net: { rooms: [], packages: [], isPure: true },
   model: { rooms: ['base', 'net'], packages: ['yaml', 'zod'], isPure: true },
   plan: { rooms: nouns, packages: [], isPure: true },

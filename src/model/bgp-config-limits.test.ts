@@ -27,3 +27,16 @@ test('merges that multiply are refused', () => {
     problems: [{ line: 7, sentence: expect.stringContaining('more than 100,000 values') }],
   });
 });
+
+test('of thousands of ranges the one that overlaps another pool is found', () => {
+  const ranges = (net: number) =>
+    Array.from({ length: 4_000 }, (_, i) => `10.${net}.${i >> 6}.${(i & 63) * 4}/30`);
+  const pool = (name: string, addresses: string[]) =>
+    `- {name: ${name}, protocol: bgp, addresses: [${addresses.join(', ')}]}\n`;
+  const text = (last: string) =>
+    `address-pools:\n${pool('a', ranges(1))}${pool('b', [...ranges(2), last])}`;
+  expect(loadConfigMap(text('10.3.0.0/30'))).toMatchObject({ kind: 'config' });
+  expect(loadConfigMap(text('10.1.40.9-10.1.40.10'))).toMatchObject({
+    problems: [{ sentence: '10.1.40.9-10.1.40.10 overlaps 10.1.40.8/30 of pool a' }],
+  });
+});

@@ -13,7 +13,8 @@
  * ANDed, no selector means every node: as in MetalLB.
  */
 import { isMap, isScalar, type Node, type Scalar } from 'yaml';
-import { rangesOverlap } from './bgp-config/address-range.ts';
+import { DisjointSpans } from '../net/span-list.ts';
+import { spanOf } from './bgp-config/address-range.ts';
 import { readCommunityNames } from './bgp-config/read-community.ts';
 import { readConfigMapPeer } from './bgp-config/read-peer.ts';
 import { type ConfiguredPool, readConfigMapPool } from './bgp-config/read-pool.ts';
@@ -116,33 +117,36 @@ function readConfig(reader: YamlReader, root: Node | null): BgpConfig {
     },
     'bfd-profiles': 'BFD is not supported; take the profiles out',
   });
+  const poolsBefore = new PoolsBefore();
   // Pools last: they may use names of communities that stand below them.
   for (const [node, path] of poolNodes) {
     const pool = readConfigMapPool(reader, node, path, communities);
     if (pool === undefined) continue;
-    checkAgainst(reader, node, path, pool, pools);
+    poolsBefore.check(reader, node, path, pool);
     pools.push(pool);
   }
   return { peers, pools, communities };
 }
 
 /** No two pools of one name, and no address in two pools. */
-function checkAgainst(
-  reader: YamlReader,
-  node: Node | null,
-  path: string,
-  pool: ConfiguredPool,
-  others: readonly ConfiguredPool[],
-): void {
-  for (const other of others) {
-    if (other.name === pool.name) {
+class PoolsBefore {
+  readonly #names = new Set<string>();
+  readonly #taken = new DisjointSpans<string>();
+
+  check(reader: YamlReader, node: Node | null, path: string, pool: ConfiguredPool): void {
+    if (this.#names.has(pool.name)) {
       reader.problem(node, `${path}.name`, `two address pools are called ${pool.name}`);
     }
-    for (const range of pool.addresses) {
-      const overlap = other.addresses.find((one) => rangesOverlap(one, range));
-      if (overlap === undefined) continue;
-      const sentence = `${range.text} overlaps ${overlap.text} of pool ${other.name}`;
+    this.#names.add(pool.name);
+    const spans = pool.addresses.map(spanOf);
+    for (const span of spans) {
+      const other = this.#taken.lowest(span);
+      if (other === undefined) continue;
+      const sentence = `${span.text} overlaps ${other.span.text} of pool ${other.owner}`;
       reader.problem(node, `${path}.addresses`, sentence);
     }
+    // Once there is a problem there is no configuration: nothing has to be found behind it.
+    if (reader.problems.length > 0) return;
+    for (const span of spans) this.#taken.add([span], pool.name);
   }
 }

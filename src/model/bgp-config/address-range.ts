@@ -1,6 +1,7 @@
 import { type Address, parseAddress } from '../../net/address.ts';
 import { type Family, familyBits } from '../../net/family.ts';
 import { parsePrefix } from '../../net/prefix.ts';
+import type { Span } from '../../net/span-list.ts';
 import { specialProblem } from '../../net/special-ranges.ts';
 
 /** The addresses of one line of a pool, both ends included. */
@@ -39,11 +40,10 @@ function range(text: string, first: Address, last: Address): AddressRange | stri
 const ends = ({ first, last }: AddressRange) =>
   [parseAddress(first)!.toBigInt(), parseAddress(last)!.toBigInt()] as const;
 
-export function rangesOverlap(a: AddressRange, b: AddressRange): boolean {
-  if (a.family !== b.family) return false;
-  const [aFirst, aLast] = ends(a);
-  const [bFirst, bLast] = ends(b);
-  return aFirst <= bLast && bFirst <= aLast;
+/** With its ends as numbers, which is what searching takes. */
+export function spanOf(given: AddressRange): Span {
+  const [first, last] = ends(given);
+  return { family: given.family, first, last, text: given.text };
 }
 
 /** The prefix length of the largest block that lies whole inside the range. */

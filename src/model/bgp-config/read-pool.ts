@@ -1,8 +1,10 @@
+import type { Family } from '../../net/family.ts';
+import { DisjointSpans } from '../../net/span-list.ts';
 import {
   type AddressRange,
   largestBlockLength,
   parseAddressRange,
-  rangesOverlap,
+  spanOf,
 } from './address-range.ts';
 import { readCommunity } from './read-community.ts';
 import type { YamlNode, YamlReader } from './yaml-reader.ts';
@@ -46,6 +48,7 @@ export function readConfigMapPool(
   let autoAssign = true;
   let avoidBuggyIps = false;
   const addresses: AddressRange[] = [];
+  const taken = new DisjointSpans<undefined>();
   const advertisements: { node: YamlNode | null; path: string; value: ConfiguredAdvertisement }[] =
     [];
   const isMapping = reader.mapping(node, path, {
@@ -60,7 +63,7 @@ export function readConfigMapPool(
     },
     addresses: (value, key) => {
       reader.list(value, key, (item, itemPath) => {
-        const parsed = readRange(reader, item, itemPath, addresses);
+        const parsed = readRange(reader, item, itemPath, taken);
         if (parsed !== undefined) addresses.push(parsed);
       });
     },
@@ -91,7 +94,8 @@ export function readConfigMapPool(
     const sentence = 'a layer2 pool is not announced over BGP and takes no bgp-advertisements';
     reader.problem(advertisements[0]!.node, `${path}.bgp-advertisements`, sentence);
   }
-  for (const one of advertisements) checkAggregation(reader, one, addresses);
+  const smallest = smallestRanges(addresses);
+  for (const one of advertisements) checkAggregation(reader, one, smallest);
   if (reader.problems.length > before) return undefined;
   const values = advertisements.map((one) => one.value);
   return {
@@ -108,15 +112,19 @@ function readRange(
   reader: YamlReader,
   node: YamlNode | null,
   path: string,
-  taken: readonly AddressRange[],
+  taken: DisjointSpans<undefined>,
 ): AddressRange | undefined {
   const text = reader.text(node, path);
   if (text === undefined) return undefined;
   const parsed = parseAddressRange(text);
   if (typeof parsed === 'string') return reader.problem(node, path, parsed);
-  const other = taken.find((one) => rangesOverlap(one, parsed));
-  if (other === undefined) return parsed;
-  return reader.problem(node, path, `${text} overlaps ${other.text} of the same pool`);
+  const span = spanOf(parsed);
+  const other = taken.lowest(span);
+  if (other !== undefined) {
+    return reader.problem(node, path, `${text} overlaps ${other.span.text} of the same pool`);
+  }
+  taken.add([span], undefined);
+  return parsed;
 }
 
 function readAdvertisement(
@@ -155,17 +163,28 @@ function readAdvertisement(
   };
 }
 
+/** Of each family the range that has only the smallest blocks: what fits there fits everywhere. */
+function smallestRanges(addresses: readonly AddressRange[]) {
+  const found = new Map<Family, { range: AddressRange; largest: number }>();
+  for (const range of addresses) {
+    const largest = largestBlockLength(range);
+    const known = found.get(range.family);
+    if (known === undefined || largest > known.largest) found.set(range.family, { range, largest });
+  }
+  return [...found.values()];
+}
+
 /** An aggregate larger than the pool would attract traffic for addresses that are not ours. */
 function checkAggregation(
   reader: YamlReader,
   given: { node: YamlNode | null; path: string; value: ConfiguredAdvertisement },
-  addresses: readonly AddressRange[],
+  smallest: ReturnType<typeof smallestRanges>,
 ): void {
-  for (const range of addresses) {
+  for (const { range, largest } of smallest) {
     const isIpv4 = range.family === 'ipv4';
     const length = isIpv4 ? given.value.aggregationLength : given.value.aggregationLengthV6;
     const key = isIpv4 ? 'aggregation-length' : 'aggregation-length-v6';
-    if (length >= largestBlockLength(range)) continue;
+    if (length >= largest) continue;
     const sentence = `${key} ${length} would announce more than ${range.text}`;
     reader.problem(given.node, `${given.path}.${key}`, sentence);
   }

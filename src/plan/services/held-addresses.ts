@@ -1,6 +1,6 @@
 import type { Address } from '../../net/address.ts';
 import type { Family } from '../../net/family.ts';
-import { firstPlace, joined, type Span } from './span-list.ts';
+import { firstPlace, joined, type Span } from '../../net/span-list.ts';
 
 /**
  * The addresses that Services hold, sorted and kept so: how many of them lie in a pool is two searches

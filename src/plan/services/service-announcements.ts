@@ -1,4 +1,5 @@
 import type { BgpAdvertisement } from '../../model/bgp-advertisement.ts';
+import { spanOf } from '../../model/bgp-config/address-range.ts';
 import { excludeNodeLabel } from '../../model/keys.ts';
 import { type Labels, selects } from '../../model/label-selector.ts';
 import type { LoadBalancerPool, PoolAdvertisement } from '../../model/load-balancer-pool.ts';
@@ -6,11 +7,10 @@ import { hostPrefix } from '../../model/service-address.ts';
 import { type Address, parseAddress } from '../../net/address.ts';
 import { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
+import type { Span } from '../../net/span-list.ts';
 import type { Finding } from '../blocks/finding.ts';
 import { type DesiredAnnouncement, withAttributes } from '../node/desired-announcements.ts';
 import type { RoutedNode } from '../node/desired-routes.ts';
-import { spanOf } from './service-pools.ts';
-import type { Span } from './span-list.ts';
 
 /**
  * Which addresses of Services a node announces. Three things must agree:

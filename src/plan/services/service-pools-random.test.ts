@@ -2,11 +2,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../../test/parts/random.ts';
+import { spanOf } from '../../model/bgp-config/address-range.ts';
 import type { LoadBalancerPool } from '../../model/load-balancer-pool.ts';
 import { Address } from '../../net/address.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { compareText } from '../pools/pool-set.ts';
-import { type ExcludedNetwork, holds, ServicePoolSet, spanOf } from './service-pools.ts';
+import { type ExcludedNetwork, holds, ServicePoolSet } from './service-pools.ts';
 
 const address = (at: number) => Address.fromBigInt('ipv4', BigInt(0x0a060000 + at)).toString();
 

@@ -1,21 +1,12 @@
-import type { AddressRange } from '../../model/bgp-config-map.ts';
+import { spanOf } from '../../model/bgp-config/address-range.ts';
 import type { LoadBalancerPool } from '../../model/load-balancer-pool.ts';
 import type { NamedNetwork } from '../../model/network.ts';
-import { Address, parseAddress } from '../../net/address.ts';
+import { Address } from '../../net/address.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
+import { DisjointSpans, NestedSpans, type Span } from '../../net/span-list.ts';
 import type { PoolProblem } from '../pools/pool-problem.ts';
 import { compareText } from '../pools/pool-set.ts';
-import { DisjointSpans, NestedSpans, type Span } from './span-list.ts';
-
-export function spanOf({ family, first, last, text }: AddressRange): Span {
-  return {
-    family,
-    first: parseAddress(first)!.toBigInt(),
-    last: parseAddress(last)!.toBigInt(),
-    text,
-  };
-}
 
 function spanOfPrefix(prefix: Prefix): Span {
   const [first, last] = [prefix.first().toBigInt(), prefix.last().toBigInt()];

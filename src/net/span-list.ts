@@ -1,5 +1,5 @@
 /** Spans of addresses with owners, sorted, so that what overlaps one is found without looking at all. */
-import type { Family } from '../../net/family.ts';
+import type { Family } from './family.ts';
 
 /** A range with its ends as numbers, which is what searching in it takes. */
 export interface Span {
