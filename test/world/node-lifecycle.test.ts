@@ -189,10 +189,14 @@ test('a relabelled node whose block is drained moves to its new pool once the ag
   });
   await cluster.createPool('rack-40', pool('40'));
   await cluster.createPool('rack-41', pool('41'));
-  await cluster.leader();
+  const operator = await cluster.leader();
   const { metadata } = await cluster.createNode('n', { labels: { rack: '40' } });
   await eventually(async () => expect(await blocksOf('n')).toEqual(['10.40.0.0/24 Active']));
   await cluster.patchNode('n', { metadata: { labels: { rack: '41' } } });
+  // A block that is drained while the operator believes the node to be in its pool is given back to it.
+  await eventually(async () =>
+    expect(await operator.metric('cadastre_findings', { reason: 'PoolNoLongerSelects' })).toBe(1),
+  );
   await cluster.must('PATCH', `${paths.blocks}/10-40-0-0-24`, { spec: { phase: 'Draining' } });
   await pause(1_500);
   expect(await blocksOf('n')).toEqual(['10.40.0.0/24 Draining']);
