@@ -45,7 +45,8 @@ export interface CrdStatus {
 
 export const cleanup = 'customresourcecleanup.apiextensions.k8s.io';
 
-export const specOf = (crd: ApiObject) => crd.spec as unknown as CrdSpec;
+/** Whole once it is validated; before that anything may be missing. */
+export const specOf = (crd: ApiObject) => (crd.spec ?? {}) as unknown as CrdSpec;
 export const statusOf = (crd: ApiObject) => crd.status as unknown as CrdStatus | undefined;
 
 export function isEstablished(crd: ApiObject): boolean {
@@ -94,7 +95,8 @@ function fillNames(crd: ApiObject): void {
 }
 
 function crdFaults(crd: ApiObject, old: ApiObject | undefined): Fault[] {
-  const { group, names, versions = [], scope } = specOf(crd);
+  const { group, versions = [], scope, ...spec } = specOf(crd);
+  const names: Partial<CrdSpec['names']> = spec.names ?? {};
   const found: Fault[] = [];
   if (crd.metadata.name !== `${names.plural}.${group}`) {
     found.push(

@@ -81,6 +81,15 @@ export const hostileCases: Cases = {
     expect((await call('DELETE', path, 'null')).status).toBe(200);
   },
 
+  'a definition without a spec, names or versions is refused': async ({ call }) => {
+    const whole = definition({ type: 'object' });
+    const { group, scope } = whole.spec;
+    for (const spec of [null, {}, { group, scope }, { ...whole.spec, versions: null }]) {
+      const { status, body } = await call('POST', crds, { ...whole, spec });
+      expect([status, body.reason]).toEqual([422, 'Invalid']);
+    }
+  },
+
   'what is nested too deeply is refused': async ({ call }) => {
     for (const text of ['['.repeat(100_000), `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`]) {
       const { status, body } = await call('POST', configMaps, text);
