@@ -244,7 +244,7 @@ export class Operator {
   async #readServiceNetworks(): Promise<void> {
     const { excluded, router, register } = this.#o;
     await excluded.read();
-    router.watchingPools(() => register.putNetworks('services', excluded.networks));
+    router.watchingPools(() => register.putNetworks(excluded.networks));
   }
 
   async #shutDown(): Promise<void> {

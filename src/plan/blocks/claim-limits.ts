@@ -1,7 +1,8 @@
 import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
 import { type Family, familyBits } from '../../net/family.ts';
-import type { Prefix } from '../../net/prefix.ts';
+import { Prefix } from '../../net/prefix.ts';
+import { podAddresses } from '../pod-address/block-addresses.ts';
 import { bySeniority } from '../pools/pool-set.ts';
 import { placeOf } from '../pools/selector-index.ts';
 
@@ -129,9 +130,10 @@ const fewestByDemand = 16;
 export function mostBlocksOfNode(pool: Pool, family: Family, byDemand: boolean): number {
   if (pool.maxBlocksPerNode !== undefined) return pool.maxBlocksPerNode;
   if (!byDemand) return mostWithoutDemand;
-  const hostBits = familyBits(family) - (pool.blockSize[family] ?? 0);
-  // The first and the last address and the gateway are not for pods.
-  const podsPerBlock = hostBits > 12 ? mostPods : Math.max(1, 2 ** hostBits - 3);
+  const cidr = pool.cidrs.find((one) => one.family === family);
+  if (cidr === undefined) return fewestByDemand;
+  const block = Prefix.of(cidr.first(), pool.blockSize[family] ?? cidr.length);
+  const podsPerBlock = Number(podAddresses(block));
   return Math.max(fewestByDemand, Math.ceil(mostPods / podsPerBlock));
 }
 

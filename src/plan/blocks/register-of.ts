@@ -12,7 +12,7 @@ export function registerOf(state: ClusterState, sources?: readonly HoldingSource
   const truth = findTruth(state);
   const register = new Register(sources ?? truth.sources, truth.mode.byDemand);
   for (const pool of servingPools(state, truth.mode)) register.putPool(pool);
-  register.putNetworks('services', [...state.serviceNetworks]);
+  register.putNetworks([...state.serviceNetworks]);
   for (const node of state.nodes) register.putNode(node);
   for (const cilium of state.ciliumNodes) register.putCiliumNode(cilium);
   for (const report of state.reports) register.putReport(report);

@@ -179,9 +179,9 @@ describe('networks that no pool may overlap', () => {
 
   test('judge the pools when they come and when they go', () => {
     const register = registerOf([poolObject('p', { cidrs: ['10.100.0.0/16'] })]);
-    register.putNetworks('services', services);
+    register.putNetworks(services);
     expect(register.poolSet.problem('p')?.reason).toBe('OverlapsNetwork');
-    register.putNetworks('services', []);
+    register.putNetworks([]);
     expect(register.poolSet.problem('p')).toBeUndefined();
   });
 });

@@ -113,9 +113,9 @@ export class Register {
     this.#unjudged.push(...this.#limits.remove(name));
   }
 
-  /** Networks that no pool may overlap, by who says so. */
-  putNetworks(source: string, networks: readonly NamedNetwork[]): void {
-    this.#poolSet.putNetworks(source, networks);
+  /** Networks that no pool may overlap, in place of those of before. */
+  putNetworks(networks: readonly NamedNetwork[]): void {
+    this.#poolSet.putNetworks(networks);
   }
 
   putNode(node: ClusterNode): void {

@@ -177,9 +177,8 @@ test('whatever comes, changes and goes, in whatever order: the set answers by th
             pools.delete(one.gone);
           } else if (one.kind === 'networks') {
             const named = one.cidrs.map((text) => ({ name: one.source, prefix: at(text) }));
-            set.putNetworks(one.source, named);
-            if (named.length > 0) networks.set(one.source, named);
-            else networks.delete(one.source);
+            networks.set(one.source, named);
+            set.putNetworks([...networks.values()].flat());
           } else check();
         }
         check();

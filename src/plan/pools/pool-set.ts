@@ -126,9 +126,9 @@ export class PoolSet {
     this.#entries.delete(name);
   }
 
-  /** Networks that no pool may overlap, by who says so. */
-  putNetworks(source: string, networks: readonly NamedNetwork[]): void {
-    for (const changed of this.#networks.put(source, networks)) {
+  /** Networks that no pool may overlap, in place of those of before. */
+  putNetworks(networks: readonly NamedNetwork[]): void {
+    for (const changed of this.#networks.put(networks)) {
       for (const { owner } of this.#places.overlapping(changed)) this.#unsettled.add(owner);
     }
   }
