@@ -24,6 +24,7 @@ import { mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { ensureGo } from '../scripts/go.mjs';
 import { ClaimIndex } from '../src/net/claim-index.ts';
 import { type Prefix, parsePrefix } from '../src/net/prefix.ts';
 
@@ -138,14 +139,16 @@ const measurements: Record<string, () => number> = {
 };
 
 /** Go's side, built where no checkout is: `go build` itself knows whether it is stale. */
-function buildPeer(): string {
+async function buildPeer(): Promise<string> {
   const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
   const folder = join(cache, 'cadastre', 'bench');
   mkdirSync(folder, { recursive: true });
   const binary = join(folder, 'cidrset-bench');
   console.error('building the peer (k8s.io/kubernetes cidrset) …');
-  execFileSync('go', ['build', '-o', binary, './cmd/cidrset-bench'], {
+  const go = await ensureGo();
+  execFileSync(go.program, ['build', '-o', binary, './cmd/cidrset-bench'], {
     cwd: join(process.cwd(), 'test', 'parts', 'go'),
+    env: go.env,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   return binary;
@@ -156,7 +159,7 @@ function median(values: readonly number[]): number {
   return sorted[sorted.length >>> 1]!;
 }
 
-const peer = buildPeer();
+const peer = await buildPeer();
 for (const measure of Object.values(measurements)) {
   for (let i = 0; i < WARM_UP; i++) measure();
 }

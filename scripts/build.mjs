@@ -17,10 +17,13 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
 import { checkoutDir, isMain, say, secondsSince } from './checkout.mjs';
 import { cliBundle, cliEntry, isCliStale } from './stale.mjs';
+import { thirdPartyFiles } from './third-party.mjs';
+
+const dist = dirname(cliBundle);
 
 /** What every bundle of ours has in common. @type {import('esbuild').BuildOptions} */
 const common = {
@@ -30,6 +33,8 @@ const common = {
   format: 'esm',
   target: 'node20.19',
   sourcemap: true,
+  // A place in the source is told without its text, which is two thirds of a package.
+  sourcesContent: false,
   logLevel: 'warning',
 };
 
@@ -48,8 +53,28 @@ export async function buildCli(options = {}) {
   }
   const start = performance.now();
   const startedAt = new Date();
-  const dist = dirname(cliBundle);
-  const { outputFiles } = await build({
+  const files = await bundleCli();
+  // The program last: whoever starts it finds all its parts.
+  const isProgram = (/** @type {string} */ path) => path === 'cadastre.mjs';
+  for (const { path, contents } of files.sort(
+    (a, b) => Number(isProgram(a.path)) - Number(isProgram(b.path)),
+  )) {
+    const how = isProgram(path) ? { mode: 0o755, time: startedAt } : {};
+    writeWhole(join(dist, path), contents, how);
+  }
+  removeOldParts(startedAt);
+  if (!options.quiet || performance.now() - start > 2000) {
+    say(`build: dist/cadastre.mjs in ${secondsSince(start)}`);
+  }
+  return true;
+}
+
+/**
+ * All files of dist, by their path there. Nothing is written.
+ * @returns {Promise<Array<{ path: string; contents: Uint8Array }>>}
+ */
+export async function bundleCli() {
+  const program = await build({
     ...common,
     entryPoints: { cadastre: cliEntry },
     outdir: dist,
@@ -64,21 +89,16 @@ export async function buildCli(options = {}) {
     external: ['koffi'],
     legalComments: 'eof',
     banner: { js: banner() },
+    metafile: true,
     write: false,
   });
   const page = await buildPage(join(dist, 'console'));
-  // The program last: whoever starts it finds all its parts.
-  const isProgram = (/** @type {string} */ path) => path === cliBundle;
-  for (const { path, contents } of [...page, ...outputFiles].sort(
-    (a, b) => Number(isProgram(a.path)) - Number(isProgram(b.path)),
-  )) {
-    writeWhole(path, contents, isProgram(path) ? { mode: 0o755, time: startedAt } : {});
-  }
-  removeOldParts(dist, startedAt);
-  if (!options.quiet || performance.now() - start > 2000) {
-    say(`build: dist/cadastre.mjs in ${secondsSince(start)}`);
-  }
-  return true;
+  const inputs = [...Object.keys(program.metafile.inputs), ...page.inputs];
+  const built = [...program.outputFiles, ...page.files].map(({ path, contents }) => ({
+    path: relative(dist, path),
+    contents,
+  }));
+  return [...built, ...thirdPartyFiles(inputs)];
 }
 
 /**
@@ -98,10 +118,9 @@ function writeWhole(path, contents, { mode = 0o644, time }) {
 
 /**
  * Not those of the last day: a process of an older build may still load one.
- * @param {string} dist
  * @param {Date} now
  */
-function removeOldParts(dist, now) {
+function removeOldParts(now) {
   for (const name of readdirSync(dist).filter((one) => one.startsWith('part-'))) {
     const path = join(dist, name);
     const age = now.getTime() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0);
@@ -115,8 +134,8 @@ function removeOldParts(dist, now) {
  */
 async function buildPage(outdir) {
   const web = join(checkoutDir, 'src/console/web');
-  if (!existsSync(web)) return [];
-  const { outputFiles } = await build({
+  if (!existsSync(web)) return { files: [], inputs: [] };
+  const { outputFiles, metafile } = await build({
     absWorkingDir: checkoutDir,
     entryPoints: [
       { in: join(web, 'main.tsx'), out: 'app' },
@@ -130,13 +149,14 @@ async function buildPage(outdir) {
     target: ['chrome111', 'firefox113', 'safari16.4'],
     legalComments: 'eof',
     logLevel: 'warning',
+    metafile: true,
     write: false,
   });
   const index = {
     path: join(outdir, 'index.html'),
     contents: readFileSync(join(web, 'index.html')),
   };
-  return [...outputFiles, index];
+  return { files: [...outputFiles, index], inputs: Object.keys(metafile.inputs) };
 }
 
 /** Bundled CommonJS packages call require() for Node's own modules; ESM has none. */

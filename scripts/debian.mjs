@@ -27,6 +27,10 @@ const provenBy = {
   chromium: 'chromium',
   containerd: 'ctr',
   'busybox-static': 'busybox',
+  'bind9-dnsutils': 'dig',
+  curl: 'curl',
+  'netcat-openbsd': 'nc.openbsd',
+  wget: 'wget',
 };
 
 let isListFresh = false;

@@ -2,7 +2,9 @@
  * Brings what a suite needs, or says why it cannot be had.
  */
 import { ensureDebianPackages } from './debian.mjs';
-import { ensureKubeParts, PartMissing } from './parts.mjs';
+import { ensureGoTool } from './go-tools.mjs';
+import { PartMissing } from './part-missing.mjs';
+import { ensureClusterParts, ensureKubeParts } from './parts.mjs';
 
 /**
  * @param {import('./suites.mjs').Needs} needs
@@ -17,13 +19,13 @@ export async function meetNeeds(needs) {
     const reason = await ensureDebianPackages(needs.debian);
     if (reason !== undefined) return reason;
   }
-  if (needs.kube) {
-    try {
-      await ensureKubeParts();
-    } catch (error) {
-      if (error instanceof PartMissing) return error.message;
-      throw error;
-    }
+  try {
+    if (needs.kube) await ensureKubeParts();
+    if (needs.cluster) await ensureClusterParts();
+    for (const tool of needs.goTools ?? []) await ensureGoTool(tool);
+  } catch (error) {
+    if (error instanceof PartMissing) return error.message;
+    throw error;
   }
   return undefined;
 }

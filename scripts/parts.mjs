@@ -1,19 +1,22 @@
 /**
- * The real parts: kube-apiserver, kube-controller-manager, kubectl and etcd,
- * built from the Go module proxy by the module in test/parts/go and kept in
- * the cache folder, so that one build serves every checkout.
+ * The real parts of a cluster, built from the Go module proxy by the module in
+ * test/parts/go and kept in the cache folder, so that one build serves every
+ * checkout: `kube` is what an API server needs, `cluster` what comes with nodes.
  *
  * The folder's name is a hash of everything that shapes the binaries. It is
  * filled under another name and renamed when complete: a folder that exists is
  * whole. `KUBEBUILDER_ASSETS`, if set, wins, as everywhere in this field.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { cacheDir, checkoutDir, isMain, say, secondsSince } from './checkout.mjs';
+import { cacheDir, checkoutDir, isMain, say } from './checkout.mjs';
+import { ensureGo, goVersion } from './go.mjs';
 import { withLock } from './lock.mjs';
+import { PartMissing } from './part-missing.mjs';
+import { withProgress } from './progress.mjs';
 
 const moduleDir = join(checkoutDir, 'test/parts/go');
 
@@ -24,28 +27,75 @@ const kubeParts = [
   { name: 'kube-controller-manager', package: 'k8s.io/kubernetes/cmd/kube-controller-manager' },
   { name: 'kubectl', package: 'k8s.io/kubernetes/cmd/kubectl' },
 ];
+const clusterParts = [
+  { name: 'kube-scheduler', package: 'k8s.io/kubernetes/cmd/kube-scheduler' },
+  { name: 'kubelet', package: 'k8s.io/kubernetes/cmd/kubelet' },
+  { name: 'kube-proxy', package: 'k8s.io/kubernetes/cmd/kube-proxy' },
+  { name: 'agnhost', package: 'k8s.io/kubernetes/test/images/agnhost' },
+];
 
-/** Why a part cannot be had on this machine; the message says what to do. */
-export class PartMissing extends Error {}
+/** How long a build takes on two cores with empty caches, fetching included. */
+const aboutSeconds = /** @type {Record<string, number>} */ ({ kube: 300, cluster: 150 });
 
 /**
- * The folder with the four binaries; built first if need be.
+ * The folder with etcd, kube-apiserver, kube-controller-manager and kubectl.
  * @returns {Promise<string>}
  */
 export async function ensureKubeParts() {
   const given = process.env.KUBEBUILDER_ASSETS;
-  if (given) {
-    const absent = kubeParts.filter((part) => !existsSync(join(given, part.name)));
-    if (absent.length === 0) return given;
-    throw new PartMissing(
-      `KUBEBUILDER_ASSETS=${given} has no ${absent.map((part) => part.name).join(', ')}: add it there, or unset the variable to have all four built`,
-    );
-  }
+  if (!given) return buildParts('kube', kubeParts);
+  const absent = kubeParts.filter((part) => !existsSync(join(given, part.name)));
+  if (absent.length === 0) return given;
+  throw new PartMissing(
+    `KUBEBUILDER_ASSETS=${given} has no ${absent.map((part) => part.name).join(', ')}: add it there, or unset the variable to have all four built`,
+  );
+}
+
+/**
+ * The folder with kube-scheduler, kubelet, kube-proxy and agnhost.
+ * @returns {Promise<string>}
+ */
+export async function ensureClusterParts() {
+  return buildParts('cluster', clusterParts);
+}
+
+/**
+ * Kubernetes' own end-to-end tests as one program. Only the soak builds it.
+ * @returns {Promise<string>} its path
+ */
+export async function ensureE2eTest() {
   const flags = kubeFlags();
-  const inputs = [flags.join(' '), ...kubeParts.map((part) => part.package)];
-  return buildOnce('kube', inputs, async (dir) => {
-    await goBuild(dir, flags, kubeParts);
-    for (const part of kubeParts) {
+  const part = { name: 'e2e.test', package: 'k8s.io/kubernetes/test/e2e' };
+  const dir = await buildOnce('e2e', [flags.join(' '), part.package], (into) =>
+    goBuild(into, flags, [part], 420, ['test', '-c']),
+  );
+  return join(dir, part.name);
+}
+
+/**
+ * The tests of container runtimes, of cri-tools, as one program. Only the soak builds it.
+ * @returns {Promise<string>} its path
+ */
+export async function ensureCritest() {
+  const flags = ['-trimpath', '-ldflags', '-s -w'];
+  const part = { name: 'critest.test', package: 'sigs.k8s.io/cri-tools/cmd/critest' };
+  const module = join(checkoutDir, 'test/parts/critest');
+  const dir = await buildOnce(
+    'critest',
+    [...flags, part.package],
+    (into) => goBuild(into, flags, [part], 90, ['test', '-c'], module),
+    module,
+  );
+  return join(dir, part.name);
+}
+
+/** @param {string} label @param {{ name: string; package: string; built?: string }[]} parts */
+async function buildParts(label, parts) {
+  const flags = kubeFlags();
+  const inputs = [flags.join(' '), ...parts.map((part) => part.package)];
+  return buildOnce(label, inputs, async (dir) => {
+    await goBuild(dir, flags, parts, aboutSeconds[label] ?? 60);
+    for (const part of parts) {
       if (part.built) renameSync(join(dir, part.built), join(dir, part.name));
     }
   });
@@ -69,7 +119,7 @@ export async function ensureGoCommand(name) {
       .map((file) => `${file.slice(source.length)}\n${readFileSync(file, 'utf8')}`),
   ];
   const dir = await buildOnce(name, inputs, (into) =>
-    goBuild(into, flags, [{ name, package: `./cmd/${name}` }]),
+    goBuild(into, flags, [{ name, package: `./cmd/${name}` }], 60),
   );
   return join(dir, name);
 }
@@ -78,12 +128,12 @@ export async function ensureGoCommand(name) {
  * @param {string} label
  * @param {string[]} inputs
  * @param {(dir: string) => Promise<void>} build
+ * @param {string} module its folder
  */
-async function buildOnce(label, inputs, build) {
-  const goVersion = checkGo();
+async function buildOnce(label, inputs, build, module = moduleDir) {
   const hash = createHash('sha256');
-  for (const file of ['go.mod', 'go.sum']) hash.update(readFileSync(join(moduleDir, file)));
-  for (const input of [goVersion, process.platform, process.arch, ...inputs]) {
+  for (const file of ['go.mod', 'go.sum']) hash.update(readFileSync(join(module, file)));
+  for (const input of [goVersion(), process.platform, process.arch, ...inputs]) {
     hash.update(`\0${input}`);
   }
   const parts = join(cacheDir(), 'parts');
@@ -103,31 +153,6 @@ async function buildOnce(label, inputs, build) {
     }
     return dir;
   });
-}
-
-/** The version of Go, once it is known to be new enough for the module. */
-function checkGo() {
-  const asked = /^go (\S+)$/m.exec(readFileSync(join(moduleDir, 'go.mod'), 'utf8'))?.[1] ?? '';
-  const remedy = `install Go ${asked} or newer, or point KUBEBUILDER_ASSETS at a folder with ${kubeParts.map((part) => part.name).join(', ')}`;
-  // In the module's folder, so that a Go that can fetch its successor does.
-  const answer = spawnSync('go', ['env', 'GOVERSION'], { cwd: moduleDir, encoding: 'utf8' });
-  if (answer.error) throw new PartMissing(`Go is not installed (no \`go\` in PATH): ${remedy}`);
-  const found = answer.stdout.trim().replace(/^go/, '');
-  if (answer.status !== 0) {
-    throw new PartMissing(`Go does not work here: ${answer.stderr.trim()}: ${remedy}`);
-  }
-  if (!isAtLeast(found, asked)) throw new PartMissing(`Go ${found} is too old: ${remedy}`);
-  return found;
-}
-
-/** @param {string} found @param {string} asked */
-function isAtLeast(found, asked) {
-  const [a, b] = [found, asked].map((version) => version.split(/[^0-9]+/).map(Number));
-  for (let i = 0; i < 3; i++) {
-    const difference = (a?.[i] ?? 0) - (b?.[i] ?? 0);
-    if (difference !== 0) return difference > 0;
-  }
-  return true;
 }
 
 /** A module build carries no git tags: without these, /version says v0.0.0-master. */
@@ -152,52 +177,55 @@ function kubeFlags() {
  * @param {string} dir
  * @param {string[]} flags
  * @param {{ name: string; package: string }[]} parts
+ * @param {number} aboutSeconds
+ * @param {string[]} command `-v` makes `go build` name each package
+ * @param {string} module its folder
  */
-async function goBuild(dir, flags, parts) {
-  const start = performance.now();
+async function goBuild(
+  dir,
+  flags,
+  parts,
+  aboutSeconds,
+  command = ['build', '-v'],
+  module = moduleDir,
+) {
+  const go = await ensureGo();
   const names = parts.map((part) => part.name).join(', ');
-  say(`parts: building ${names} from ${moduleDir} (once; several minutes with an empty Go cache)`);
-  const child = spawn(
-    'go',
-    ['build', '-v', ...flags, '-o', `${dir}/`, ...parts.map((part) => part.package)],
-    {
-      cwd: moduleDir,
-      env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false' },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  );
-  const stop = () => child.kill('SIGKILL');
-  process.once('exit', stop);
-
-  // -v names each package as it is compiled; anything else is worth keeping
-  // for the error. Packages already in Go's cache are not named.
   let modules = 0;
   let packages = 0;
-  /** @type {string[]} */
-  const words = [];
-  createInterface({ input: child.stderr }).on('line', (line) => {
-    if (line.startsWith('go: downloading ')) modules++;
-    else if (/^[\w.~-]+(\/[\w.~-]+)*$/.test(line)) packages++;
-    else words.push(line);
-  });
-  const progress = setInterval(() => {
-    const linking = packages > 0 || performance.now() - start > 20_000 ? '' : ', reading the cache';
-    say(
-      `parts: ${secondsSince(start)}: ${modules} modules fetched, ${packages} packages compiled${linking}`,
+  const detail = () => `${modules} modules fetched, ${packages} packages compiled`;
+  await withProgress({ what: `building ${names}`, aboutSeconds, detail }, async () => {
+    const child = spawn(
+      go.program,
+      [...command, ...flags, '-o', `${dir}/`, ...parts.map((part) => part.package)],
+      {
+        cwd: module,
+        env: { ...go.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false -modcacherw' },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
     );
-  }, 10_000);
-  const code = await new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', resolve);
+    const stop = () => child.kill('SIGKILL');
+    process.once('exit', stop);
+    // -v names each package as it is compiled; anything else is worth keeping
+    // for the error. Packages already in Go's cache are not named.
+    /** @type {string[]} */
+    const words = [];
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      if (line.startsWith('go: downloading ')) modules++;
+      else if (/^[\w.~-]+(\/[\w.~-]+)*$/.test(line)) packages++;
+      else words.push(line);
+    });
+    const code = await new Promise((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', resolve);
+    });
+    process.off('exit', stop);
+    if (code !== 0) {
+      throw new Error(
+        `go build of ${names} failed (exit ${code}):\n${words.slice(-30).join('\n')}`,
+      );
+    }
   });
-  clearInterval(progress);
-  process.off('exit', stop);
-  if (code !== 0) {
-    throw new Error(`go build of ${names} failed (exit ${code}):\n${words.slice(-30).join('\n')}`);
-  }
-  say(
-    `parts: built ${names} in ${secondsSince(start)} (${modules} modules fetched, ${packages} packages compiled)`,
-  );
 }
 
 if (isMain(import.meta.url)) {

@@ -3,15 +3,16 @@
  * line, each only when needed. Needs nothing but Node and npm.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheDir, checkoutDir, isMain, say, secondsSince } from './checkout.mjs';
 import { withLock } from './lock.mjs';
 import { runNpm } from './npm.mjs';
 
 const lockFile = join(checkoutDir, 'package-lock.json');
-const installed = join(checkoutDir, 'node_modules/.package-lock.json');
-const stamp = join(checkoutDir, 'node_modules/.cadastre-setup');
+const packages = join(checkoutDir, 'node_modules');
+const installed = join(packages, '.package-lock.json');
+const stamp = join(packages, '.cadastre-setup');
 
 /** @param {{ quiet?: boolean }} options quiet: says only what takes time */
 export async function setUp(options = {}) {
@@ -42,6 +43,8 @@ async function install(quiet) {
   }
   const start = performance.now();
   say('setup: installing packages (npm ci)');
+  // npm empties the folder first. One that is only linked here belongs to another checkout.
+  if (lstatSync(packages, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(packages);
   // No package of ours needs its install scripts; what is not run cannot surprise.
   await runNpm(['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: checkoutDir });
   writeFileSync(stamp, wanted);

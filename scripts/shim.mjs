@@ -11,11 +11,11 @@ import { cacheDir, checkoutDir, isMain, say } from './checkout.mjs';
 
 const source = join(checkoutDir, 'cni/shim/cadastre-cni.c');
 const strict = ['-std=gnu11', '-Wall', '-Wextra', '-Werror'];
+const flags = ['-static', '-O2', '-s', ...strict];
 /** musl first: its binary is a twentieth of glibc's, and starts sooner. */
-const shipped = {
-  compilers: ['musl-gcc', 'gcc', 'cc'],
-  flags: ['-static', '-O2', '-s', ...strict],
-};
+const shipped = { compilers: ['musl-gcc', 'gcc', 'cc'], flags };
+/** Of a machine of another kind, by its name in Node. @type {Record<string, string>} */
+const crossCompilers = { x64: 'x86_64-linux-gnu-gcc', arm64: 'aarch64-linux-gnu-gcc' };
 /** Ends at the first read or write that is not its own: for tests alone. */
 const sanitized = {
   compilers: ['gcc', 'cc', 'clang'],
@@ -24,10 +24,12 @@ const sanitized = {
 
 /**
  * The path of the binary, or undefined if there is no compiler.
+ * @param {string} arch as Node names it
  * @returns {string | undefined}
  */
-export function ensureShim() {
-  return ensureBinary(shipped);
+export function ensureShim(arch = process.arch) {
+  if (arch === process.arch) return ensureBinary(shipped);
+  return ensureBinary({ compilers: [crossCompilers[arch] ?? `${arch}-gcc`], flags });
 }
 
 /**
@@ -42,11 +44,23 @@ export function ensureSanitizedShim() {
   }
 }
 
+/**
+ * The Debian package whose C library is in the binary.
+ * @param {string} arch as Node names it
+ */
+export function shimLibrary(arch) {
+  if (arch !== process.arch) return `libc6-dev-${arch === 'x64' ? 'amd64' : arch}-cross`;
+  return findCompiler(shipped.compilers) === 'musl-gcc' ? 'musl-dev' : 'libc6-dev';
+}
+
+/** @param {string[]} compilers */
+function findCompiler(compilers) {
+  return compilers.find((name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0);
+}
+
 /** @param {{ compilers: string[], flags: string[] }} build */
 function ensureBinary({ compilers, flags }) {
-  const compiler = compilers.find(
-    (name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0,
-  );
+  const compiler = findCompiler(compilers);
   if (compiler === undefined) return undefined;
   const hash = createHash('sha256')
     .update([compiler, process.arch, ...flags].join('\0'))

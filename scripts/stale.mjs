@@ -12,7 +12,12 @@ export const cliBundle = join(checkoutDir, 'dist/cadastre.mjs');
 export function isCliStale() {
   const built = statSync(cliBundle, { throwIfNoEntry: false })?.mtimeMs;
   if (built === undefined) return true;
-  const inputs = ['package.json', 'package-lock.json', 'scripts/build.mjs'];
+  const inputs = [
+    'package.json',
+    'package-lock.json',
+    'scripts/build.mjs',
+    'scripts/third-party.mjs',
+  ];
   return (
     inputs.some((path) => statSync(join(checkoutDir, path)).mtimeMs > built) ||
     hasNewer(join(checkoutDir, 'src'), built)

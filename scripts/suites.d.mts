@@ -1,6 +1,12 @@
+import type { GoTool } from './go-tools.d.mts';
+
 export interface Needs {
   /** etcd, kube-apiserver, kube-controller-manager, kubectl */
   kube?: boolean;
+  /** kubelet, kube-proxy, kube-scheduler, agnhost */
+  cluster?: boolean;
+  /** programs of other projects, from the table in go-tools.mjs */
+  goTools?: GoTool[];
   /** network namespaces */
   root?: boolean;
   /** packages, from the table in debian.mjs */
@@ -20,6 +26,8 @@ export interface Suite {
   exclude?: string;
   /** long timeouts, one file at a time unless `workers` says more */
   usesRealParts?: boolean;
+  /** leases that run out, silence on a wire: as with real parts, failed files are run once more */
+  waitsForClocks?: boolean;
   /** files at a time, where they mostly wait and share nothing */
   workers?: number;
   needs?: Needs;

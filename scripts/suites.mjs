@@ -22,6 +22,7 @@ export const suites = [
     name: 'long',
     what: 'what needs time: long random lives, silence on a wire, leases that run out',
     include: ['src/**/*.long.test.ts', 'test/*.long.test.ts'],
+    waitsForClocks: true,
   },
   {
     name: 'register',
@@ -66,6 +67,7 @@ export const suites = [
     needs: {
       root: true,
       kube: true,
+      goTools: ['cnitool', 'containerd', 'portmap'],
       debian: [
         'iproute2',
         'iputils-ping',
@@ -128,6 +130,36 @@ export const suites = [
       root: true,
       kube: true,
       debian: ['iproute2', 'iputils-ping', 'nftables', 'frr', 'bird2'],
+    },
+  },
+  {
+    name: 'chart',
+    what: 'the Helm chart: lint, what it renders, and its rights on a real API server',
+    include: ['test/chart/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { kube: true, cluster: true, goTools: ['helm'] },
+  },
+  {
+    name: 'cluster',
+    what: 'a cluster of real kubelets: installed by the chart, pods, Services, upgrades, uninstall',
+    include: ['test/cluster/**/*.test.ts'],
+    usesRealParts: true,
+    needs: {
+      root: true,
+      kube: true,
+      cluster: true,
+      goTools: ['helm', 'containerd'],
+      debian: [
+        'iproute2',
+        'iputils-ping',
+        'iptables',
+        'nftables',
+        'musl-tools',
+        'containernetworking-plugins',
+        'containerd',
+        'busybox-static',
+        'frr',
+      ],
     },
   },
 ];

@@ -9,7 +9,7 @@
  * Tests are counted from vitest's JSON report, not from what it prints. Lint
  * and types count as one test each, a skipped suite as one skipped.
  *
- * With real parts on a busy machine a story may fail for reasons of its own. So
+ * With real parts or real clocks on a busy machine a story may fail for reasons of its own. So
  * the files of such a suite in which a few tests failed are run once more; what
  * passes only then is named in the summary as unsteady, for somebody to look at.
  */
@@ -127,7 +127,8 @@ async function runVitest(suite, words, result) {
     return;
   }
   let counts = readReport(text);
-  if (suite.usesRealParts && counts.failed > 0 && counts.failed <= mostSecondTries) {
+  const isWaiting = suite.usesRealParts || suite.waitsForClocks;
+  if (isWaiting && counts.failed > 0 && counts.failed <= mostSecondTries) {
     const files = failedFiles(text);
     say(`\n${suite.name}: ${counts.failed} failed; once more: ${files.join(' ')}`);
     const again = isInterrupted ? undefined : await tryVitest(suite, files);

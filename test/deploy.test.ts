@@ -6,38 +6,48 @@ import { imageUser } from './node/image-user.ts';
 import { podOf, securityOf } from './node/pod-of-manifest.ts';
 
 const folder = join(import.meta.dirname, '../deploy');
-const manifests = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
+const manifests = readdirSync(folder)
+  .filter((name) => name.endsWith('.yaml'))
+  .filter((name) =>
+    /^kind: (Deployment|DaemonSet)$/m.test(readFileSync(join(folder, name), 'utf8')),
+  );
 const containers = manifests.flatMap((manifest) => {
   const pod = podOf(join(folder, manifest));
   return [...(pod.initContainers ?? []), ...pod.containers].map((container) => ({
     manifest,
     name: container.name,
+    volumeMounts: container.volumeMounts ?? [],
     security: securityOf(pod, container),
     pod,
   }));
 });
 
-describe.each(containers)('$name of deploy/$manifest', ({ manifest, security, pod }) => {
-  test('is not privileged, and cannot become so', () => {
-    expect(security.privileged ?? false).toBe(false);
-    expect(security.allowPrivilegeEscalation).toBe(false);
-    expect(security.capabilities?.drop).toEqual(['ALL']);
-    expect(security.seccompProfile).toEqual({ type: 'RuntimeDefault' });
-    expect(pod.hostPID ?? false).toBe(false);
-  });
+describe.each(containers)(
+  '$name of deploy/$manifest',
+  ({ manifest, name, volumeMounts, security, pod }) => {
+    test('is not privileged, and cannot become so', () => {
+      expect(security.privileged ?? false).toBe(false);
+      expect(security.allowPrivilegeEscalation).toBe(false);
+      expect(security.capabilities?.drop).toEqual(['ALL']);
+      expect(security.seccompProfile).toEqual({ type: 'RuntimeDefault' });
+      expect(pod.hostPID ?? false).toBe(false);
+    });
 
-  test('writes only to what is mounted', () => {
-    expect(security.readOnlyRootFilesystem).toBe(true);
-  });
+    test('writes only to what is mounted', () => {
+      expect(security.readOnlyRootFilesystem).toBe(true);
+    });
 
-  test('is root only on the machine that it configures', () => {
-    if (manifest === 'agent.yaml') return expect(security.runAsUser).toBe(0);
-    expect(security.capabilities?.add ?? []).toEqual([]);
-    expect(security.runAsNonRoot).toBe(true);
-    expect(`${security.runAsUser}:${security.runAsGroup}`).toBe(imageUser());
-    expect(pod.volumes ?? []).toEqual([]);
-  });
-});
+    test('is root only on the machine that it configures', () => {
+      if (manifest === 'agent.yaml' || name === 'clean-node') {
+        return expect(security.runAsUser).toBe(0);
+      }
+      expect(security.capabilities?.add ?? []).toEqual([]);
+      expect(security.runAsNonRoot).toBe(true);
+      expect(`${security.runAsUser}:${security.runAsGroup}`).toBe(imageUser());
+      expect(volumeMounts).toEqual([]);
+    });
+  },
+);
 
 test('docs/agent.md says what each capability and each mount of the agent is for', () => {
   const manifest = readFileSync(join(folder, 'agent.yaml'), 'utf8');

@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -185,6 +186,34 @@ describe('npm test', () => {
     expect(got.status).toBe(2);
     expect(got.stderr).toContain('no suite "wrold"; there are: lint, types, unit');
   });
+});
+
+test('set-up of a checkout whose packages are a link leaves those of the other checkout alone', () => {
+  const dir = mkdtempSync(join(scratch, 'linked-'));
+  const other = mkdtempSync(join(scratch, 'other-'));
+  writeFileSync(join(other, '.package-lock.json'), '{}');
+  cpSync(join(root, 'scripts'), join(dir, 'scripts'), { recursive: true });
+  symlinkSync(other, join(dir, 'node_modules'));
+  writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(dir, 'package-lock.json'), '{"newer":true}');
+  const later = new Date(Date.now() + 60_000);
+  utimesSync(join(dir, 'package-lock.json'), later, later);
+  // In place of npm, which empties the folder and fills it.
+  const npm = `const fs = require('fs');
+for (const name of fs.existsSync('node_modules') ? fs.readdirSync('node_modules') : []) fs.rmSync('node_modules/' + name);
+fs.mkdirSync('node_modules', { recursive: true });
+fs.symlinkSync(${JSON.stringify(join(root, 'node_modules/esbuild'))}, 'node_modules/esbuild');`;
+  writeFileSync(join(scratch, 'npm.cjs.js'), npm);
+  writeFileSync(join(scratch, 'package.json'), '{"type":"commonjs"}');
+  const env = { CADASTRE_CACHE: join(dir, 'cache'), npm_execpath: join(scratch, 'npm.cjs.js') };
+  const answer = spawnSync(process.execPath, ['scripts/setup.mjs'], {
+    cwd: dir,
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+  });
+  expect([answer.status, answer.stderr]).toEqual([0, expect.stringContaining('installed in')]);
+  expect(readdirSync(other)).toEqual(['.package-lock.json']);
+  expect(readdirSync(join(dir, 'node_modules')).sort()).toEqual(['.cadastre-setup', 'esbuild']);
 });
 
 describe('the lock', () => {

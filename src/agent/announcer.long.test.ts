@@ -286,3 +286,24 @@ describe('after a time without any router', () => {
     await until('the block is announced', () => router!.heard.includes(`+${block}`));
   });
 });
+
+describe('whether a router uses another path, as a drain counts it', () => {
+  const ownAgain = ['graceful-shutdown'];
+
+  test('our own route that it sends back with itself as next hop is no other path', async () => {
+    const { routers, announcer } = await begin();
+    const counted = () => announcer.delivery('everything');
+    expect(counted()).toMatchObject({ prefixes: 2, elsewhere: 0 });
+    const received = () => announcer.sessions()[0]?.families?.[0]?.received;
+    routers[0]!.speaker.set([
+      { prefix: block, communities: ownAgain },
+      { prefix: service, communities: ownAgain },
+    ]);
+    await until('both come back', () => received() === 2);
+    expect(counted()).toMatchObject({ prefixes: 2, elsewhere: 0 });
+    // A path without our GRACEFUL_SHUTDOWN is another node's. A block can have none.
+    routers[0]!.speaker.set([{ prefix: block }, { prefix: service }]);
+    await until('the router uses another path', () => counted().elsewhere > 0);
+    expect(counted()).toMatchObject({ prefixes: 2, elsewhere: 1 });
+  });
+});

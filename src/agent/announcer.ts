@@ -215,17 +215,18 @@ export class Announcer {
 
   /** Of the established sessions, how many have acknowledged what was declared last, and which paths the routers use. */
   delivery(what: 'services' | 'everything'): Delivery {
-    const left = what === 'everything' ? [] : this.#blocks;
-    const isLeft = new Set(left.map(({ prefix }) => prefix));
+    const isBlock = new Set(this.#blocks.map(({ prefix }) => prefix));
     const up = this.#established();
     const advertised = new Set<string>();
     const used = new Set<string>();
     for (const { name } of up) {
       for (const { prefix, nextHop } of this.#speaker.announcedTo(name)) {
-        if (isLeft.has(prefix)) continue;
+        if (what === 'services' && isBlock.has(prefix)) continue;
         advertised.add(prefix);
-        const others = this.#received.nextHops(name, prefix);
-        if (others.length === 0 || others.includes(nextHop)) used.add(prefix);
+        // Nobody else announces a block, so what a router shows of it is our own.
+        if (isBlock.has(prefix) || !this.#received.hasOtherPath(name, prefix, nextHop)) {
+          used.add(prefix);
+        }
       }
     }
     return {

@@ -3,6 +3,7 @@ import { wireFamily } from '../bgp/session/session-negotiation.ts';
 import type { CompletePeer } from '../bgp/speaker/complete-peer.ts';
 import type { PeerEvents } from '../bgp/speaker/speaker-peer.ts';
 import { afiIpv4 } from '../bgp/wire/afi-safi.ts';
+import { gracefulShutdownCommunity } from '../bgp/wire/community-text.ts';
 import { Nlri, NlriRun, type UpdateMessage } from '../bgp/wire/message.ts';
 import type { Family } from '../net/family.ts';
 import { Prefix } from '../net/prefix.ts';
@@ -48,10 +49,17 @@ export class ReceivedPrefixes {
     return this.#routes.ribOf(peer)?.sizeOf(wireFamily(family)) ?? 0;
   }
 
-  /** By which a peer says that it reaches a prefix. */
-  nextHops(peer: string, prefix: string): readonly string[] {
+  /**
+   * Whether a peer shows a path to a prefix that is not our own come back. Many routers put
+   * themselves in as next hop; but while we drain, our own path carries GRACEFUL_SHUTDOWN
+   * (RFC 8326) wherever it goes, and that of a node that stays does not. A router that strips
+   * communities cannot be told apart.
+   */
+  hasOtherPath(peer: string, prefix: string, ownNextHop: string): boolean {
     const nlri = Nlri.parse(prefix);
-    return (nlri && this.#routes.ribOf(peer)?.lookup(nlri)?.nextHops) ?? [];
+    const route = nlri && this.#routes.ribOf(peer)?.lookup(nlri);
+    if (route === undefined || route.nextHops.includes(ownNextHop)) return false;
+    return !route.attributes.communities?.includes(gracefulShutdownCommunity);
   }
 
   /** Of which blocks news is wanted at once. */

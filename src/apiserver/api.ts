@@ -3,6 +3,7 @@ import type { Registry } from './registry.ts';
 import { collectionNameOf, type ResourceType } from './resource.ts';
 import type { Collection } from './store/collection.ts';
 import type { ObjectStore } from './store/store.ts';
+import type { Tokens } from './tokens.ts';
 
 export interface Api {
   store: ObjectStore;
@@ -10,6 +11,11 @@ export interface Api {
   nowMs: () => number;
   random: () => number;
   newUid: () => string;
+  tokens: Tokens;
+  /** How long a list can be continued in pages of one moment. */
+  continueSeconds: number;
+  /** Somebody runs the pods, and says when a deleted one has ended. */
+  hasKubelets: boolean;
 }
 
 /** A resource within a namespace, or in all of them. */

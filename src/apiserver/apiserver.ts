@@ -11,7 +11,8 @@
  *   fields/       who owns which field: managedFields, server-side apply
  *   builtin/      the built-in kinds: a table, their schemas, their own rules
  *   custom/       CustomResourceDefinitions, and CEL
- *   controllers/  what must follow a delete when no controller manager runs
+ *   controllers/  what must follow a create or a delete when no controller manager runs
+ *   protobuf/     bodies in protobuf: a table of messages, one reader for all of them
  *   store/        objects in memory, every change on disk before anybody hears of it
  *
  * A write is judged and takes effect in one turn of the event loop: nothing is
@@ -30,10 +31,13 @@ import type { FileLock } from '../base/file-lock.ts';
 import { lockFolder } from '../base/folder-lock.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { Api } from './api.ts';
-import { bootstrap } from './bootstrap.ts';
+import { bootstrap, kubernetesAddress, publishAddress } from './bootstrap.ts';
 import { builtinTypes } from './builtin/kinds.ts';
 import { builtinRules } from './builtin/rules.ts';
+import { mountServiceAccount } from './builtin/service-account-mount.ts';
+import { builtinSubresources } from './builtin/subresources.ts';
 import { Cleaner } from './controllers/cleaner.ts';
+import { NamespaceContents } from './controllers/namespace-contents.ts';
 import { crdRules } from './custom/definition.ts';
 import { Registrar } from './custom/registrar.ts';
 import { identityIn, writeKubeconfig } from './folder.ts';
@@ -41,6 +45,7 @@ import type { AnsweredRequest } from './http/handler.ts';
 import { requestHandler } from './http/handler.ts';
 import { Registry } from './registry.ts';
 import { ObjectStore } from './store/store.ts';
+import { Tokens } from './tokens.ts';
 
 export interface ApiServerOptions {
   /** Made if it is not there. Holds everything: objects, token, certificates, kubeconfig. */
@@ -58,6 +63,13 @@ export interface ApiServerOptions {
   compactAboveBytes?: number | undefined;
   /** Changes of a resource that can still be watched from, at least. */
   historyLimit?: number | undefined;
+  /** How long a list can be continued in pages of one moment. */
+  continueSeconds?: number | undefined;
+  /**
+   * Kubelets run its pods: they get the token of their service account, and a
+   * deleted one stays until its kubelet says that it has ended.
+   */
+  hasKubelets?: boolean | undefined;
   /** Called for every request once it is answered: for a log of who does what. */
   onAnswer?: ((answered: AnsweredRequest) => void) | undefined;
 }
@@ -91,7 +103,8 @@ async function startLocked(
   lock: FileLock,
 ): Promise<ApiServer> {
   const { dataDir, host, log } = options;
-  const identity = identityIn(dataDir, host);
+  const serviceNetworks = options.serviceNetworks ?? ['10.96.0.0/16'];
+  const identity = identityIn(dataDir, host, kubernetesAddress(serviceNetworks));
   const store = await ObjectStore.open({
     dir: join(dataDir, 'objects'),
     waitsForDisk: options.waitsForDisk,
@@ -100,14 +113,19 @@ async function startLocked(
     onFailure: (error) => log.error({ error: String(error) }, 'could not write to disk'),
     onRepair: (message) => log.warn({ reason: 'StateDamaged' }, message),
   });
-  const serviceNetworks = options.serviceNetworks ?? ['10.96.0.0/16'];
+  const { hasKubelets = false } = options;
+  const accounts = () => store.collection('serviceaccounts');
   const registry = new Registry(
     builtinTypes(
       builtinRules({
         services: () => store.collection('services'),
         serviceNetworks: () => serviceNetworks,
         crdRules,
+        admitPod: (pod) => {
+          if (hasKubelets) mountServiceAccount(pod, { accounts, random: Math.random });
+        },
       }),
+      builtinSubresources,
     ),
   );
   const api: Api = {
@@ -116,11 +134,17 @@ async function startLocked(
     nowMs: () => Date.now(),
     random: Math.random,
     newUid: () => randomUUID(),
+    tokens: new Tokens(identity.token, () => Date.now()),
+    // As long as a real cluster keeps the past, which etcd compacts every five minutes.
+    continueSeconds: options.continueSeconds ?? 300,
+    hasKubelets,
   };
   const registrar = new Registrar(store, registry, api.nowMs);
   registrar.start();
   const cleaner = new Cleaner(api, registrar, log);
   cleaner.start();
+  const contents = new NamespaceContents(api, identity.ca, log);
+  contents.start();
   await bootstrap(api, serviceNetworks);
 
   const watches = new Set<() => void>();
@@ -136,7 +160,6 @@ async function startLocked(
     },
     requestHandler({
       api,
-      token: identity.token,
       log,
       address: () => `${host}:${(server.address() as AddressInfo).port}`,
       isReady: () => isReady && !store.hasFailed,
@@ -158,6 +181,7 @@ async function startLocked(
     server.listen(options.port ?? 0, host, resolve);
   });
   const { port } = server.address() as AddressInfo;
+  await publishAddress(api, host, port);
   const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const kubeconfigPath = join(dataDir, 'kubeconfig');
   writeKubeconfig(kubeconfigPath, url, identity);
@@ -167,6 +191,7 @@ async function startLocked(
   const stop = async () => {
     isReady = false;
     cleaner.stop();
+    contents.stop();
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     for (const end of [...watches]) end();
     server.closeIdleConnections();

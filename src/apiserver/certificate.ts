@@ -81,8 +81,11 @@ function issue(
 
 function der(tag: number, content: Iterable<number>): Buffer {
   const bytes = Buffer.from([...content]);
-  if (bytes.length < 128) return Buffer.concat([Buffer.from([tag, bytes.length]), bytes]);
-  return Buffer.concat([Buffer.from([tag, 0x82, bytes.length >> 8, bytes.length & 0xff]), bytes]);
+  const { length } = bytes;
+  // The shortest form that fits, and no other (X.690 §10.1): Go refuses the certificate otherwise.
+  const head =
+    length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([tag, ...head]), bytes]);
 }
 
 function sequence(...items: Buffer[]): Buffer {

@@ -16,18 +16,23 @@ interface ServerIdentity {
   key: string;
 }
 
-/** Made on the first start. */
-export function identityIn(dir: string, host: string): ServerIdentity {
+/** Made on the first start. `serviceAddress`: where pods find it, by the Service `kubernetes`. */
+export function identityIn(
+  dir: string,
+  host: string,
+  serviceAddress: string | undefined,
+): ServerIdentity {
   const path = join(dir, 'identity.json');
   if (existsSync(path)) {
     const known = readIdentity(path);
     if (known.host === host) return known;
   }
+  const address = serviceAddress === undefined ? [] : [serviceAddress];
   const authority = createAuthority('embedded-apiserver-ca');
   const server = issueCertificate(authority, {
     commonName: 'embedded-apiserver',
     use: 'server',
-    hosts: [...new Set(['127.0.0.1', 'localhost', host, 'kubernetes.default.svc'])],
+    hosts: [...new Set(['127.0.0.1', 'localhost', host, 'kubernetes.default.svc', ...address])],
   });
   const identity: ServerIdentity = {
     token: randomBytes(24).toString('hex'),

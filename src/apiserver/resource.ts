@@ -14,6 +14,38 @@ export interface Column {
 /** Cells of one object, in the order of the columns. */
 export type Cells = (object: ApiObject, nowMs: number) => unknown[];
 
+/** A part of an object with a path of its own, beside its status. */
+export interface Subresource {
+  name: string;
+  verbs: readonly string[];
+  /** What is sent and answered, if it is no object of the resource's own kind. */
+  kind?: { group: string; version: string; kind: string };
+  /** Of a write of the object's own kind: keeps what this part may not change. */
+  prepare?: (object: ApiObject, old: ApiObject) => void;
+  /** Of `scale`. */
+  paths?: ScalePaths;
+}
+
+/** Where an object keeps how many there shall be and are, and what selects them. */
+export interface ScalePaths {
+  spec: string[];
+  status: string[];
+  selector: string[] | undefined;
+}
+
+export function scaleBy(paths: ScalePaths): Subresource {
+  const kind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
+  return { name: 'scale', verbs: ['get', 'patch', 'update'], kind, paths };
+}
+
+/** Between a version that is served and the one that is kept. */
+export interface Conversion {
+  /** The collection, if it is another resource's. */
+  collection?: string;
+  toStored(object: ApiObject): ApiObject;
+  fromStored(object: ApiObject): ApiObject;
+}
+
 export interface ResourceType extends Named {
   version: string;
   singular: string;
@@ -22,8 +54,10 @@ export interface ResourceType extends Named {
   shortNames: string[];
   categories: string[];
   isCustom: boolean;
-  /** Objects are kept in this version; others differ in `apiVersion` alone. */
+  /** Objects are kept in this version. */
   storageVersion: string;
+  /** Where more than `apiVersion` differs. */
+  conversion?: Conversion;
   /** A `/status` of its own: a write to one leaves the other alone. */
   hasStatus: boolean;
   hasGeneration: boolean;
@@ -38,6 +72,8 @@ export interface ResourceType extends Named {
   schema: Schema;
   resolve: Resolve;
   hasRules: boolean;
+  /** Beside the status. */
+  subresources: readonly Subresource[];
   columns: Column[];
   cells: Cells;
   kindRules: KindRules;
@@ -67,7 +103,12 @@ export function apiVersionOf({ group, version }: { group: string; version: strin
   return group === '' ? version : `${group}/${version}`;
 }
 
-export function collectionNameOf({ group, plural }: { group: string; plural: string }): string {
+export function collectionNameOf({
+  group,
+  plural,
+  conversion,
+}: Pick<ResourceType, 'group' | 'plural' | 'conversion'>): string {
+  if (conversion?.collection !== undefined) return conversion.collection;
   return group === '' ? plural : `${plural}.${group}`;
 }
 

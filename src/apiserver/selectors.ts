@@ -15,8 +15,15 @@ export function parseLabelSelector(text: string): Matches | undefined {
   return ({ metadata }) => requirements.every((one) => meets(one, metadata.labels ?? {}));
 }
 
-/** `fields` are the paths this kind can be selected by, beside its name and namespace. */
-export function parseFieldSelector(text: string, fields: readonly string[]): Matches | undefined {
+/**
+ * `fields` are the paths this kind can be selected by, beside its name and
+ * namespace; `zeroOf` says what one is selected by where it is not set.
+ */
+export function parseFieldSelector(
+  text: string,
+  fields: readonly string[],
+  zeroOf: (path: string) => string = () => '',
+): Matches | undefined {
   if (text.trim() === '') return undefined;
   const known = ['metadata.name', 'metadata.namespace', ...fields];
   // A comma, an equals sign or a backslash of a value has a backslash before it.
@@ -32,13 +39,14 @@ export function parseFieldSelector(text: string, fields: readonly string[]): Mat
       const names = known.map((each) => JSON.stringify(each)).join(', ');
       throw badRequest(`${JSON.stringify(path)} is not a known field selector: only ${names}`);
     }
-    return (object: ApiObject) => (fieldText(object, path) === wanted) === (operator !== '!=');
+    return (object: ApiObject) =>
+      (fieldText(object, path, zeroOf) === wanted) === (operator !== '!=');
   });
   return (object) => tests.every((holds) => holds(object));
 }
 
-function fieldText(object: ApiObject, path: string): string {
+function fieldText(object: ApiObject, path: string, zeroOf: (path: string) => string): string {
   let at: unknown = object;
   for (const name of path.split('.')) at = (at as Record<string, unknown> | undefined)?.[name];
-  return at === undefined || at === null ? '' : String(at);
+  return at === undefined || at === null ? zeroOf(path) : String(at);
 }

@@ -110,7 +110,12 @@ export const forbidden = (what: Named, name: string, why: string) =>
 export const methodNotAllowed = (message: string) =>
   new ApiRefusal(405, 'MethodNotAllowed', message, {});
 
-export const expired = (message: string) => new ApiRefusal(410, 'Expired', message);
+/** `more` goes on where the client was, in the objects as they are now. */
+export const expired = (message: string, more?: string) => {
+  const refusal = new ApiRefusal(410, 'Expired', message);
+  if (more !== undefined) refusal.status.metadata.continue = more;
+  return refusal;
+};
 
 export const invalid = (what: Named, name: string | undefined, faults: Fault[]) => {
   const words = [...new Set(faults.map(({ field, message }) => `${field}: ${message}`))];

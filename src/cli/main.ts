@@ -1,4 +1,5 @@
 import { runCommandLine } from './program.ts';
+import { argumentsOf } from './program-name.ts';
 import { processTerminal } from './terminal.ts';
 
 /**
@@ -13,7 +14,8 @@ import { processTerminal } from './terminal.ts';
  *   program      the table of commands; each is one file, *-command, and registers itself
  *   run/         what runs on and on, or talks to one agent: operator, agent, up, drain, status
  *   look/        nodes, pools, blocks, plan, explain, ipam: the register, and why it is so
- *   doctor/, migrate/, bgp/, lab/   a folder for each group of commands
+ *   doctor/, migrate/, bgp/, lab/, completion/   a folder for each group of commands
+ *   about/       sbom, licenses: the program itself
  *   view/        what they look at: view-flags name a cluster or files (read by `cluster`);
  *                ipam-flags say how blocks are allocated, for the operator too
  *   output, table, sections   one answer as table, JSON, YAML or names
@@ -28,4 +30,4 @@ import { processTerminal } from './terminal.ts';
  * gets all of a long answer; the API client and the YAML parser are loaded by
  * the command that needs them, because `--help` should not wait for them.
  */
-process.exitCode = await runCommandLine(process.argv.slice(2), processTerminal());
+process.exitCode = await runCommandLine(argumentsOf(process.argv), processTerminal());

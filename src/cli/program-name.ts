@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { shellWord } from '../base/shell-word.ts';
 
 /**
@@ -14,4 +14,9 @@ export function programName(script = process.argv[1], cwd = process.cwd()): stri
   if (!existsSync(program)) return 'cadastre';
   const near = relative(cwd, program);
   return shellWord(near.startsWith('..') ? program : near);
+}
+
+/** What was typed. kubectl asks for completions by a name of its own, with the words alone. */
+export function argumentsOf([, script = '', ...words]: readonly string[]): string[] {
+  return basename(script) === 'kubectl_complete-cadastre' ? ['__complete', '--', ...words] : words;
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { CadastreError } from '../base/errors.ts';
 import { tellFailure } from './failure.ts';
+import { generalHelp } from './general-help.ts';
 import { preferMemory } from './prefer-memory.ts';
 import { printableTerminal } from './printable-terminal.ts';
 import type { Terminal } from './terminal.ts';
@@ -19,6 +20,7 @@ const commands: Record<string, () => Promise<Register>> = {
   agent: async () => (await import('./run/agent-command.ts')).registerAgent,
   console: async () => (await import('./run/console-command.ts')).registerConsole,
   status: async () => (await import('./run/status-command.ts')).registerStatus,
+  cni: async () => (await import('./run/cni-command.ts')).registerCni,
   drain: async () => (await import('./run/drain-command.ts')).registerDrain,
   nodes: async () => (await import('./look/nodes-command.ts')).registerNodes,
   pools: async () => (await import('./look/pools-command.ts')).registerPools,
@@ -31,6 +33,10 @@ const commands: Record<string, () => Promise<Register>> = {
   migrate: async () => (await import('./migrate/migrate-command.ts')).registerMigrate,
   bgp: async () => (await import('./bgp/bgp-command.ts')).registerBgp,
   lab: async () => (await import('./lab/lab-command.ts')).registerLab,
+  completion: async () => (await import('./completion/completion-command.ts')).registerCompletion,
+  man: async () => (await import('./man-command.ts')).registerMan,
+  sbom: async () => (await import('./about/sbom-command.ts')).registerSbom,
+  licenses: async () => (await import('./about/licenses-command.ts')).registerLicenses,
 };
 
 /** Runs one command line and gives its exit code. */
@@ -61,9 +67,16 @@ export async function wholeProgram(terminal: Terminal): Promise<Command> {
 
 /** The one command that is named first; all of them when it could be about any. */
 function neededBy(argv: readonly string[]): Array<() => Promise<Register>> {
-  const [first = ''] = argv.filter((word) => word !== '--debug');
+  const [first = '', ...rest] = argv.filter((word) => word !== '--debug' && word !== '--');
+  // The word at the cursor may become any command; one that is followed by others is that one.
+  if (first === '__complete') {
+    const others = neededBy(rest.length > 1 ? rest : []);
+    return [...new Set([...others, commands.completion!])];
+  }
   if (first === '--version' || first === '-V') return [];
-  const named = Object.hasOwn(commands, first) ? commands[first] : undefined;
+  // The manual page is about all of them.
+  const isOne = Object.hasOwn(commands, first) && first !== 'man';
+  const named = isOne ? commands[first] : undefined;
   return named === undefined ? Object.values(commands) : [named];
 }
 
@@ -74,6 +87,10 @@ function refuseUnknownTopic([first, topic]: readonly string[]): void {
   throw new CadastreError('BAD_USAGE', `unknown command '${topic}'`, {
     remedy: 'See cadastre --help.',
   });
+}
+
+function indented(text: string): string {
+  return text.replace(/^/gm, '  ');
 }
 
 function makeProgram(terminal: Terminal): Command {
@@ -95,10 +112,7 @@ function makeProgram(terminal: Terminal): Command {
     .showHelpAfterError('See cadastre --help, or --help after the command.')
     .addHelpText(
       'after',
-      `
-Everything but up, lab, the operator, the agent, cni, drain, blocks release and migrate
-apply or undo only looks, at a cluster or, with --from, at files.
-Data goes to stdout and words to stderr. Exit codes: 0 fine, 1 failed, 2 wrong usage.`,
+      generalHelp.map(({ title, text }) => `\n${title}:\n${indented(text)}`).join('\n'),
     )
     .exitOverride();
 }

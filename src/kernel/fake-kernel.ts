@@ -27,7 +27,7 @@ import {
   tunnelPorts,
   type VethSpec,
 } from './link.ts';
-import type { MasqueradeRules } from './masquerade.ts';
+import { inFewestPrefixes, type MasqueradeRules } from './masquerade.ts';
 import type { PodCheck, PodPlace, PodWiring, WiredPod } from './pod.ts';
 import { comparePod } from './pod-check.ts';
 import { type KernelRoute, nodeRouteProtocol, type RouteSpec } from './route.ts';
@@ -232,8 +232,9 @@ export class FakeKernel implements Kernel {
     this.#own.masquerade = rules;
   }
 
-  async masquerade(): Promise<MasqueradeRules | undefined> {
-    return this.#own.masquerade;
+  async masquerade(): Promise<MasqueradeRules | 'changed' | undefined> {
+    const rules = this.#own.masquerade;
+    return rules && inFewestPrefixes(rules);
   }
 
   watch(listener: (event: KernelEvent) => void): () => void {

@@ -75,7 +75,8 @@ export interface Kernel {
 
   /** Replaces our table as a whole; undefined removes it. */
   setMasquerade(rules: MasqueradeRules | undefined): Promise<void>;
-  masquerade(): Promise<MasqueradeRules | undefined>;
+  /** In the fewest prefixes. Undefined: there is no table; `changed`: one that is not as we make it. */
+  masquerade(): Promise<MasqueradeRules | 'changed' | undefined>;
 
   /** Calls back on every change, ours too, until the returned function is called. */
   watch(listener: (event: KernelEvent) => void): () => void;

@@ -5,8 +5,10 @@
  * sets, so that it can be read back and compared, and so that ten thousand
  * exceptions cost one lookup.
  */
-import { type Family, families } from '../net/family.ts';
-import { type Prefix, parsePrefix } from '../net/prefix.ts';
+import { Address, parseAddress } from '../net/address.ts';
+import { type Family, families, familyBits } from '../net/family.ts';
+import { Prefix, parsePrefix } from '../net/prefix.ts';
+import { PrefixSet } from '../net/prefix-set.ts';
 
 export const masqueradeTable = 'cadastre';
 
@@ -51,7 +53,10 @@ function setText(name: string, family: Family, prefixes: readonly Prefix[]): str
   return `  set ${name} { type ${words[family].type}; flags interval; auto-merge;${filled} }\n`;
 }
 
-/** What `nft -j list table` shows, as rules again; undefined if a part is missing. */
+/**
+ * What `nft -j list table` shows, as rules again, in the fewest prefixes; undefined if
+ * something in it is not as we make it.
+ */
 export function readMasquerade(json: string): MasqueradeRules | undefined {
   const { nftables } = JSON.parse(json) as { nftables: Record<string, unknown>[] };
   const sets = nftables.flatMap(({ set }) => (set ? [set as NftSet] : []));
@@ -60,22 +65,59 @@ export function readMasquerade(json: string): MasqueradeRules | undefined {
   const inSets = (start: string) =>
     sets
       .filter(({ name }) => name.startsWith(start))
-      .flatMap(({ elem = [] }) => elem.map(elementPrefix));
-  const sources = inSets('sources');
+      .flatMap(({ elem = [] }) => elem.map(elementPrefixes));
+  const sources = inSets('sources').flat();
+  const exceptions = inSets('exceptions').flat();
   const sourceFamilies = new Set(sources.map((prefix) => prefix?.family));
   if (!hasChain || ruleCount !== sourceFamilies.size) return undefined;
-  const exceptions = inSets('exceptions');
   if (sources.includes(undefined) || exceptions.includes(undefined)) return undefined;
-  return { sources: sources as Prefix[], exceptions: exceptions as Prefix[] };
+  return inFewestPrefixes({
+    sources: sources as Prefix[],
+    exceptions: exceptions as Prefix[],
+  });
 }
+
+/** nft merges neighbours, so rules can be compared only in one form. */
+export function inFewestPrefixes({ sources, exceptions }: MasqueradeRules): MasqueradeRules {
+  return { sources: PrefixSet.of(sources).merged, exceptions: PrefixSet.of(exceptions).merged };
+}
+
+type NftElement =
+  | string
+  | { prefix: { addr: string; len: number } }
+  | { range: [string, string] }
+  | Record<string, never>;
 
 interface NftSet {
   name: string;
-  elem?: (string | { prefix?: { addr: string; len: number } })[];
+  elem?: NftElement[];
 }
 
-function elementPrefix(element: NonNullable<NftSet['elem']>[number]): Prefix | undefined {
-  if (typeof element === 'string')
-    return parsePrefix(`${element}/${element.includes(':') ? 128 : 32}`);
-  return element.prefix && parsePrefix(`${element.prefix.addr}/${element.prefix.len}`);
+function elementPrefixes(element: NftElement): Array<Prefix | undefined> {
+  if (typeof element === 'string') return rangePrefixes(element, element);
+  if ('range' in element) return rangePrefixes(...(element.range as [string, string]));
+  if (!('prefix' in element)) return [undefined];
+  const { addr, len } = element.prefix as { addr: string; len: number };
+  return [parsePrefix(`${addr}/${len}`)];
+}
+
+/** Neighbouring prefixes are one range to nft, and a range may be no prefix. */
+function rangePrefixes(firstText: string, lastText: string): Array<Prefix | undefined> {
+  const [first, last] = [parseAddress(firstText), parseAddress(lastText)];
+  if (first === undefined || last === undefined || first.family !== last.family) return [undefined];
+  const { family } = first;
+  const bits = familyBits(family);
+  const end = last.toBigInt();
+  const prefixes: Prefix[] = [];
+  for (let at = first.toBigInt(); at <= end; ) {
+    let hostBits = 0;
+    // The largest block that starts here and does not go beyond the end.
+    while (hostBits < bits && at % (2n << BigInt(hostBits)) === 0n) {
+      if (at + (2n << BigInt(hostBits)) - 1n > end) break;
+      hostBits++;
+    }
+    prefixes.push(Prefix.of(Address.fromBigInt(family, at), bits - hostBits));
+    at += 1n << BigInt(hostBits);
+  }
+  return prefixes;
 }

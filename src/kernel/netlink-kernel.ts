@@ -273,7 +273,7 @@ export class NetlinkKernel implements Kernel {
     return applyMasquerade(this.#namespacePath, rules);
   }
 
-  masquerade(): Promise<MasqueradeRules | undefined> {
+  masquerade(): Promise<MasqueradeRules | 'changed' | undefined> {
     return listMasquerade(this.#namespacePath);
   }
 

@@ -45,11 +45,13 @@ interface EnsureCrdsOptions {
   revisionAnnotation?: string | undefined;
   /** Called for each that was not there, and was created by this very call. */
   onCreated?: ((uid: string) => void) | undefined;
+  /** Nothing is written: somebody else registers and upgrades them, and is waited for. */
+  isReadOnly?: boolean | undefined;
 }
 
 /**
- * Registers custom resources, or upgrades them in place, and waits until they
- * are served. Any number of replicas may do it at once: a create that comes
+ * Registers custom resources, or upgrades them in place (with `isReadOnly` neither), and
+ * waits until they are served. Any number of replicas may do it at once: a create that comes
  * second and an update that lost its race just look again. Whether anything
  * differs is the server's to say: a replace that changes nothing after its
  * defaulting keeps the resourceVersion and is not written.
@@ -63,8 +65,8 @@ export async function ensureCrds(
   const deadlineMs = performance.now() + (options.timeoutMs ?? 30_000);
   await Promise.all(
     crds.map(async (crd) => {
-      await ensureOne(client, crd as Crd, log, options);
-      await waitUntilServed(client, crd as Crd, deadlineMs, options.signal);
+      if (options.isReadOnly !== true) await ensureOne(client, crd as Crd, log, options);
+      await waitUntilServed(client, crd as Crd, deadlineMs, options);
     }),
   );
 }
@@ -130,11 +132,11 @@ function whyNotDowngrade(
   wanted: Crd,
   revisionAnnotation: string | undefined,
 ): string | undefined {
-  if (revisionAnnotation !== undefined) {
-    const theirs = Number(live.metadata.annotations?.[revisionAnnotation] ?? 0);
-    const ours = Number(wanted.metadata.annotations?.[revisionAnnotation] ?? 0);
-    if (theirs > ours) return `its schema is revision ${theirs}, ours is ${ours}`;
-  }
+  const [theirs, ours] = [
+    revisionOf(live, revisionAnnotation),
+    revisionOf(wanted, revisionAnnotation),
+  ];
+  if (theirs > ours) return `its schema is revision ${theirs}, ours is ${ours}`;
   const stored = live.spec.versions.find((version) => version.storage)?.name ?? '';
   const storing = wanted.spec.versions.find((version) => version.storage)?.name ?? '';
   if (compareApiVersions(stored, storing) > 0) {
@@ -165,31 +167,48 @@ async function waitUntilServed(
   client: KubeClient,
   crd: Crd,
   deadlineMs: number,
-  signal: AbortSignal | undefined,
+  { signal, revisionAnnotation, isReadOnly = false }: EnsureCrdsOptions,
 ): Promise<void> {
   const name = crd.metadata.name;
-  let why = 'it was not looked at';
+  let why: string | undefined = 'it was not looked at';
   while (performance.now() < deadlineMs) {
     signal?.throwIfAborted();
     const live = await getIfThere<Crd>(client, crdResource, name, { signal });
-    const conditions = live?.status?.conditions ?? [];
-    const refused = conditions.find(
-      ({ type, status }) => type === 'NamesAccepted' && status === 'False',
-    );
-    why = refused?.message ?? 'it is not established';
-    const isEstablished = conditions.some(
-      ({ type, status }) => type === 'Established' && status === 'True',
-    );
-    if (isEstablished) {
+    why = whyNotEstablished(live, crd, revisionAnnotation);
+    if (why === undefined) {
       const missing = await firstUnserved(client, crd, signal);
       if (missing === undefined) return;
       why = `${missing} is not served`;
     }
     await pause(50, signal);
   }
-  throw new CadastreError('API_REFUSED', `The API server does not serve ${name}: ${why}.`, {
-    remedy: `Look at its conditions: kubectl describe crd ${name}.`,
+  const whose = isReadOnly ? '; whoever installed this operator installs it (--crds=await)' : '';
+  throw new CadastreError('API_REFUSED', `The API server does not serve ${name}: ${why}${whose}.`, {
+    remedy: isReadOnly
+      ? 'Install the resource definitions of this version: helm upgrade, or kubectl apply -f deploy/crds.yaml.'
+      : `Look at its conditions: kubectl describe crd ${name}.`,
   });
+}
+
+/** Undefined: it is, and its schema is not older than ours. */
+function whyNotEstablished(
+  live: Crd | undefined,
+  wanted: Crd,
+  revisionAnnotation: string | undefined,
+): string | undefined {
+  if (live === undefined) return 'it is not registered';
+  const theirs = revisionOf(live, revisionAnnotation);
+  const ours = revisionOf(wanted, revisionAnnotation);
+  if (theirs < ours) return `its schema is revision ${theirs}, ours is ${ours}`;
+  const conditions = live.status?.conditions ?? [];
+  const has = (type: string, status: string) =>
+    conditions.find((condition) => condition.type === type && condition.status === status);
+  if (has('Established', 'True') !== undefined) return undefined;
+  return has('NamesAccepted', 'False')?.message ?? 'it is not established';
+}
+
+function revisionOf(crd: Crd | undefined, annotation: string | undefined): number {
+  return annotation === undefined ? 0 : Number(crd?.metadata.annotations?.[annotation] ?? 0);
 }
 
 /** Established comes a moment before the paths answer. */

@@ -21,7 +21,7 @@ export async function eventually<T>(
       throw new CadastreError(
         'LAB_FAILED',
         `${what}: not within ${Math.round(withinMs / 1000)} s; ${why}`,
-        { remedy: 'The logs are in the folder of the lab (cadastre lab status).' },
+        { remedy: 'The logs are in its folder (cadastre lab status, or lab cluster status).' },
       );
     }
     await new Promise((resolve) => setTimeout(resolve, everyMs));

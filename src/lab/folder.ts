@@ -12,7 +12,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { CadastreError } from '../base/errors.ts';
 import type { Software } from './topology.ts';
 
@@ -39,27 +39,30 @@ export interface LabPod {
   readonly addresses: readonly string[];
 }
 
-export class LabFolder {
+/** What it is the folder of; also the words of the command line that makes one. */
+type FolderKind = 'lab' | 'lab cluster';
+
+export class LabFolder<Manifest extends { readonly name: string } = LabManifest> {
   readonly name: string;
   readonly path: string;
+  readonly #kind: FolderKind;
 
-  constructor(root: string, name: string) {
+  constructor(root: string, name: string, kind: FolderKind = 'lab') {
     this.name = name;
     this.path = join(root, name);
+    this.#kind = kind;
   }
 
-  /** The folder of a new lab. Making it is what keeps a second one of that name away. */
-  static create(root: string, manifest: LabManifest): LabFolder {
-    const folder = new LabFolder(root, manifest.name);
-    mkdirSync(root, { recursive: true, mode: 0o755 });
+  /** Making it is what keeps a second one of that name away. */
+  create(manifest: Manifest): void {
+    mkdirSync(dirname(this.path), { recursive: true, mode: 0o755 });
     try {
-      mkdirSync(folder.path, { mode: 0o755 });
+      mkdirSync(this.path, { mode: 0o755 });
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
-      throw folder.#alreadyThere();
+      throw this.#alreadyThere();
     }
-    folder.write(manifest);
-    return folder;
+    this.write(manifest);
   }
 
   refuseIfThere(): void {
@@ -67,8 +70,8 @@ export class LabFolder {
   }
 
   #alreadyThere(): CadastreError {
-    return new CadastreError('LAB_EXISTS', `there is a lab ${this.name} already`, {
-      remedy: `Use it, take it down (cadastre lab down ${this.name}), or choose another --name.`,
+    return new CadastreError('LAB_EXISTS', `there is a ${this.#kind} ${this.name} already`, {
+      remedy: `Use it, take it down (cadastre ${this.#kind} down ${this.name}), or choose another --name.`,
     });
   }
 
@@ -76,18 +79,18 @@ export class LabFolder {
     return existsSync(this.path);
   }
 
-  read(): LabManifest {
+  read(): Manifest {
     let text: string;
     try {
       text = readFileSync(this.file('manifest.json'), 'utf8');
     } catch (cause) {
-      throw new CadastreError('NO_LAB', `there is no lab ${this.name}`, {
+      throw new CadastreError('NO_LAB', `there is no ${this.#kind} ${this.name}`, {
         cause,
-        remedy: 'cadastre lab status lists those there are; cadastre lab up makes one.',
+        remedy: `cadastre ${this.#kind} status lists those there are; cadastre ${this.#kind} up makes one.`,
       });
     }
     try {
-      return JSON.parse(text) as LabManifest;
+      return JSON.parse(text) as Manifest;
     } catch (cause) {
       const path = this.file('manifest.json');
       throw new CadastreError('STATE_DAMAGED', `${path} is not JSON (${text.length} bytes)`, {
@@ -97,13 +100,13 @@ export class LabFolder {
     }
   }
 
-  write(manifest: LabManifest): void {
+  write(manifest: Manifest): void {
     const next = this.file('manifest.next');
     writeFileSync(next, `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
     renameSync(next, this.file('manifest.json'));
   }
 
-  change(change: (manifest: LabManifest) => LabManifest): LabManifest {
+  change(change: (manifest: Manifest) => Manifest): Manifest {
     const manifest = change(this.read());
     this.write(manifest);
     return manifest;

@@ -1,6 +1,4 @@
 /** A lab that exists: its machines, its processes, and how to ask each of them. */
-import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentStatusJson } from '../agent/agent-status.ts';
 import { askAgent } from '../agent/ask-agent.ts';
@@ -18,6 +16,7 @@ import { LabProcesses } from './processes.ts';
 import { readTopology } from './read-topology.ts';
 import { type HeldPath, type HeldRoute, planRouter, stationOf, tableOf } from './routers/router.ts';
 import { softwareOf } from './routers/softwares.ts';
+import { startRouterSoftware } from './routers/start.ts';
 import type { LabNode, LabRouter, Topology } from './topology.ts';
 
 /** What the lab gets from the command line. */
@@ -116,31 +115,14 @@ export class Lab {
     if (software === undefined) return;
     const folder = this.folder.makeFolder('routers', name);
     const plan = planRouter(this.topology, this.router(name));
-    const owner = software.user === undefined ? undefined : idsOf(software.user);
-    const own = (path: string) => owner && chownSync(path, owner.uid, owner.gid);
-    chmodSync(folder, 0o755);
-    own(folder);
-    for (const [file, text] of Object.entries(software.files(plan, folder))) {
-      writeFileSync(join(folder, file), text);
-      own(join(folder, file));
-    }
-    for (const part of software.processes(folder, this.world.cadastre)) {
-      rmSync(part.readyPath, { force: true });
-      const process = `${name}-${part.name}`;
-      this.processes.start(process, this.namespace(name), part.command);
-      await eventually(
-        `${process} serves`,
-        () => {
-          if (existsSync(part.readyPath)) return true;
-          if (this.processes.isRunning(process)) return undefined;
-          throw new CadastreError(
-            'LAB_FAILED',
-            `${process} ended: ${this.processes.tail(process)}`,
-          );
-        },
-        { everyMs: 10, withinMs: 30_000 },
-      );
-    }
+    await startRouterSoftware(this.processes, {
+      name,
+      namespace: this.namespace(name),
+      folder,
+      files: software.files(plan, folder),
+      processes: software.processes(folder, this.world.cadastre),
+      user: software.user,
+    });
   }
 
   async endRouter(name: string): Promise<void> {
@@ -281,6 +263,8 @@ export class Lab {
       `--ipam=${mode.name}`,
       `--routing=${routing}`,
       ...(routing === 'native' ? ['--auto-direct-node-routes'] : []),
+      // Routers and hosts of the site are to see the pods' own addresses.
+      '--masquerade=false',
       '--drain-grace=3',
       ...(reconfirmAfterSeconds === undefined
         ? []
@@ -301,12 +285,4 @@ export class Lab {
 /** Replicas share the control namespace. */
 function operatorPort(index: number): number {
   return 9470 + index * 10;
-}
-
-function idsOf(user: string): { uid: number; gid: number } {
-  const ask = (flag: string) =>
-    Number(
-      execFileSync('id', [flag, user], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }),
-    );
-  return { uid: ask('-u'), gid: ask('-g') };
 }

@@ -25,6 +25,19 @@ export function hasNamespace(name: string): boolean {
   return existsSync(namespacePath(name));
 }
 
+/** A namespace of our name that is not ours must not be taken for ours later. */
+export function refuseForeignNamespaces(namespaces: readonly string[]): void {
+  const strange = namespaces.filter(hasNamespace);
+  if (strange.length === 0) return;
+  throw new CadastreError(
+    'LAB_EXISTS',
+    `${strange.join(', ')}: exists already, and was not made by a lab`,
+    {
+      remedy: 'Choose another --name, or remove them: ip netns del NAME.',
+    },
+  );
+}
+
 /** Many commands of `ip`, one process; in a namespace, or where we are. */
 export async function ipBatch(namespace: string | undefined, lines: readonly string[]) {
   if (lines.length === 0) return;
@@ -41,7 +54,9 @@ export async function ipBatch(namespace: string | undefined, lines: readonly str
     throw new CadastreError(
       'LAB_FAILED',
       `ip ${line}${namespace === undefined ? '' : ` (in ${namespace})`}: ${stderr.trim().split('\n')[0]}`,
-      { remedy: 'The lab is left as it is; cadastre lab down removes it.' },
+      {
+        remedy: 'What was made stays as it is; cadastre lab down, or lab cluster down, removes it.',
+      },
     );
   }
 }

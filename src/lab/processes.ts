@@ -4,7 +4,6 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { CadastreError } from '../base/errors.ts';
-import type { LabFolder } from './folder.ts';
 import { sendSignal, startInside } from './namespaces.ts';
 
 interface ProcessRecord {
@@ -14,10 +13,16 @@ interface ProcessRecord {
   readonly command: readonly string[];
 }
 
-export class LabProcesses {
-  readonly #folder: LabFolder;
+/** Where logs and records lie. */
+interface Files {
+  file(...parts: string[]): string;
+  makeFolder(...parts: string[]): string;
+}
 
-  constructor(folder: LabFolder) {
+export class LabProcesses {
+  readonly #folder: Files;
+
+  constructor(folder: Files) {
     this.#folder = folder;
   }
 

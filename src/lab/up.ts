@@ -24,7 +24,7 @@ import { eventually } from './eventually.ts';
 import { LabFolder } from './folder.ts';
 import { Lab, type LabWorld } from './lab.ts';
 import { layOut, namespaceOf } from './layout.ts';
-import { hasNamespace, ipBatch, writeSettings } from './namespaces.ts';
+import { ipBatch, refuseForeignNamespaces, writeSettings } from './namespaces.ts';
 import { addPod } from './pods.ts';
 import { reachEverybody } from './reach.ts';
 import { chooseSoftware } from './routers/softwares.ts';
@@ -63,9 +63,10 @@ export async function bringUp(
   const assets = chooseApiServer(world, options.apiServer);
   const { machines, fabricLines } = layOut(name, topology);
   const namespaces = machines.map((machine) => namespaceOf(name, machine.name));
-  new LabFolder(world.root, name).refuseIfThere();
+  const folder = new LabFolder(world.root, name);
+  folder.refuseIfThere();
   refuseForeignNamespaces(namespaces);
-  const folder = LabFolder.create(world.root, {
+  folder.create({
     name,
     createdAt: new Date().toISOString(),
     topologyName: topology.name,
@@ -125,19 +126,6 @@ export async function bringUp(
   say(`every pod answers ${from}, ${convergedSeconds.toFixed(1)} s after the API server was up`);
   folder.change((manifest) => ({ ...manifest, isUp: true }));
   return { lab, times: { apiServerSeconds, convergedSeconds } };
-}
-
-/** A namespace of our name that is not ours must not be taken for ours later. */
-function refuseForeignNamespaces(namespaces: readonly string[]): void {
-  const strange = namespaces.filter(hasNamespace);
-  if (strange.length === 0) return;
-  throw new CadastreError(
-    'LAB_EXISTS',
-    `${strange.join(', ')}: exists already, and was not made by a lab`,
-    {
-      remedy: 'Choose another --name, or remove them: ip netns del NAME.',
-    },
-  );
 }
 
 function planApiServer(lab: Lab, assets: string | undefined): ApiServerPlan {

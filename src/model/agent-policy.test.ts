@@ -7,7 +7,13 @@ import {
   agentPolicyName,
   agentPolicySpec,
 } from './agent-policy.ts';
-import { agentConditionType, fullTaint, podAddressesConditionType } from './keys.ts';
+import {
+  agentConditionType,
+  driftConditionType,
+  fullTaint,
+  nodeConditionType,
+  podAddressesConditionType,
+} from './keys.ts';
 import type { KubeObject } from './object.ts';
 
 const shipped = parseAllDocuments(readFileSync('deploy/agent.yaml', 'utf8')).map(
@@ -32,9 +38,12 @@ test('the policy is applied before the rights that it limits', () => {
   );
 });
 
-test("it knows the agent's own conditions and taint", () => {
+test('it knows our conditions and taint', () => {
   const own = agentPolicySpec.variables.find(({ name }) => name === 'own')!.expression;
-  const keys = [agentConditionType, podAddressesConditionType, fullTaint.key];
+  const keys = [
+    ...[agentConditionType, podAddressesConditionType, fullTaint.key],
+    ...[nodeConditionType, driftConditionType],
+  ];
   expect(JSON.parse(own.replaceAll("'", '"'))).toEqual(keys);
 });
 

@@ -85,7 +85,8 @@ export const agentPolicySpec = {
     {
       name: 'own',
       expression:
-        "['CadastreAgentReady', 'CadastrePodAddressesFree', 'cadastre.dev/no-pod-addresses']",
+        "['CadastreAgentReady', 'CadastrePodAddressesFree', 'cadastre.dev/no-pod-addresses', " +
+        "'CadastreBlocksAssigned', 'CadastreDrift']",
     },
     {
       name: 'others',

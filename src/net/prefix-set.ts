@@ -9,8 +9,8 @@ import type { Prefix } from './prefix.ts';
  */
 export class PrefixSet {
   readonly prefixes: readonly Prefix[];
-  /** The same addresses in the fewest blocks: neighbouring halves merged, for `covers`. */
-  readonly #merged: readonly Prefix[];
+  /** The same addresses in the fewest blocks: neighbouring halves merged. */
+  readonly merged: readonly Prefix[];
 
   private constructor(sorted: Iterable<Prefix>) {
     const prefixes: Prefix[] = [];
@@ -22,7 +22,7 @@ export class PrefixSet {
       mergeHalves(merged);
     }
     this.prefixes = prefixes;
-    this.#merged = merged;
+    this.merged = merged;
   }
 
   static of(prefixes: Iterable<Prefix>): PrefixSet {
@@ -36,7 +36,7 @@ export class PrefixSet {
 
   /** Does every address of `prefix` lie in the set, be it in several blocks of it? */
   covers(prefix: Prefix): boolean {
-    return lastUpTo(this.#merged, prefix)?.contains(prefix) ?? false;
+    return lastUpTo(this.merged, prefix)?.contains(prefix) ?? false;
   }
 
   /** The lowest block of the set that has an address in common with `prefix`. */

@@ -79,7 +79,8 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const { identity } = settings.lease;
   const events = new EventRecorder({ ...base, component: 'cadastre-operator', instance: identity });
   const { definitionsMs: everyMs } = settings.intervals;
-  const definitions = new DefinitionKeeper({ client, events, log, everyMs });
+  const isReadOnly = settings.crds === 'await';
+  const definitions = new DefinitionKeeper({ client, events, log, everyMs, isReadOnly });
   const reporter = new NodeReporter({ ...base, events, nodeStore: caches.nodes });
   const writer = new BlockWriter({ ...base, store: caches.blocks });
   const stores = { nodeStore: caches.nodes, ciliumStore: caches.ciliumNodes };

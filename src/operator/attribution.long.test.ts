@@ -13,7 +13,7 @@ beforeEach(async () => {
     blockSize: { ipv4: 24 },
     cooldownSeconds: 0,
   });
-  // The embedded API server has no ValidatingAdmissionPolicy, as one before Kubernetes 1.30.
+  // Nobody has installed the policy.
   await bench.leader({ believeReports: 'attributed' });
   await bench.createNode('a');
   await bench.whenBlocks(['10.1.0.0/24 a Active']);
@@ -29,7 +29,7 @@ const whenDoubted = (says: string) =>
     const [condition] = (await block()).status?.conditions ?? [];
     expect(condition).toMatchObject({ type: 'Releasable', reason: 'ReportNotAttributed' });
     expect(condition?.message).toContain(
-      `the report of a says that ${says}, but any agent could have written it: this API server has no ValidatingAdmissionPolicy`,
+      `the report of a says that ${says}, but any agent could have written it: the ValidatingAdmissionPolicy cadastre-agent-own-node is not installed`,
     );
   });
 

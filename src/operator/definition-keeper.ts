@@ -18,13 +18,16 @@ interface DefinitionKeeperOptions {
   events: Pick<EventRecorder, 'record'>;
   log: Log;
   everyMs: number;
+  /** Somebody else registers and upgrades them; here they are only waited for. */
+  isReadOnly: boolean;
 }
 
 /**
  * Registers the custom resources, and registers one again that somebody deletes. One
  * small request asks which of them are served: no watch of every definition in the
  * cluster, and no right to one. Every replica does it, as every replica registers them
- * at its start; only one of them creates a definition, and that one says so.
+ * at its start; only one of them creates a definition, and that one says so. With
+ * `isReadOnly` (`--crds=await`) it has no right to register any, and waits for who does.
  */
 export class DefinitionKeeper {
   readonly #o: DefinitionKeeperOptions;
@@ -66,7 +69,8 @@ export class DefinitionKeeper {
     this.#missing = missing.map(({ metadata }) => metadata.name);
     for (const crd of missing) {
       const { name } = crd.metadata;
-      this.#o.log.warn({ crd: name }, `${name} is not registered any more; registering it again`);
+      const then = this.#o.isReadOnly ? 'waiting for it' : 'registering it again';
+      this.#o.log.warn({ crd: name }, `${name} is not registered any more; ${then}`);
       const created = await this.#untilRegistered(crd, signal);
       this.#missing = this.#missing.filter((one) => one !== name);
       for (const uid of created) this.#report(name, uid);
@@ -83,13 +87,16 @@ export class DefinitionKeeper {
 
   /** The uid of the definition if it was created here. */
   async #untilRegistered(crd: Definition, signal: AbortSignal): Promise<string[]> {
-    const { client, log } = this.#o;
+    const { client, log, isReadOnly } = this.#o;
     const created: string[] = [];
     await untilDone(
-      `register ${crd.metadata.name}`,
+      isReadOnly ? `find ${crd.metadata.name}` : `register ${crd.metadata.name}`,
       async (attempt) => {
         const onCreated = (uid: string) => created.push(uid);
-        await ensureCrds(client, [crd], log, { signal: attempt, revisionAnnotation, onCreated });
+        // Whoever waits for another says soon what is missing.
+        const timeoutMs = isReadOnly ? 1_000 : undefined;
+        const options = { signal: attempt, revisionAnnotation, onCreated, isReadOnly, timeoutMs };
+        await ensureCrds(client, [crd], log, options);
       },
       { signal, log },
     );

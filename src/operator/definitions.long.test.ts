@@ -54,6 +54,34 @@ test('is registered again, with an Event and in the log', async () => {
   await bench.whenBlocks(['10.5.0.0/25 node1 Active']);
 });
 
+test('with --crds=await it is waited for, and nothing is registered', async () => {
+  await bench.leader();
+  const waiting = bench.operator({ crds: 'await' });
+  await eventually(() => {
+    expect(readiness(waiting)['resource definitions']).toBe('+ all are registered');
+  });
+  const ofWaiting = bench.writes.filter(
+    ({ by, resource }) => by === waiting.identity && resource === 'customresourcedefinitions',
+  );
+  expect(ofWaiting).toEqual([]);
+});
+
+test('with --crds=await an operator alone says what is missing', async () => {
+  for (const { metadata } of (await bench.client.list(crdResource)).items) {
+    if (metadata.name.endsWith('.cadastre.dev'))
+      await bench.client.delete(crdResource, metadata.name);
+  }
+  const waiting = bench.operator({ crds: 'await' });
+  const said = await eventually(() => {
+    const [line] = waiting.logged(({ msg }) => msg === `could not find ${name}; trying again`);
+    expect(line).toBeDefined();
+    return line!;
+  });
+  expect(said.error).toBe(
+    `The API server does not serve ${name}: it is not registered; whoever installed this operator installs it (--crds=await).`,
+  );
+});
+
 test('several replicas: it is created once, and said once', async () => {
   const replicas = [await bench.leader(), bench.operator(), bench.operator()];
   for (const replica of replicas) {

@@ -8,6 +8,10 @@ import { type HoldingSource, holdingSources } from '../plan/blocks/holdings.ts';
 import type { ProjectionSwitches } from '../plan/blocks/projection.ts';
 import type { ReportBelief } from './attribution-watch.ts';
 
+/** Who registers the resource definitions, and upgrades them: the operator, or whoever installs it. */
+export const crdManagements = ['manage', 'await'] as const;
+export type CrdManagement = (typeof crdManagements)[number];
+
 /** What an operator is started with. Nothing of it changes while it runs. */
 export interface OperatorSettings {
   readonly mode: Mode;
@@ -20,6 +24,7 @@ export interface OperatorSettings {
   readonly lease: OperatorLease;
   /** Where `address-pools` of MetalLB's and Cilium's form are, if anywhere. */
   readonly configMap: { readonly namespace: string; readonly name: string } | undefined;
+  readonly crds: CrdManagement;
   /** Which reports may release a block. */
   readonly believeReports: ReportBelief;
   /** Writes under way at once. */
@@ -63,6 +68,7 @@ export interface HistoryPace {
 /** What holds wherever nobody says otherwise: on the command line, in `cadastre up`, in tests. */
 export const operatorDefaults = {
   lease: { namespace: 'kube-system', name: 'cadastre-operator', timings: defaultTimings },
+  crds: 'manage',
   believeReports: 'attributed',
   concurrency: 64,
   settleAfterRestoreMs: 30_000,
@@ -85,6 +91,7 @@ export interface OperatorChoices {
   projections?: readonly ProjectionName[] | undefined;
   lease?: Partial<OperatorLease>;
   configMap?: OperatorSettings['configMap'];
+  crds?: CrdManagement;
   believeReports?: ReportBelief;
   concurrency?: number;
   settleAfterRestoreMs?: number;
@@ -111,6 +118,7 @@ export function operatorSettings(
     },
     lease: { ...operatorDefaults.lease, identity, ...chosen.lease },
     configMap: chosen.configMap,
+    crds: chosen.crds ?? operatorDefaults.crds,
     believeReports: chosen.believeReports ?? operatorDefaults.believeReports,
     concurrency: chosen.concurrency ?? operatorDefaults.concurrency,
     settleAfterRestoreMs: chosen.settleAfterRestoreMs ?? operatorDefaults.settleAfterRestoreMs,

@@ -125,8 +125,8 @@ describe('what depends on an owner', () => {
 
   test('is kept when the kind of its owner is not served here', async () => {
     const owner = {
-      apiVersion: 'apps/v1',
-      kind: 'ReplicaSet',
+      apiVersion: 'ex.org/v1',
+      kind: 'Elsewhere',
       metadata: { name: 'elsewhere', uid: 'elsewhere' },
     };
     const [kept, stray] = [unique('kept'), unique('stray')];

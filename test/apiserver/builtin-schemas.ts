@@ -3,30 +3,10 @@
  * there are, of which type, which lists are keyed by what. Names and types
  * only; what a field means is Kubernetes' own documentation.
  */
+import { builtinKinds } from '../../src/apiserver/builtin/kinds.ts';
+
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type Definition = { [key: string]: Json };
-
-/** Kinds by the path of their group and version; with them comes all they refer to. */
-export const builtinKinds: Record<string, string[]> = {
-  'api/v1': [
-    'ConfigMap',
-    'Endpoints',
-    'Event',
-    'Namespace',
-    'Node',
-    'Pod',
-    'Secret',
-    'Service',
-    'ServiceAccount',
-  ],
-  'apis/apiextensions.k8s.io/v1': ['CustomResourceDefinition'],
-  'apis/apps/v1': ['DaemonSet', 'Deployment'],
-  'apis/coordination.k8s.io/v1': ['Lease'],
-  'apis/discovery.k8s.io/v1': ['EndpointSlice'],
-  'apis/networking.k8s.io/v1': ['IPAddress', 'NetworkPolicy', 'ServiceCIDR'],
-  'apis/policy/v1': ['PodDisruptionBudget'],
-  'apis/rbac.authorization.k8s.io/v1': ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'],
-};
 
 /** Kept of a schema: what decides about a value, not what explains it. */
 const kept = [
@@ -50,23 +30,22 @@ export async function readBuiltinSchemas(
   read: (path: string) => Promise<unknown>,
 ): Promise<Record<string, Definition>> {
   const found: Record<string, Definition> = {};
-  for (const [path, kinds] of Object.entries(builtinKinds)) {
-    const document = await read(`/openapi/v3/${path}`);
-    const { schemas } = (document as OpenApi).components;
-    const [, group, version] = path === 'api/v1' ? ['', '', 'v1'] : path.split('/');
+  const documents = new Map<string, OpenApi>();
+  for (const wanted of builtinKinds) {
+    const { group, version } = wanted;
+    const path = group === '' ? `api/${version}` : `apis/${group}/${version}`;
+    const document = documents.get(path) ?? ((await read(`/openapi/v3/${path}`)) as OpenApi);
+    documents.set(path, document);
+    const { schemas } = document.components;
     const take = (name: string) => {
       if (found[name] !== undefined) return;
       const reduced = reduce(schemas[name] as Definition);
       found[name] = reduced;
       for (const other of references(reduced)) take(other);
     };
-    for (const kind of kinds) {
-      const name = Object.keys(schemas).find((each) =>
-        isOf(schemas[each], { group, version, kind }),
-      );
-      if (name === undefined) throw new Error(`${path} has no ${kind}`);
-      take(name);
-    }
+    const name = Object.keys(schemas).find((each) => isOf(schemas[each], wanted));
+    if (name === undefined) throw new Error(`${path} has no ${wanted.kind}`);
+    take(name);
   }
   return Object.fromEntries(Object.entries(found).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -56,13 +56,17 @@ interface WholeReach extends Reach {
   dir: string;
 }
 
-export async function startServer(name: 'embedded' | 'real'): Promise<Server> {
+/** `hasKubelets`: pods get the token of their service account, and end when a kubelet says so. */
+export async function startServer(
+  name: 'embedded' | 'real',
+  { hasKubelets = false } = {},
+): Promise<Server> {
   if (name === 'real') {
-    const api = await startReal();
+    const api = await startReal({ needsServiceAccounts: hasKubelets });
     return serverAt(name, api, () => api.stop());
   }
   const dir = mkdtempSync(join(tmpdir(), 'cadastre-embedded-'));
-  const api = await startEmbedded({ dataDir: dir });
+  const api = await startEmbedded({ dataDir: dir, hasKubelets });
   return serverAt(name, { ...api, dir }, async () => {
     await api.stop();
     rmSync(dir, { recursive: true, force: true });
@@ -81,7 +85,12 @@ function serverAt(name: Server['name'], reach: WholeReach, stop: () => Promise<v
   };
 }
 
-function headersOf(reach: Reach, method: string, options: CallOptions, body: string | undefined) {
+function headersOf(
+  reach: Reach,
+  method: string,
+  options: CallOptions,
+  body: string | Buffer | undefined,
+) {
   const type =
     options.type ?? (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
   return {
@@ -102,7 +111,8 @@ export function callOn(
   body?: unknown,
   options: CallOptions = {},
 ): Promise<Answer> {
-  const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
+  const isPlain = typeof body === 'string' || Buffer.isBuffer(body) || body === undefined;
+  const text = isPlain ? body : JSON.stringify(body);
   const headers = headersOf(reach, method, options, text);
   return new Promise((resolve, reject) => {
     const sent = {

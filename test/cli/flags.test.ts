@@ -36,7 +36,8 @@ const fileFlags = /^--(kubeconfig|from|rib|pools|config|bgp-config|token-file|co
 const placeFlags = /^--(data|state-dir|socket|netns)$/;
 
 /** They change the machine, or run until they are stopped, once their flags are right. */
-const acting = /^(up|lab (up|exec|pod|replay|down|router|api-server))$/;
+const acting =
+  /^(up|cni uninstall|lab (cluster )?(up|exec|pod|replay|down|router|api-server|forward))$/;
 
 /** Enough to come to the flag in question, and not to run on without it. */
 function besides(name: string, command: Command, flag: string): string[] {

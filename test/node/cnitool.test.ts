@@ -4,15 +4,15 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ensureCnitool } from '../../scripts/cnitool.mjs';
+import { ensureGoTool } from '../../scripts/go-tools.mjs';
 import { ensureShim } from '../../scripts/shim.mjs';
 import { addNamespace, inside, type Namespace, sweepNamespaces } from '../kernel/namespaces.ts';
 import { TestNode } from './test-node.ts';
 
 const run = promisify(execFile);
-const cnitool = ensureCnitool();
+const cnitool = join(await ensureGoTool('cnitool'), 'cnitool');
 
-describe.skipIf(cnitool === undefined)('cnitool (needs Go)', () => {
+describe('cnitool', () => {
   let node: TestNode;
   let pod: Namespace;
 
@@ -76,7 +76,7 @@ describe.skipIf(cnitool === undefined)('cnitool (needs Go)', () => {
       CNI_PATH: `${dirname(ensureShim()!)}:/usr/lib/cni`,
       CAP_ARGS: '{"portMappings":[{"hostPort":8080,"containerPort":80,"protocol":"tcp"}]}',
     };
-    const words = [`--net=${node.namespace.path}`, cnitool!, command, network, pod.path];
+    const words = [`--net=${node.namespace.path}`, cnitool, command, network, pod.path];
     try {
       return (await run('nsenter', words, { env })).stdout;
     } catch (error) {

@@ -1,16 +1,26 @@
-/** The root folder of an image, as deploy/Dockerfile makes it, but for Debian's own files. */
-import { chmodSync, copyFileSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
-import { fillImage } from '../../scripts/image.mjs';
+/** The image of this checkout in a containerd, and root folders made of it. */
+import { mkdirSync } from 'node:fs';
+import { ensureImage, type Image } from '../../scripts/image.mjs';
+import type { Containerd } from './containerd.ts';
 
-export async function makeImageRoot(folder: string): Promise<void> {
-  for (const path of ['etc', 'proc', 'sys', 'dev', 'run', 'tmp', 'var/lib', 'opt']) {
-    mkdirSync(join(folder, path), { recursive: true });
-  }
-  // Whoever the container runs as must be able to enter.
-  chmodSync(folder, 0o755);
-  symlinkSync('/run', join(folder, 'var/run'));
-  if (existsSync('/etc/ld.so.cache'))
-    copyFileSync('/etc/ld.so.cache', join(folder, 'etc/ld.so.cache'));
-  await fillImage(join(folder, 'opt/cadastre'));
+export async function importImage(containerd: Containerd): Promise<Image> {
+  const image = await ensureImage();
+  await containerd.ctr('images', 'import', image.file);
+  return image;
+}
+
+/** A folder of its own, as each container of the image has one. */
+export async function mountImage(
+  containerd: Containerd,
+  reference: string,
+  folder: string,
+): Promise<{ folder: string; unmount: () => Promise<void> }> {
+  mkdirSync(folder);
+  await containerd.ctr('images', 'mount', '--rw', reference, folder);
+  return {
+    folder,
+    unmount: async () => {
+      await containerd.ctr('images', 'unmount', '--rm', folder);
+    },
+  };
 }

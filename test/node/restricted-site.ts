@@ -8,14 +8,13 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ensureNode24 } from '../../scripts/node24.mjs';
 import { addNamespace, deleteNamespace, ip, type Namespace } from '../kernel/namespaces.ts';
 import { type PartProcess, startPart } from '../parts/part-process.ts';
 import { Cluster } from '../world/cluster.ts';
 import { ApiRelay } from './api-relay.ts';
 import { ContainerProcess } from './container-process.ts';
 import { Containerd } from './containerd.ts';
-import { makeImageRoot } from './image-root.ts';
+import { importImage, mountImage } from './image-root.ts';
 import { type Container, type PodSpec, podOf } from './pod-of-manifest.ts';
 import { runtimeSpec, type Surroundings } from './runtime-spec.ts';
 
@@ -32,17 +31,21 @@ export class RestrictedSite {
   readonly node: Namespace;
   readonly router: Namespace;
   readonly running = new Set<ContainerProcess>();
+  readonly #image: string;
+  readonly #mounts: Array<() => Promise<void>> = [];
   #bird: PartProcess | undefined;
 
   private constructor(parts: {
     cluster: Cluster;
     containerd: Containerd;
+    image: string;
     dir: string;
     node: Namespace;
     router: Namespace;
   }) {
     this.cluster = parts.cluster;
     this.containerd = parts.containerd;
+    this.#image = parts.image;
     this.dir = parts.dir;
     this.node = parts.node;
     this.router = parts.router;
@@ -56,8 +59,8 @@ export class RestrictedSite {
     const [cluster, containerd] = await Promise.all([
       Cluster.start(),
       Containerd.start(join(dir, 'containerd')),
-      makeImageRoot(join(dir, 'image')),
     ]);
+    const { reference: image } = await importImage(containerd);
     const [node, router] = [await addNamespace(), await addNamespace()];
     await ip(`-n ${router.name} link add to-node type veth peer name eth0 netns ${node.name}`);
     await ip(`-n ${router.name} addr add ${routerAddress}/24 dev to-node`);
@@ -66,7 +69,7 @@ export class RestrictedSite {
     await ip(`-n ${node.name} addr add fd04:94::32/64 dev eth0 nodad`);
     await ip(`-n ${node.name} link set eth0 up`);
     await ip(`-n ${node.name} route add default via ${routerAddress}`);
-    const site = new RestrictedSite({ cluster, containerd, dir, node, router });
+    const site = new RestrictedSite({ cluster, containerd, image, dir, node, router });
     site.relay.openIn(node.path, 'node');
     mkdirSync(site.onHost('/etc'), { recursive: true });
     writeFileSync(site.onHost('/etc/machine-id'), '0123456789abcdef0123456789abcdef\n');
@@ -115,12 +118,16 @@ export class RestrictedSite {
     container: Container,
     more: Partial<Surroundings> = {},
   ): Promise<ContainerProcess> {
+    const root = join(this.dir, `image-${this.#mounts.length}`);
+    const { folder, unmount } = await mountImage(this.containerd, this.#image, root);
+    this.#mounts.push(unmount);
     const spec = await runtimeSpec(this.containerd, pod, container, {
-      imageRoot: join(this.dir, 'image'),
-      nodeBinary: await ensureNode24(),
+      image: this.#image,
+      imageRoot: folder,
       hostRoot: join(this.dir, 'host'),
       netnsPath: this.node.path,
       nodeName,
+      hostAddress: nodeAddress,
       accountFolder: this.#accountFolder(pod),
       env: {
         KUBERNETES_SERVICE_HOST: '127.0.0.1',
@@ -174,6 +181,7 @@ protocol bgp node {
     await Promise.all([...this.running].map((each) => each.stop('SIGKILL')));
     await this.#bird?.stop();
     await this.relay.close();
+    for (const unmount of this.#mounts) await unmount();
     await this.containerd.stop();
     await this.cluster.stop();
     for (const one of [this.node, this.router]) await deleteNamespace(one);

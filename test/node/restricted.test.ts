@@ -108,7 +108,10 @@ test('operator and shadow work as a user without any right, and write nothing', 
   site.relay.openIn(site.router.path, 'router');
   const shadowPod = podOf('deploy/shadow.yaml');
   const netnsPath = site.router.path;
-  const shadow = await site.start(shadowPod, shadowPod.containers[0]!, { netnsPath });
+  const shadow = await site.start(shadowPod, shadowPod.containers[0]!, {
+    netnsPath,
+    hostAddress: routerAddress,
+  });
   await eventually(() => expect(shadow.log).toContain('caches synced'));
   for (const each of [operator, shadow]) {
     const none = '0000000000000000';
@@ -146,6 +149,11 @@ test('the agent serves pods, routes and routers with what deploy/agent.yaml give
     ...{ NoNewPrivs: '1', Seccomp: '2', Uid: '0' },
   });
 
+  // The way out of the cluster, without a word about it in the manifest.
+  await eventually(async () => {
+    expect(await inside(node, 'nft list table inet cadastre'), agent.log).toContain('masquerade');
+  });
+
   // Forwarding; and a pod's IPv6, which some runtimes switch off.
   const pod = await addNamespace();
   await inside(pod, 'sysctl -qw net.ipv6.conf.default.disable_ipv6=1');
@@ -172,12 +180,13 @@ test('the agent serves pods, routes and routers with what deploy/agent.yaml give
   // An update of the agent, this time with what only some ask for.
   expect(await agent.stop()).toBe('exit 0');
   const second = await startAgent(
-    (_, { args }) => args?.push('--masquerade', '--routing=vxlan', '--bgp-listen=0.0.0.0:179'),
+    (_, { args }) =>
+      args?.push('--masquerade=false', '--routing=vxlan', '--bgp-listen=0.0.0.0:179'),
     uncomment('- NET_BIND_SERVICE'),
   );
   await whenReady(second);
   await eventually(async () => {
-    expect(await inside(node, 'nft list table inet cadastre'), second.log).toContain('masquerade');
+    expect(await inside(node, 'nft list tables'), second.log).not.toContain('cadastre');
     expect(await ip(`-n ${node.name} -br link show cad_vxlan`)).toContain('cad_vxlan');
     expect(await inside(node, 'ss -Hltn')).toContain('0.0.0.0:179');
     expect(await site.learned()).toContain('10.5.112.0/24');
@@ -210,8 +219,8 @@ test('the Pod Security levels are those of docs/agent.md', { timeout: 120_000 },
   };
   expect(await objection('shadow', 'restricted')).toBeUndefined();
   expect(await objection('operator', 'restricted')).toMatch(
-    // The second since Kubernetes 1.34: with hostNetwork a probe must name the address.
-    /^host namespaces \(hostNetwork=true\)(, probe or lifecycle host \([^()]*\))?$/,
+    // On the host network every port of a container is one of the host.
+    /^host namespaces \(hostNetwork=true\), hostPort \(container "operator" uses hostPort 9470\)$/,
   );
   expect(await objection('agent', 'privileged')).toBeUndefined();
   const ofAgent = (await objection('agent', 'baseline')) ?? '';
@@ -314,8 +323,8 @@ test("a folder that is not root's needs what the comment offers", {
   chownSync(site.onHost('/opt/cni/bin'), 1000, 1000);
   expect(await install()).toEqual([
     'exit 1',
-    'install.sh: user 0 may not write to /host/opt/cni/bin, which belongs to user 1000: ' +
-      'give the container the capability DAC_OVERRIDE, or the folder to root',
+    'cadastre: user 0 may not write to /host/opt/cni/bin, which belongs to user 1000\n' +
+      'Give the container the capability DAC_OVERRIDE, or the folder to root.',
   ]);
   const [ended, log] = await install(uncomment('add: [DAC_OVERRIDE]'));
   expect(ended, log).toBe('exit 0');
@@ -341,6 +350,7 @@ test('a namespace named by a process needs what the comments offer', {
     const ask = async (agent: ContainerProcess) => {
       await whenReady(agent);
       answer = await cni('ADD', pod, { netns });
+      if (answer.ips !== undefined) await cni('DEL', pod, { netns });
     };
     await withAgent(ask, undefined, uncomment(...offers));
     return answer;
@@ -353,4 +363,79 @@ test('a namespace named by a process needs what the comments offer', {
   } finally {
     process.kill('SIGKILL');
   }
+});
+
+test("uninstalled with the agent's own rights, nothing is left but the pods that run", {
+  timeout: 120_000,
+}, async () => {
+  const { cluster, node } = site;
+  chownSync(site.onHost('/opt/cni/bin'), 0, 0);
+  /** In a container like the agent's, which sees the folders of the init container too. */
+  const runCni = async (...args: string[]) => {
+    const pod = podOf('deploy/agent.yaml');
+    const [agent, install] = [pod.containers[0]!, pod.initContainers![0]!];
+    const folders = install.args!.filter((word) => word.startsWith('--'));
+    agent.args = ['cni', ...args, ...folders];
+    if (args[0] === 'uninstall') agent.args.push('-o', 'json');
+    agent.volumeMounts!.push(...install.volumeMounts!);
+    const container = await site.start(pod, agent);
+    const ended = await container.whenEnded();
+    return { ended, log: container.log };
+  };
+  expect((await runCni('install')).ended).toBe('exit 0');
+  const agent = await startAgent((_, { args }) => args?.push('--routing=vxlan'));
+  await whenReady(agent);
+  const pod = await addNamespace();
+  const added = await cni('ADD', pod);
+  const address = added.ips![0]!.address.split('/')[0]!;
+  await eventually(async () => {
+    expect(await inside(node, 'nft list table inet cadastre'), agent.log).toContain('masquerade');
+    expect(await ip(`-n ${node.name} -br link show cad_vxlan`)).toContain('cad_vxlan');
+  });
+  const status = `/api/v1/nodes/${nodeName}/status`;
+  const condition = { type: 'CadastrePodAddressesFree', status: 'False', reason: 'BlockFull' };
+  const other = { type: 'Ready', status: 'True', reason: 'KubeletReady' };
+  const patched = { status: { conditions: [condition, other] } };
+  await cluster.must('PATCH', status, patched, 'application/strategic-merge-patch+json');
+
+  const refused = await runCni('uninstall');
+  expect([refused.ended, refused.log]).toEqual(['exit 1', expect.stringContaining('is in use by')]);
+  expect(await agent.stop()).toBe('exit 0');
+
+  const { ended, log } = await runCni('uninstall');
+  expect(ended, log).toBe('exit 0');
+  expect(JSON.parse(log)).toMatchObject({
+    removed: [
+      '/host/etc/cni/net.d/10-cadastre.conflist',
+      '/host/opt/cni/bin/cadastre',
+      '2 routes (protocol 83)',
+      'interface cad_vxlan',
+      'nftables table inet cadastre',
+      expect.stringMatching(/^condition Cadastre/),
+      '/run/cadastre/agent.sock.lock',
+      '/run/cadastre/agent.sock.ready',
+    ],
+    kept: ['2 routes to pods that run (protocol 84), with their interfaces'],
+    problems: [],
+  });
+  const { status: left } = await cluster.must<{ status: { conditions: Array<{ type: string }> } }>(
+    'GET',
+    `/api/v1/nodes/${nodeName}`,
+  );
+  const types = left.conditions.map(({ type }) => type);
+  expect(types).toContain('Ready');
+  expect(
+    types.filter((type) => type.startsWith('CadastreAgent') || type.startsWith('CadastrePod')),
+  ).toEqual([]);
+  expect(await ip(`-n ${node.name} route show proto 83`)).toBe('');
+  expect(await inside(node, 'nft list tables')).not.toContain('cadastre');
+  await inside(node, `ping -c 1 -W 5 ${address}`);
+
+  const withState = await runCni('uninstall', '--state');
+  expect(withState.ended, withState.log).toBe('exit 1');
+  expect(withState.log).toContain('1 pods still have addresses of this node');
+  expect(existsSync(site.onHost('/var/lib/cadastre/addresses.journal'))).toBe(true);
+  await ip(`-n ${pod.name} link del eth0`);
+  expect((await runCni('uninstall', '--state')).ended).toBe('exit 0');
+  expect(existsSync(site.onHost('/var/lib/cadastre/addresses.journal'))).toBe(false);
 });

@@ -4,10 +4,14 @@
  * what a kubelet would ask for is added to it.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Containerd } from './containerd.ts';
-import { imageUser } from './image-user.ts';
-import { type Container, type PodSpec, securityOf } from './pod-of-manifest.ts';
+import {
+  type Container,
+  type PodSpec,
+  type SecurityContext,
+  securityOf,
+} from './pod-of-manifest.ts';
 
 /** The parts of an OCI runtime specification that are read or written here. */
 export interface RuntimeSpec {
@@ -29,15 +33,16 @@ export interface RuntimeSpec {
 }
 
 export interface Surroundings {
-  /** Made by `makeImageRoot`. */
+  /** The image's name in this containerd, and a root folder made of it. */
+  image: string;
   imageRoot: string;
-  /** The Node that we ship. */
-  nodeBinary: string;
   /** Stands for the root folder of the node: where hostPath volumes begin. */
   hostRoot: string;
   /** The node's network namespace, or the pod's. */
   netnsPath: string;
   nodeName: string;
+  /** Of the node, and of the pod if that has its network. */
+  hostAddress: string;
   /** Where the service account's token, ca.crt and namespace lie; absent: no pod of a cluster. */
   accountFolder?: string;
   env?: Record<string, string>;
@@ -45,9 +50,6 @@ export interface Surroundings {
 
 /** Parts of the kernel, the same in every folder tree: the node's is the one of this machine. */
 const ofTheKernel = ['/run/netns', '/proc/sys/net'];
-/** The image has it in /usr/local/bin, which is this machine's here. */
-const nodeFolder = '/opt/node';
-const entrypoint = '/opt/cadastre/dist/cadastre.mjs';
 
 export async function runtimeSpec(
   containerd: Containerd,
@@ -56,16 +58,17 @@ export async function runtimeSpec(
   where: Surroundings,
 ): Promise<RuntimeSpec> {
   const security = securityOf(pod, container);
-  const spec = await specOfContainerd(containerd, security.capabilities, security.privileged);
-  const { uid, gid } = userOf(security, imageUser());
+  const spec = await specOfContainerd(containerd, where.image, security);
+  const { uid, gid } = userOf(security, spec.process.user);
   if (security.runAsNonRoot && uid === 0) {
     throw new Error(`${container.name}: has runAsNonRoot and would run as root`);
   }
   spec.root = { path: where.imageRoot, readonly: security.readOnlyRootFilesystem ?? false };
-  spec.process.args = [...(container.command ?? [entrypoint]), ...(container.args ?? [])];
+  spec.process.args = [...(container.command ?? spec.process.args), ...(container.args ?? [])];
   spec.process.user = { uid, gid };
   spec.process.noNewPrivileges = security.allowPrivilegeEscalation === false;
-  spec.process.env = envOf(container, where);
+  spec.process.env.push(...envOf(container, where));
+  spec.process.args = spec.process.args.map((word) => expanded(word, spec.process.env));
   if (security.seccompProfile?.type !== 'RuntimeDefault') delete spec.linux.seccomp;
   if (security.privileged) Object.assign(spec.linux, { maskedPaths: [], readonlyPaths: [] });
   const own = spec.linux.namespaces.filter(
@@ -75,28 +78,28 @@ export async function runtimeSpec(
   spec.mounts = [
     // /run of the image, not a memory file system of ctr's.
     ...spec.mounts.filter(({ destination }) => destination !== '/run'),
-    ...imageMounts,
-    bind(dirname(where.nodeBinary), nodeFolder, ['rbind', 'rprivate', 'ro']),
     ...volumeMounts(pod, container, where),
   ];
   return spec;
 }
 
-/** As Kubernetes counts them: what is dropped from the runtime's own list, then what is added. */
+/**
+ * What containerd makes of the image's own configuration. Capabilities as Kubernetes counts
+ * them: what is dropped from the runtime's own list, then what is added.
+ */
 async function specOfContainerd(
   containerd: Containerd,
-  { add = [], drop = [] }: { add?: string[]; drop?: string[] } = {},
-  isPrivileged = false,
+  image: string,
+  { capabilities: { add = [], drop = [] } = {}, privileged = false }: SecurityContext,
 ): Promise<RuntimeSpec> {
   const of = async (...flags: string[]) => {
     const id = `spec-${process.pid}`;
-    const words = ['--seccomp', ...flags, '--rootfs', dirname(containerd.socket), id, 'true'];
-    await containerd.ctr('containers', 'create', ...words);
+    await containerd.ctr('containers', 'create', '--seccomp', ...flags, image, id);
     const { Spec } = JSON.parse(await containerd.ctr('containers', 'info', id));
     await containerd.ctr('containers', 'rm', id);
     return Spec as RuntimeSpec;
   };
-  if (isPrivileged) return of('--privileged');
+  if (privileged) return of('--privileged');
   const standard = await of();
   const has = standard.process.capabilities.bounding ?? [];
   const dropped = drop.includes('ALL') ? has : drop.map((name) => `CAP_${name}`);
@@ -109,31 +112,37 @@ async function specOfContainerd(
 }
 
 function userOf(
-  { runAsUser, runAsGroup }: { runAsUser?: number; runAsGroup?: number },
-  image: string,
+  { runAsUser, runAsGroup }: SecurityContext,
+  image: { uid: number; gid: number },
 ): { uid: number; gid: number } {
-  const [uid, gid] = image.split(':').map(Number);
-  return { uid: runAsUser ?? uid!, gid: runAsGroup ?? (runAsUser === undefined ? gid! : 0) };
+  if (runAsUser === undefined) return { uid: image.uid, gid: runAsGroup ?? image.gid };
+  return { uid: runAsUser, gid: runAsGroup ?? 0 };
 }
 
-function envOf({ env = [] }: Container, { nodeName, env: more }: Surroundings): string[] {
+/** `$(NAME)`, as kubelet writes it into arguments. */
+function expanded(word: string, env: readonly string[]): string {
+  return word.replace(/\$\((\w+)\)/g, (whole, name) => {
+    const found = env.find((one) => one.startsWith(`${name}=`));
+    return found === undefined ? whole : found.slice(name.length + 1);
+  });
+}
+
+function envOf({ env = [] }: Container, where: Surroundings): string[] {
+  const { nodeName, hostAddress, env: more } = where;
+  const fields: Record<string, string> = {
+    'spec.nodeName': nodeName,
+    'status.hostIP': hostAddress,
+    'status.podIP': hostAddress,
+  };
   const values = env.map(({ name, value, valueFrom }) => {
     if (value !== undefined) return `${name}=${value}`;
-    if (valueFrom?.fieldRef.fieldPath === 'spec.nodeName') return `${name}=${nodeName}`;
+    const known = fields[valueFrom?.fieldRef.fieldPath ?? ''];
+    if (known !== undefined) return `${name}=${known}`;
     throw new Error(`no value is known for ${name} of the manifest`);
   });
-  return [
-    `PATH=${nodeFolder}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
-    'HOME=/',
-    ...values,
-    ...Object.entries(more ?? {}).map(([name, value]) => `${name}=${value}`),
-  ];
+  const others = Object.entries(more ?? {}).map(([name, value]) => `${name}=${value}`);
+  return [...values, ...others];
 }
-
-/** Programs and libraries of this machine, where the image has Debian's. */
-const imageMounts = ['/usr', '/bin', '/lib', '/lib64', '/sbin']
-  .filter((path) => existsSync(path))
-  .map((path) => bind(path, path, ['rbind', 'rprivate', 'ro']));
 
 function volumeMounts(
   pod: PodSpec,

@@ -23,6 +23,8 @@ import { PartFailed, type PartProcess, startPart, untilReady } from './part-proc
 export interface ApiServerOptions {
   /** etcd waits for the disk on each write, as in production. Default false. */
   fsync?: boolean;
+  /** Pods need a service account, and get its token. Default false: nobody here runs the controller that makes them. */
+  needsServiceAccounts?: boolean;
   /** More flags for kube-apiserver. */
   extraArgs?: string[];
 }
@@ -62,8 +64,6 @@ export interface ApiServer {
 
 /** Each a part of start-up that other tests do not depend on. */
 const quickArgs = [
-  // Pods need no service account: nobody here runs the controller that makes them.
-  '--disable-admission-plugins=ServiceAccount',
   '--authorization-mode=RBAC',
   '--service-cluster-ip-range=10.96.0.0/16',
   '--service-account-issuer=https://kubernetes.default.svc',
@@ -124,6 +124,7 @@ async function start(options: ApiServerOptions): Promise<ApiServer> {
         `--service-account-key-file=${files.accountKeyFile}`,
         `--service-account-signing-key-file=${files.accountKeyFile}`,
         ...quickArgs,
+        ...(options.needsServiceAccounts ? [] : ['--disable-admission-plugins=ServiceAccount']),
         ...(options.extraArgs ?? []),
       ],
       logFile: join(dir, 'kube-apiserver.log'),

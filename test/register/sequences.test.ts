@@ -5,11 +5,11 @@ import { anyNumbers } from './numbers.ts';
 import { emptyTally, live } from './sequence.ts';
 
 /**
- * 30,000 lives of a small cluster against a brute-force model (see sequence.ts),
+ * 12,000 lives of a small cluster against a brute-force model (see sequence.ts),
  * half of them with one block a node and half by demand, always the same ones.
  * Other and longer ones, a hundred thousand: `npm run soak -- register`.
  */
-const lives = runs(15_000);
+const lives = runs(6_000);
 
 test.each([
   ['one block a node and family', false],
@@ -20,7 +20,7 @@ test.each([
     const tally = emptyTally();
     fc.assert(
       fc.property(anyNumbers(12), (numbers) => live(numbers, byDemand, tally)),
-      { numRuns: runs(15_000) },
+      { numRuns: runs(6_000) },
     );
     console.log('register:', JSON.stringify(tally));
     // Lives in which nothing happened would prove nothing.

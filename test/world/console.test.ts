@@ -1,6 +1,6 @@
 /**
  * The console as a cluster has it: served by the operator, on every address, with
- * the rights of deploy/operator.yaml and nothing else.
+ * the rights that the chart gives with operator.console.enabled and nothing else.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RowKind, Rows, StateMessage } from '../../src/console/rows.ts';
@@ -9,6 +9,7 @@ import { Cluster, shortLease } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import type { OperatorProcess } from './operator-process.ts';
 
+const withConsole = 'test/world/testdata/operator-with-console.yaml';
 const token = 'a-token-that-nobody-guesses';
 let cluster: Cluster;
 let kubeconfigPath: string;
@@ -34,7 +35,7 @@ beforeAll(async () => {
       },
     },
   });
-  kubeconfigPath = await accountOf(cluster, 'deploy/operator.yaml', 'cadastre-operator');
+  kubeconfigPath = await accountOf(cluster, withConsole, 'cadastre-operator');
   const tokenFile = cluster.writeFile('token', `${token}\n`);
   operator = await cluster.operator(
     [...shortLease, '--console=0.0.0.0:0', `--console-token-file=${tokenFile}`],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { CrashingFiles } from '../../../test/parts/crashing-files.ts';
 import { RecordingDriver } from '../../../test/parts/recording-driver.ts';
+import { silentLog } from '../../base/log.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { AddressBook } from '../address-book.ts';
 import { type CniInput, machineMonotonicMs, supportedVersions } from './cni-call.ts';
@@ -387,6 +388,49 @@ describe('STATUS', () => {
     expect(await call('STATUS')).toBeUndefined();
     wasReadyLately = false;
     expect(await code(call('STATUS'))).toBe(50);
+  });
+});
+
+describe('the log of STATUS', () => {
+  const refused = 'the runtime is told that no pod can get an address here';
+  let logged: string[];
+
+  beforeEach(() => {
+    logged = [];
+    const note = (fields: object, words: string) => {
+      const { error = '', repeated = 0 } = fields as { error?: string; repeated?: number };
+      logged.push(`${words}: ${error} ${repeated}`);
+    };
+    const log = { ...silentLog, info: note, warn: note };
+    server = new CniServer({
+      book,
+      driver,
+      log,
+      notReady: () => notReady,
+      monotonicMs: () => nowMs,
+    });
+  });
+
+  test('an error that a runtime asks for again and again is logged when it changes', async () => {
+    notReady = 'WaitingForBlocks: no pool selects this node';
+    for (let i = 0; i < 300; i++) await call('STATUS');
+    expect(logged).toEqual([`${refused}: ${notReady} 0`]);
+    nowMs += 10 * 60_000;
+    await call('STATUS');
+    expect(logged.at(-1)).toBe(`${refused}: ${notReady} 299`);
+    notReady = 'WaitingForBlocks: the pool is full';
+    await call('STATUS');
+    expect(logged.at(-1)).toBe(`${refused}: ${notReady} 0`);
+    notReady = undefined;
+    for (let i = 0; i < 3; i++) await call('STATUS');
+    expect(logged).toHaveLength(4);
+    expect(logged.at(-1)).toBe('the runtime is told that pods can get addresses again:  0');
+  });
+
+  test('other calls that are refused are logged each', async () => {
+    for (let i = 0; i < 3; i++) await call('ADD');
+    expect(logged).toHaveLength(2);
+    expect(logged[0]).toContain('a CNI call was refused');
   });
 });
 

@@ -44,6 +44,7 @@ import { OwnerTurns } from './owner-turns.ts';
 import { PodRemoval } from './pod-removal.ts';
 import { PodRepairer, type RepairDriver } from './pod-repairer.ts';
 import type { ReadyMark } from './ready-mark.ts';
+import { StatusRefusals } from './status-refusals.ts';
 import { podAlias, type StrayDriver, Strays } from './strays.ts';
 import { type SweepDriver, Sweeper } from './sweeper.ts';
 
@@ -95,11 +96,13 @@ export class CniServer {
   readonly #repairer: PodRepairer;
   readonly #removal: PodRemoval;
   readonly #sweeper: Sweeper;
+  readonly #statusRefusals: StatusRefusals;
 
   constructor(options: CniServerOptions) {
     this.#options = options;
     const log = options.log ?? silentLog;
     this.#log = log;
+    this.#statusRefusals = new StatusRefusals(log, options.monotonicMs ?? machineMonotonicMs);
     const parts = { ...options, log, turns: this.#turns };
     this.#strays = new Strays(parts);
     this.#removal = new PodRemoval(parts);
@@ -115,16 +118,18 @@ export class CniServer {
 
   /** Never throws: everything is an answer. */
   async handle(input: CniInput): Promise<CniAnswer> {
+    const isStatus = input.command === 'STATUS';
     try {
-      return { isError: false, body: await this.#serve(input) };
+      const body = await this.#serve(input);
+      if (isStatus) this.#statusRefusals.succeeded();
+      return { isError: false, body };
     } catch (error) {
       const failure = asCniError(error);
       const { containerId, ifname, command } = input;
       const { code, message } = failure;
-      this.#log.warn(
-        { command, containerId, ifname, code, error: message },
-        'a CNI call was refused',
-      );
+      const about = { command, containerId, ifname, code, error: message };
+      if (isStatus) this.#statusRefusals.refused(code, message);
+      else this.#log.warn(about, 'a CNI call was refused');
       return { isError: true, body: failure.toJson(readCniVersion(input.stdin)), code };
     }
   }

@@ -3,12 +3,15 @@ import { type ApiObject, copyOf, type Fields, isEqual } from '../object.ts';
 import { type KindRules, keepSpec } from '../resource.ts';
 import { type Fault, faults } from '../status.ts';
 
-export const podRules: KindRules = {
+/** `admit`: what else a cluster with kubelets does to a pod that is being created. */
+export const podRules = (admit: (pod: ApiObject) => void): KindRules => ({
   prepareCreate: (pod) => {
-    fillPodSpec(specOf(pod));
+    fillPod(specOf(pod));
+    tolerateForAWhile(specOf(pod));
+    admit(pod);
     pod.status = { phase: 'Pending', qosClass: qosClass(specOf(pod)) };
   },
-  prepareUpdate: (pod) => fillPodSpec(specOf(pod)),
+  prepareUpdate: (pod) => fillPod(specOf(pod)),
   prepareStatus: keepSpec,
   validate: (pod, old) => [
     ...podSpecFaults(specOf(pod), 'spec'),
@@ -20,7 +23,7 @@ export const podRules: KindRules = {
     if (!nodeName || isOver(pod)) return 0;
     return asked ?? Number(terminationGracePeriodSeconds ?? 30);
   },
-};
+});
 
 function specOf(pod: ApiObject): Fields {
   pod.spec ??= {};
@@ -51,20 +54,41 @@ function isOver(pod: ApiObject): boolean {
   return phase === 'Succeeded' || phase === 'Failed';
 }
 
+/** What depends on other fields; constants are in the table of defaults. */
 export function fillPodSpec(spec: Fields): void {
-  spec.restartPolicy ??= 'Always';
-  spec.dnsPolicy ??= 'ClusterFirst';
-  spec.schedulerName ??= 'default-scheduler';
-  spec.securityContext ??= {};
-  spec.terminationGracePeriodSeconds ??= 30;
-  if (spec.enableServiceLinks === undefined) spec.enableServiceLinks = true;
-  for (const container of (spec.containers ?? []) as Fields[]) {
-    container.resources ??= {};
-    container.terminationMessagePath ??= '/dev/termination-log';
-    container.terminationMessagePolicy ??= 'File';
+  const containers = [spec.containers, spec.initContainers, spec.ephemeralContainers];
+  for (const container of containers.flatMap((each) => (each ?? []) as Fields[])) {
     const image = String(container.image ?? '');
     const isLatest = !/:[^/]+$/.test(image) || image.endsWith(':latest');
     container.imagePullPolicy ??= isLatest ? 'Always' : 'IfNotPresent';
+  }
+  for (const volume of (spec.volumes ?? []) as Fields[]) {
+    if (Object.keys(volume).every((field) => field === 'name')) volume.emptyDir = {};
+  }
+}
+
+/** Of a pod itself, not of a template: what is limited is asked for. */
+function fillPod(spec: Fields): void {
+  fillPodSpec(spec);
+  if (spec.enableServiceLinks === undefined) spec.enableServiceLinks = true;
+  const containers = [spec.containers, spec.initContainers];
+  for (const container of containers.flatMap((each) => (each ?? []) as Fields[])) {
+    const resources = (container.resources ?? {}) as Record<string, Fields>;
+    if (resources.limits === undefined) continue;
+    resources.requests = { ...resources.limits, ...resources.requests };
+  }
+}
+
+/** A node may be away for five minutes before its pods are deleted (DefaultTolerationSeconds). */
+function tolerateForAWhile(spec: Fields): void {
+  for (const key of ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']) {
+    const said = (spec.tolerations ?? []) as Fields[];
+    const isSaid = said.some(
+      (one) => (one.key === key || !one.key) && (one.effect === 'NoExecute' || !one.effect),
+    );
+    if (isSaid) continue;
+    const added = { key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 };
+    spec.tolerations = [...said, added];
   }
 }
 

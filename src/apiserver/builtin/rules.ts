@@ -6,28 +6,36 @@ import { type KindRules, keepSpec } from '../resource.ts';
 import { type Fault, faults } from '../status.ts';
 import type { Collection } from '../store/collection.ts';
 import { nodeRules } from './node.ts';
-import { fillPodSpec, podRules, podSpecFaults } from './pod.ts';
+import { podRules } from './pod.ts';
 import { serviceRules } from './service.ts';
+import { simpleRules } from './simple-rules.ts';
+import { workloadRules } from './workloads.ts';
+
+/** Of a kind that has a status: its creator does not say it, and a write of it is of nothing else. */
+const withStatus: KindRules = {
+  prepareStatus: keepSpec,
+};
 
 interface RulesContext {
   services: () => Collection;
   serviceNetworks: () => string[];
   crdRules: KindRules;
+  admitPod: (pod: ApiObject) => void;
 }
 
 export function builtinRules(context: RulesContext): (kind: string) => KindRules {
   const rules: Record<string, KindRules> = {
+    ...workloadRules,
+    ...simpleRules,
     ClusterRole: { nameFaults: pathSegmentFaults },
     ClusterRoleBinding: { nameFaults: pathSegmentFaults, validate: roleRefFaults },
     ConfigMap: { validate: (object) => sizeFaults('[]', object.data, object.binaryData) },
     CustomResourceDefinition: context.crdRules,
-    DaemonSet: workloadRules('daemonset'),
-    Deployment: workloadRules('deployment'),
     Event: { validate: eventFaults },
     Lease: { validate: leaseFaults },
     Namespace: namespaceRules,
     Node: nodeRules,
-    Pod: podRules,
+    Pod: podRules(context.admitPod),
     Role: { nameFaults: pathSegmentFaults },
     RoleBinding: { nameFaults: pathSegmentFaults, validate: roleRefFaults },
     Secret: {
@@ -38,7 +46,7 @@ export function builtinRules(context: RulesContext): (kind: string) => KindRules
     Service: serviceRules(context.services, context.serviceNetworks),
     ServiceCIDR: serviceCidrRules,
   };
-  return (kind) => rules[kind] ?? {};
+  return (kind) => ({ ...withStatus, ...rules[kind] });
 }
 
 const namespaceRules: KindRules = {
@@ -146,62 +154,3 @@ const serviceCidrRules: KindRules = {
     );
   },
 };
-
-/** DaemonSets and Deployments: kept and shown, run by nobody. */
-function workloadRules(of: 'daemonset' | 'deployment'): KindRules {
-  const fill = (object: ApiObject) => {
-    const spec = (object.spec ?? {}) as Fields;
-    const template = (spec.template ?? {}) as Fields;
-    fillPodSpec((template.spec ?? {}) as Fields);
-    spec.revisionHistoryLimit ??= 10;
-    if (of === 'daemonset') {
-      spec.updateStrategy ??= {
-        type: 'RollingUpdate',
-        rollingUpdate: { maxSurge: 0, maxUnavailable: 1 },
-      };
-    } else {
-      spec.replicas ??= 1;
-      spec.progressDeadlineSeconds ??= 600;
-      spec.strategy ??= {
-        type: 'RollingUpdate',
-        rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' },
-      };
-    }
-  };
-  return {
-    prepareCreate: (object) => {
-      fill(object);
-      object.status =
-        of === 'daemonset'
-          ? {
-              currentNumberScheduled: 0,
-              desiredNumberScheduled: 0,
-              numberMisscheduled: 0,
-              numberReady: 0,
-            }
-          : {};
-    },
-    prepareUpdate: fill,
-    prepareStatus: keepSpec,
-    validate: (object, old) => {
-      const spec = (object.spec ?? {}) as Fields;
-      const template = (spec.template ?? {}) as Fields;
-      const wanted = ((spec.selector as Fields | undefined)?.matchLabels ?? {}) as Fields;
-      const labels = ((template.metadata as Fields | undefined)?.labels ?? {}) as Fields;
-      const found = podSpecFaults((template.spec ?? {}) as Fields, 'spec.template.spec');
-      if (!Object.entries(wanted).every(([key, value]) => labels[key] === value)) {
-        found.push(
-          faults.invalid(
-            'spec.template.metadata.labels',
-            labels,
-            '`selector` does not match template `labels`',
-          ),
-        );
-      }
-      if (old !== undefined && !isEqual(spec.selector, (old.spec as Fields).selector)) {
-        found.push(faults.invalid('spec.selector', spec.selector, 'field is immutable'));
-      }
-      return found;
-    },
-  };
-}

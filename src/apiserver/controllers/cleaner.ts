@@ -22,6 +22,8 @@ import { Owners } from './owners.ts';
 
 const definitions = 'customresourcedefinitions.apiextensions.k8s.io';
 
+/** What a namespace has from its creation, until it is empty. */
+const ownFinalizer = 'kubernetes';
 const eventLifeMs = 3_600_000;
 const sweepEveryMs = 60_000;
 
@@ -158,7 +160,7 @@ export class Cleaner {
     else if (finalizers.includes(foreground)) this.#foreground(collection, entry);
     else if (finalizers.includes(cleanup)) this.#emptyDefinition(collection, entry);
     else if (isHeldBySpec(object)) this.#emptyNamespace(collection, entry);
-    else if ((object.metadata.deletionGracePeriodSeconds ?? 0) > 0) {
+    else if ((object.metadata.deletionGracePeriodSeconds ?? 0) > 0 && !this.#api.hasKubelets) {
       this.#whenTimeIsOver(collection, entry);
     }
   }
@@ -200,6 +202,8 @@ export class Cleaner {
 
   #emptyNamespace(namespaces: Collection, entry: Entry): void {
     const { name } = entry.object.metadata;
+    const { finalizers = [] } = entry.object.spec as { finalizers?: string[] };
+    if (!finalizers.includes(ownFinalizer)) return;
     let left = 0;
     for (const type of this.#api.registry.stored()) {
       if (!type.namespaced) continue;
@@ -212,7 +216,7 @@ export class Cleaner {
     if (left > 0) return;
     // Nothing is left in it: the last hold is the namespace's own.
     const object = copyOf(entry.object);
-    (object.spec as Fields).finalizers = [];
+    (object.spec as Fields).finalizers = finalizers.filter((each) => each !== ownFinalizer);
     this.#settle(namespaces, entry, object);
   }
 

@@ -2,7 +2,7 @@
 import { metadataSchema, resolveBuiltin } from '../builtin/kinds.ts';
 import { type CustomColumn, customColumns } from '../columns.ts';
 import type { ApiObject, Fields } from '../object.ts';
-import type { KindRules, ResourceType } from '../resource.ts';
+import { type KindRules, type ResourceType, type Subresource, scaleBy } from '../resource.ts';
 import type { Schema } from '../schema/schema.ts';
 import { type Fault, faults } from '../status.ts';
 import { readSchema } from './readable-schema.ts';
@@ -25,6 +25,12 @@ interface CrdSpec {
   preserveUnknownFields?: boolean;
 }
 
+interface CrdScale {
+  specReplicasPath: string;
+  statusReplicasPath: string;
+  labelSelectorPath?: string;
+}
+
 export interface CrdVersion {
   name: string;
   served: boolean;
@@ -32,7 +38,7 @@ export interface CrdVersion {
   deprecated?: boolean;
   deprecationWarning?: string;
   schema?: { openAPIV3Schema?: Schema };
-  subresources?: { status?: object; scale?: object };
+  subresources?: { status?: object; scale?: CrdScale };
   additionalPrinterColumns?: CustomColumn[];
   selectableFields?: { jsonPath: string }[];
 }
@@ -187,6 +193,7 @@ export function customTypes(crd: ApiObject): ResourceType[] {
         schema,
         resolve: resolveBuiltin,
         hasRules: hasRules(schema),
+        subresources: scaleOf(version),
         ...customColumns(version.additionalPrinterColumns),
         kindRules:
           version.deprecated === true
@@ -194,6 +201,20 @@ export function customTypes(crd: ApiObject): ResourceType[] {
             : {},
       };
     });
+}
+
+function scaleOf({ subresources }: CrdVersion): Subresource[] {
+  const scale = subresources?.scale;
+  if (scale === undefined) return [];
+  const parts = (path: string) => path.split('.').slice(1);
+  const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
+  return [
+    scaleBy({
+      spec: parts(specReplicasPath),
+      status: parts(statusReplicasPath),
+      selector: labelSelectorPath === undefined ? undefined : parts(labelSelectorPath),
+    }),
+  ];
 }
 
 function deprecation(group: string, version: CrdVersion, kind: string): string {
@@ -206,8 +227,11 @@ function wholeSchema(schema: Schema): Schema {
     ...schema,
     properties: {
       ...schema.properties,
-      apiVersion: { type: 'string' },
-      kind: { type: 'string' },
+      apiVersion: {
+        type: 'string',
+        description: 'APIVersion defines in which version of its schema the object is written.',
+      },
+      kind: { type: 'string', description: 'Kind is the name of the schema in its group.' },
       metadata: metadataSchema,
     },
   };

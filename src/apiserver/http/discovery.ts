@@ -1,13 +1,29 @@
 /** What is served: the documents by which kubectl and every other client find their way. */
 
 import type { Registry } from '../registry.ts';
-import { apiVersionOf, type ResourceType, verbsOf } from '../resource.ts';
+import { apiVersionOf, type ResourceType, type Subresource, verbsOf } from '../resource.ts';
 
-const statusVerbs = ['get', 'patch', 'update'];
+const status: Subresource = { name: 'status', verbs: ['get', 'patch', 'update'] };
+
+/** In the order of their names, as the real one lists them. */
+function subresourcesOf({ hasStatus, subresources }: ResourceType): Subresource[] {
+  const all = hasStatus ? [...subresources, status] : [...subresources];
+  return all.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function listOf(type: ResourceType, own: object): object {
+  const subresources = subresourcesOf(type).map(({ name, verbs, kind }) => ({
+    subresource: name,
+    responseKind: kind ?? own,
+    verbs,
+  }));
+  return subresources.length > 0 ? { subresources } : {};
+}
 
 /** Reviews: asked, answered, not kept. */
 export const reviews = [
   { group: 'authentication.k8s.io', kind: 'SelfSubjectReview', plural: 'selfsubjectreviews' },
+  { group: 'authentication.k8s.io', kind: 'TokenReview', plural: 'tokenreviews' },
   {
     group: 'authorization.k8s.io',
     kind: 'SelfSubjectAccessReview',
@@ -98,17 +114,14 @@ export function apiResources(
           verbs: verbsOf(type),
           ...optional(type),
         },
-        ...(type.hasStatus
-          ? [
-              {
-                name: `${type.plural}/status`,
-                singularName: '',
-                namespaced: type.namespaced,
-                kind: type.kind,
-                verbs: statusVerbs,
-              },
-            ]
-          : []),
+        ...subresourcesOf(type).map(({ name, verbs, kind }) => ({
+          name: `${type.plural}/${name}`,
+          singularName: '',
+          namespaced: type.namespaced,
+          ...(kind === undefined ? {} : { group: kind.group, version: kind.version }),
+          kind: kind?.kind ?? type.kind,
+          verbs,
+        })),
       ]),
       ...asked.map(({ kind, plural }) => ({
         name: plural,
@@ -154,9 +167,7 @@ function aggregatedResources(registry: Registry, group: string, version: string)
         singularResource: type.singular,
         verbs: verbsOf(type),
         ...optional(type),
-        ...(type.hasStatus
-          ? { subresources: [{ subresource: 'status', responseKind, verbs: statusVerbs }] }
-          : {}),
+        ...listOf(type, responseKind),
       };
     }),
     ...asked.map(({ kind, plural }) => ({

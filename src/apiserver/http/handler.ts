@@ -1,5 +1,4 @@
 /** One request, one answer: who asks, for what, in which form. */
-import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describeError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
@@ -16,7 +15,7 @@ import {
   reviews,
 } from './discovery.ts';
 import { type HttpCall, notedName, sendJson, sendText } from './http-call.ts';
-import { negotiate } from './negotiate.ts';
+import { negotiate, notAcceptable } from './negotiate.ts';
 import { openApi, openApiPaths, swagger, swaggerProtobuf } from './openapi.ts';
 import { serveResource } from './resources.ts';
 import { review } from './review.ts';
@@ -24,7 +23,6 @@ import { route } from './route.ts';
 
 export interface HandlerOptions {
   api: Api;
-  token: string;
   log: Log;
   /** host:port, for clients that ask. */
   address: () => string;
@@ -116,19 +114,19 @@ async function serve(
     return sendText(outgoing, isReady ? 200 : 500, query.has('verbose') ? verbose : brief);
   }
   if (isGet && path === '/version') return sendJson(outgoing, 200, version);
-  if (!isKnown(incoming, options.token)) {
-    throw new ApiRefusal(401, 'Unauthorized', 'Unauthorized');
-  }
+  const given = /^bearer\s+(\S+)$/i.exec(incoming.headers.authorization ?? '')?.[1] ?? '';
+  const user = api.tokens.userOf(given);
+  if (user === undefined) throw new ApiRefusal(401, 'Unauthorized', 'Unauthorized');
   const found = route(api.registry, path);
   if (found !== undefined) return serveResource(options, call, found);
   const reviewed = reviews.find(
     ({ group, plural }) => method === 'POST' && path === `/apis/${group}/v1/${plural}`,
   );
   if (reviewed !== undefined) {
-    const media = mediaTypeOf(incoming);
-    // Whatever is asked, the answer is yes: kubectl's protobuf need not be read for that.
-    const body = media.includes('protobuf') ? undefined : await readBody(incoming, media);
-    return sendJson(outgoing, 201, review(reviewed, body));
+    // A review has no table.
+    if (negotiate(incoming.headers.accept, '').form.as !== 'object') throw notAcceptable();
+    const body = await readBody(incoming, mediaTypeOf(incoming));
+    return sendJson(outgoing, 201, review(reviewed, body, user, api.tokens));
   }
   if (!isGet) throw noSuchPath();
   if (path === '/openapi/v2') return sendSwagger(call, api.registry);
@@ -179,10 +177,4 @@ function discover(
             ? { paths: rootPaths }
             : undefined;
   return body === undefined ? undefined : { body };
-}
-
-function isKnown(incoming: IncomingMessage, token: string): boolean {
-  const given = /^bearer\s+(\S+)$/i.exec(incoming.headers.authorization ?? '')?.[1] ?? '';
-  const [left, right] = [Buffer.from(given), Buffer.from(token)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }

@@ -34,9 +34,12 @@ export function negotiate(accept: string | undefined, includeObject: string): Wa
     if (as.startsWith('PartialObjectMetadata'))
       return { ...json, form: { ...plain, as: 'metadata' } };
   }
-  throw new ApiRefusal(
+  throw notAcceptable();
+}
+
+export const notAcceptable = () =>
+  new ApiRefusal(
     406,
     'NotAcceptable',
     'only the following media types are accepted: application/json',
   );
-}

@@ -10,6 +10,8 @@ import { apiVersionOf, type ResourceType } from '../resource.ts';
 import type { Schema } from '../schema/schema.ts';
 import { patchTypes } from '../verbs/patch.ts';
 
+const gvk = 'x-kubernetes-group-version-kind';
+
 interface Document {
   body: object;
   hash: string;
@@ -49,9 +51,10 @@ export function openApi(registry: Registry, path: string): object | undefined {
 
 /** All of it in the older form: the schemas, without the paths. */
 export function swagger(registry: Registry): object {
-  const definitions: Record<string, Schema> = {};
+  const definitions: Record<string, object> = {};
   for (const { body } of documents(registry).values()) {
-    Object.assign(definitions, (body as { components: { schemas: object } }).components.schemas);
+    const { schemas } = (body as { components: { schemas: Record<string, Schema> } }).components;
+    for (const [name, schema] of Object.entries(schemas)) definitions[name] = olderForm(schema);
   }
   const text = JSON.stringify(definitions).replaceAll('#/components/schemas/', '#/definitions/');
   return {
@@ -60,6 +63,12 @@ export function swagger(registry: Registry): object {
     paths: {},
     definitions: JSON.parse(text),
   };
+}
+
+/** What takes any field says nothing else there: kubectl would refuse fields beside those it names. */
+function olderForm(schema: Schema & { [gvk]?: object }): object {
+  if (schema['x-kubernetes-preserve-unknown-fields'] !== true || !schema[gvk]) return schema;
+  return { type: 'object', [gvk]: schema[gvk] };
 }
 
 /**

@@ -31,10 +31,20 @@ export function mustHold(kind: string, found: Fault[]): void {
   if (found.length > 0) throw invalid(what, undefined, found);
 }
 
+/** A field of a built-in kind that is not set is selected as the zero of its type. */
+function zeroOf({ isCustom, schema, resolve }: ResourceType, path: string): string {
+  if (isCustom) return '';
+  const field = path
+    .split('.')
+    .reduce((at, name) => resolve(at.properties?.[name]), resolve(schema));
+  return field.type === 'boolean' ? 'false' : field.type === 'integer' ? '0' : '';
+}
+
 function selectors(type: ResourceType, query: URLSearchParams) {
+  const asked = query.get('fieldSelector') ?? '';
   return {
     labels: parseLabelSelector(query.get('labelSelector') ?? ''),
-    fields: parseFieldSelector(query.get('fieldSelector') ?? '', type.selectableFields),
+    fields: parseFieldSelector(asked, type.selectableFields, (path) => zeroOf(type, path)),
   };
 }
 

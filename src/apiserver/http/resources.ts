@@ -2,14 +2,17 @@
 import { type Api, collectionOf, keyIn, type ObjectTarget } from '../api.ts';
 import type { ApiObject } from '../object.ts';
 import { isFields } from '../object.ts';
-import { verbsOf } from '../resource.ts';
+import { type Subresource, verbsOf } from '../resource.ts';
 import { methodNotAllowed, noSuchPath, notFound } from '../status.ts';
 import { type Form, partialMetadata, table } from '../table.ts';
 import { create, type Written } from '../verbs/create.ts';
 import type { WriteQuery } from '../verbs/decode.ts';
 import { type DeleteQuery, remove, removeEntry } from '../verbs/delete.ts';
-import { encodeList, listObjects, mustBeReached, seenAs } from '../verbs/list.ts';
+import { encodeList, listObjects, mustBeReached } from '../verbs/list.ts';
 import { patch, patchTypeOf } from '../verbs/patch.ts';
+import { seenAs } from '../verbs/seen-as.ts';
+import { subresourceServers } from '../verbs/serve-subresource.ts';
+import type { SubresourceCall } from '../verbs/subresource-call.ts';
 import { replace } from '../verbs/update.ts';
 import { watch } from '../verbs/watch.ts';
 import { mediaTypeOf, readBody } from './body.ts';
@@ -33,14 +36,46 @@ export function serveResource(
   found: Route,
 ): Promise<void> {
   const { name, subresource, type } = found;
-  if (subresource !== undefined && !(subresource === 'status' && type.hasStatus)) {
+  const part = type.subresources.find((each) => each.name === subresource);
+  if (
+    subresource !== undefined &&
+    part === undefined &&
+    !(subresource === 'status' && type.hasStatus)
+  ) {
     throw type.isCustom ? notFound(type, name as string) : noSuchPath();
   }
   const includes = http.query.get('includeObject') ?? '';
   const { form } = negotiate(http.incoming.headers.accept, includes);
   const call: ResourceCall = { ...http, api, watches, found, form };
   if (name === undefined) return serveCollection(call);
-  return serveObject(call, { type, namespace: found.namespace, name, subresource });
+  const target = { type, namespace: found.namespace, name, subresource };
+  return part === undefined ? serveObject(call, target) : serveSubresource(call, target, part);
+}
+
+const subresourceVerbs: Readonly<Record<string, string>> = {
+  GET: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+};
+
+async function serveSubresource(
+  call: ResourceCall,
+  target: ObjectTarget,
+  part: Subresource,
+): Promise<void> {
+  const { api, method, query, incoming, outgoing } = call;
+  const verb = subresourceVerbs[method] ?? '';
+  if (!part.verbs.includes(verb)) throw notAllowed();
+  const serve = part.kind && subresourceServers[part.name];
+  if (serve === undefined) return serveObject(call, target);
+  const how = verb === 'patch' ? patchTypeOf(target.type, mediaTypeOf(incoming)) : verb;
+  const writing = verb === 'get' ? 'update' : how === 'apply' ? 'apply' : (verb as 'update');
+  const options = writeOptions(query, incoming.headers['user-agent'], writing);
+  const body = verb === 'get' ? undefined : await readWritten(call, options);
+  const answer = serve({ api, target, part, how: how as SubresourceCall['how'], body, options });
+  await answer.safe;
+  return sendJson(outgoing, answer.code, answer.body);
 }
 
 async function serveObject(call: ResourceCall, target: ObjectTarget): Promise<void> {
@@ -59,12 +94,12 @@ async function serveObject(call: ResourceCall, target: ObjectTarget): Promise<vo
     }
     case 'PUT': {
       const asked = writeOptions(query, agent, 'update');
-      return answer(call, replace(api, target, await readBody(incoming, media), asked), asked);
+      return answer(call, replace(api, target, await readWritten(call, asked), asked), asked);
     }
     case 'PATCH': {
       const how = patchTypeOf(type, media);
       const asked = writeOptions(query, agent, how === 'apply' ? 'apply' : 'patch');
-      return answer(call, patch(api, target, how, await readBody(incoming, media), asked), asked);
+      return answer(call, patch(api, target, how, await readWritten(call, asked), asked), asked);
     }
     case 'DELETE': {
       if (subresource !== undefined) throw notAllowed();
@@ -94,7 +129,7 @@ async function serveCollection(call: ResourceCall): Promise<void> {
     }
     case 'POST': {
       const asked = writeOptions(query, incoming.headers['user-agent'], 'create');
-      const body = await readBody(incoming, mediaTypeOf(incoming));
+      const body = await readWritten(call, asked);
       const said = isFields(body) && isFields(body.metadata) ? body.metadata.name : undefined;
       if (typeof said === 'string') noteName(outgoing, said);
       return answer(call, create(api, found, body, asked), asked);
@@ -117,6 +152,12 @@ function serveWatch({ api, watches, query, outgoing, found, form }: ResourceCall
   const stop = watch(api, found, asked, form, outgoing);
   watches.add(stop);
   outgoing.on('close', () => watches.delete(stop));
+}
+
+/** The body of a write, and what it says twice if the client wants to know. */
+function readWritten({ incoming }: HttpCall, asked: WriteQuery): Promise<unknown> {
+  if (asked.fieldValidation !== 'Ignore') asked.twice = [];
+  return readBody(incoming, mediaTypeOf(incoming), asked.twice);
 }
 
 async function askedDelete({ incoming, query }: HttpCall): Promise<DeleteQuery> {

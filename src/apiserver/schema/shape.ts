@@ -87,6 +87,7 @@ function zeroOf(schema: Schema): unknown {
  */
 export function dropEmpty(value: unknown, schema: Schema | undefined, resolve: Resolve): void {
   const here = resolve(schema);
+  if (isOpaque(here)) return;
   if (Array.isArray(value)) {
     const items = resolve(here.items);
     for (const [at, each] of value.entries()) {
@@ -107,6 +108,13 @@ export function dropEmpty(value: unknown, schema: Schema | undefined, resolve: R
       }
     }
   }
+}
+
+/** What may be anything is somebody else's: a revision's data, byte by byte. */
+function isOpaque(schema: Schema): boolean {
+  const { type, properties, additionalProperties } = schema;
+  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
+  return ![type, properties, additionalProperties].some((each) => each !== undefined) && !isOpen;
 }
 
 /** What a schema requires and nobody said is what Go makes of it: nothing, zero, false. */

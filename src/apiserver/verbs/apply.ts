@@ -52,7 +52,7 @@ export function applyConfiguration(
     if (subresource !== undefined) throw notFound(type, name);
     return createDecoded(api, target, applied, options, entriesOf([mine]));
   }
-  const live = current.object;
+  const live = type.conversion?.fromStored(current.object) ?? current.object;
   const isMine = ({ entry }: FieldOwner) =>
     entry.operation === 'Apply' &&
     entry.manager === options.fieldManager &&

@@ -58,7 +58,8 @@ export function createDecoded(
   }
   object.apiVersion = apiVersionOf({ group: type.group, version: type.storageVersion });
   if (options.dryRun) return { object, code: 201, safe: Promise.resolve() };
-  const { entry, safe } = api.store.put(collection, key, inFieldOrder(object));
+  const stored = type.conversion?.toStored(object) ?? object;
+  const { entry, safe } = api.store.put(collection, key, inFieldOrder(stored));
   return { object: entry.object, code: 201, safe };
 }
 

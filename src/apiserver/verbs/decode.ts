@@ -14,6 +14,8 @@ export interface WriteQuery {
   fieldValidation: FieldValidation;
   /** Server-side apply: take fields over. */
   force: boolean;
+  /** What the body says twice, in words. */
+  twice?: string[];
   /** Filled by the verbs; sent as Warning headers. */
   warnings: string[];
 }
@@ -99,11 +101,12 @@ function shapeUp(type: ResourceType, object: ApiObject, options: WriteQuery): Ap
   if (type.isCustom) dropEmpty(object.metadata, metadata, resolve);
   else dropEmpty(object, type.schema, resolve);
   const unknown = prune(object, type.schema, resolve).map((path) => `unknown field "${path}"`);
-  if (unknown.length > 0 && options.fieldValidation === 'Strict') {
-    throw new Unreadable(type, `strict decoding error: ${unknown.join(', ')}`);
+  const odd = [...unknown, ...(options.twice ?? [])];
+  if (odd.length > 0 && options.fieldValidation === 'Strict') {
+    throw new Unreadable(type, `strict decoding error: ${odd.join(', ')}`);
   }
   if (options.fieldValidation === 'Warn') {
-    for (const words of unknown) options.warnings.push(words);
+    for (const words of odd) options.warnings.push(words);
   }
   fillZeros(object.metadata, metadata, resolve);
   // What cannot even be read is a bad request, not an invalid object.

@@ -1,11 +1,11 @@
 /** GET of a collection, whole or in pages that are all of one moment. */
 import { type Api, collectionOf, type ResourceScope } from '../api.ts';
-import type { ApiObject } from '../object.ts';
 import { apiVersionOf, type ResourceType } from '../resource.ts';
 import type { Matches } from '../selectors.ts';
 import { ApiRefusal, badRequest, expired } from '../status.ts';
 import type { Entry } from '../store/collection.ts';
 import { type Form, partialMetadata, table } from '../table.ts';
+import { seenAs } from './seen-as.ts';
 
 export interface ListQuery {
   labels: Matches | undefined;
@@ -22,20 +22,22 @@ export interface Listed {
 }
 
 interface Token {
-  /** The version of the list. */
+  /** The version of the list; 0 for the one of the moment. */
   v: number;
   /** The last key that was sent. */
   k: string;
+  /** When the list began, in seconds. */
+  t: number;
 }
 
 export function listObjects(api: Api, place: ResourceScope, options: ListQuery): Listed {
-  const { version, after } = moment(api, options);
+  const { version, after, began } = moment(api, options);
   const collection = collectionOf(api, place.type);
   const isNow = version === api.store.version;
   const all = isNow
     ? collection.list(place.namespace)
     : collection.listAt(version, place.namespace);
-  if (all === undefined) throw tooOld(options);
+  if (all === undefined) throw tooOld(after);
   const isSelected = ({ object }: Entry) =>
     (options.labels?.(object) ?? true) && (options.fields?.(object) ?? true);
   const isFiltered = options.labels !== undefined || options.fields !== undefined;
@@ -46,32 +48,44 @@ export function listObjects(api: Api, place: ResourceScope, options: ListQuery):
     return { entries: selected, metadata: { resourceVersion } };
   }
   const entries = selected.slice(0, options.limit);
-  const token: Token = { v: version, k: (entries.at(-1) as Entry).key };
+  const token: Token = { v: version, k: (entries.at(-1) as Entry).key, t: began };
   return {
     entries,
     metadata: {
       resourceVersion,
-      continue: Buffer.from(JSON.stringify(token)).toString('base64url'),
+      continue: tokenText(token),
       ...(isFiltered ? {} : { remainingItemCount: selected.length - options.limit }),
     },
   };
 }
 
-function moment(api: Api, options: ListQuery): { version: number; after: string } {
+interface Moment {
+  version: number;
+  /** The key after which the page begins. */
+  after: string;
+  began: number;
+}
+
+function moment(api: Api, options: ListQuery): Moment {
   const { continueToken, resourceVersion, resourceVersionMatch } = options;
+  const began = Math.floor(api.nowMs() / 1000);
   if (continueToken !== '') {
     if (resourceVersion !== '' && resourceVersion !== '0') {
       throw badRequest('specifying resource version is not allowed when using continue');
     }
-    const { v, k } = readToken(continueToken);
-    return { version: v, after: k };
+    const { v, k, t } = readToken(continueToken);
+    if (v === 0) return { version: api.store.version, after: k, began };
+    if (began - t > api.continueSeconds) throw tooOld(k);
+    return { version: v, after: k, began: t };
   }
   if (resourceVersionMatch === 'Exact') {
-    return { version: parseVersion(resourceVersion), after: '' };
+    return { version: parseVersion(resourceVersion), after: '', began };
   }
   mustBeReached(api, resourceVersion);
-  return { version: api.store.version, after: '' };
+  return { version: api.store.version, after: '', began };
 }
+
+const tokenText = (token: Token) => Buffer.from(JSON.stringify(token)).toString('base64url');
 
 /** A version that is not reached yet cannot be listed. */
 export function mustBeReached(api: Api, resourceVersion: string): void {
@@ -103,18 +117,21 @@ export function parseVersion(text: string): number {
 function readToken(text: string): Token {
   try {
     const token = JSON.parse(Buffer.from(text, 'base64url').toString()) as Token;
-    if (Number.isInteger(token.v) && token.v >= 0 && typeof token.k === 'string') return token;
+    const isNumber = (value: number) => Number.isInteger(value) && value >= 0;
+    if (isNumber(token.v) && isNumber(token.t) && typeof token.k === 'string') return token;
   } catch {
     // Said below.
   }
   throw badRequest(`invalid continue token: continue key is not valid: ${text.slice(0, 100)}`);
 }
 
-function tooOld({ continueToken }: ListQuery): ApiRefusal {
-  return continueToken === ''
+/** Whoever has read pages may go on behind the last key. */
+function tooOld(after: string): ApiRefusal {
+  return after === ''
     ? expired('The resourceVersion for the provided list is too old.')
     : expired(
-        'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',
+        'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+        tokenText({ v: 0, k: after, t: 0 }),
       );
 }
 
@@ -127,12 +144,6 @@ function firstAfter(entries: Entry[], key: string): number {
     else high = middle;
   }
   return low;
-}
-
-/** The object as a client of this version sees it. */
-export function seenAs(type: ResourceType, object: ApiObject): ApiObject {
-  const apiVersion = apiVersionOf(type);
-  return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
 }
 
 export function encodeList(type: ResourceType, listed: Listed, form: Form, nowMs: number): string {
@@ -154,7 +165,8 @@ export function encodeList(type: ResourceType, listed: Listed, form: Form, nowMs
   const isStored = type.version === type.storageVersion;
   const items = entries.map(({ object, json }) => {
     if (isMetadata) return JSON.stringify(partialMetadata(object));
-    return isStored ? json : JSON.stringify(seenAs(type, object));
+    const seen = seenAs(type, object);
+    return isStored && seen === object ? json : JSON.stringify(seen);
   });
   return `{"kind":"${kind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[${items.join(',')}]}\n`;
 }

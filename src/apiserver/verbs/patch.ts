@@ -8,6 +8,7 @@ import { ApiRefusal, badRequest, faults, notFound } from '../status.ts';
 import { applyConfiguration } from './apply.ts';
 import type { Written } from './create.ts';
 import { decode, Unreadable, type WriteQuery } from './decode.ts';
+import { seenAs } from './seen-as.ts';
 import { mustBeNamed, storeUpdate } from './update.ts';
 
 export const patchTypes = {
@@ -17,7 +18,7 @@ export const patchTypes = {
   'application/apply-patch+yaml': 'apply',
 } as const;
 
-type PatchType = (typeof patchTypes)[keyof typeof patchTypes];
+export type PatchType = (typeof patchTypes)[keyof typeof patchTypes];
 
 export function patchTypeOf(type: ResourceType, mediaType: string): PatchType {
   const found = (patchTypes as Record<string, PatchType>)[mediaType];
@@ -47,7 +48,7 @@ export function patch(
   const current = collectionOf(api, type).get(keyIn(target, name));
   if (current === undefined) throw notFound(type, name);
   // Clients see, and patch, the version they asked for.
-  const seen = { ...current.object, apiVersion: apiVersionOf(type) };
+  const seen = { ...seenAs(type, current.object), apiVersion: apiVersionOf(type) };
   const patched = patchedBy(how, seen, body, type);
   if (!isFields(patched)) throw badRequest('the patch leaves no object');
   const object = decodePatched(type, patched, options, how === 'strategic' ? body : patched);

@@ -73,7 +73,7 @@ export function storeUpdate(
   ownership?: Ownership,
 ): Written {
   const { type, name, subresource } = target;
-  const old = current.object;
+  const old = type.conversion?.fromStored(current.object) ?? current.object;
   const { metadata } = object;
   if (metadata.resourceVersion && metadata.resourceVersion !== old.metadata.resourceVersion) {
     throw modified(type, name);
@@ -87,7 +87,9 @@ export function storeUpdate(
   object.metadata = settledMeta(metadata, old.metadata);
   // A client may write the record of owners itself (kubectl does, when it moves to server-side apply).
   if (asked !== undefined && !isReset(asked)) object.metadata.managedFields = asked;
+  const part = type.subresources.find((each) => each.name === subresource);
   if (subresource === 'status') keepAllButStatus(target, object, old);
+  else if (part !== undefined) part.prepare?.(object, old);
   else {
     if (type.hasStatus) object.status = copyOf(old.status);
     if (object.status === undefined) delete object.status;
@@ -98,13 +100,14 @@ export function storeUpdate(
   if (type.hasGeneration && subresource === undefined && isNewSpec(type.hasStatus, object, old)) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   }
-  mustBeValid(type, object, old);
+  // A part may change what the whole may not.
+  if (part === undefined) mustBeValid(type, object, old);
   options.warnings.push(...(type.kindRules.warnings?.(object) ?? []));
   if (ownership !== undefined) object.metadata.managedFields = ownership;
   else if (isReset(asked)) delete object.metadata.managedFields;
   const isSame = isEqual(withoutOwnership(object), withoutOwnership(old));
   if (isSame && isSameOwnership(object, old)) {
-    return { object: old, code: 200, safe: api.store.settled() };
+    return { object: current.object, code: 200, safe: api.store.settled() };
   }
   if (ownership === undefined && !isReset(asked)) {
     recordUpdate(type, old, object, { ...options, subresource, now: timestamp(api.nowMs()) });
@@ -118,7 +121,8 @@ export function storeUpdate(
     const { safe } = api.store.remove(collection, current.key);
     return { object: inFieldOrder(object), code: 200, safe };
   }
-  const { entry, safe } = api.store.put(collection, current.key, inFieldOrder(object));
+  const stored = type.conversion?.toStored(object) ?? object;
+  const { entry, safe } = api.store.put(collection, current.key, inFieldOrder(stored));
   return { object: entry.object, code: 200, safe };
 }
 

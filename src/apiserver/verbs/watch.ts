@@ -14,7 +14,8 @@ import type { Status } from '../status.ts';
 import { expired } from '../status.ts';
 import type { Change, Entry } from '../store/collection.ts';
 import { type Form, partialMetadata, table } from '../table.ts';
-import { parseVersion, seenAs } from './list.ts';
+import { parseVersion } from './list.ts';
+import { seenAs } from './seen-as.ts';
 
 export interface WatchQuery {
   labels: Matches | undefined;

@@ -21,6 +21,9 @@ import { emptyJournal, encodeBatch, headBytes, type JournalEnd } from './journal
  */
 const reserveBytes = 512 * 1024;
 
+/** Written again and again: half a megabyte of zeros would stay with the process for long. */
+const zeros = new Uint8Array(64 * 1024);
+
 /** How an earlier version wrote; only read. */
 export interface OldFormat {
   isOld(content: Buffer): boolean;
@@ -144,7 +147,9 @@ export class JournalFile {
 
   async #reserveUpTo(end: number): Promise<void> {
     try {
-      await this.#file.write(new Uint8Array(end - this.#reserved), this.#reserved);
+      for (let at = this.#reserved; at < end; at += zeros.byteLength) {
+        await this.#file.write(zeros.subarray(0, end - at), at);
+      }
       await this.#file.sync();
     } catch (error) {
       // The part of it that was written is somebody else's room.

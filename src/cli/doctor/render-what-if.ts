@@ -12,7 +12,7 @@ export function renderWhatIf(answer: WhatIf, columns: number, isWide: boolean): 
   const verdict = safe
     ? 'safe: nobody loses anything'
     : loses.length > 0
-      ? `NOT safe: ${plural(nodes.size, 'node')} would lose ${plural(loses.length, 'block')}`
+      ? `NOT safe: ${plural(nodes.size, 'node')} would lose ${lostText(loses)}`
       : `NOT safe: refused for ${refused.length}`;
   const lines = [printable(`${action}: ${verdict}`)];
   const section = <T>(title: string, all: readonly T[], linesOf: (one: T) => string[]) => {
@@ -40,4 +40,13 @@ export function renderWhatIf(answer: WhatIf, columns: number, isWide: boolean): 
     ...wrapped(`after:  ${to}`, columns, '      '),
   ]);
   return `${lines.join('\n')}\n`;
+}
+
+function lostText(loses: WhatIf['loses']): string {
+  const services = loses.filter(({ isService }) => isService).length;
+  const blocks = loses.length - services;
+  return [
+    ...(blocks === 0 ? [] : [plural(blocks, 'block')]),
+    ...(services === 0 ? [] : [plural(services, 'address of Services', 'addresses of Services')]),
+  ].join(' and ');
 }

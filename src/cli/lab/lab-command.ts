@@ -1,15 +1,15 @@
-import { spawn } from 'node:child_process';
-import { delimiter, join } from 'node:path';
+import { delimiter } from 'node:path';
 import { type Command, Option } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
 import type { Log } from '../../base/log.ts';
-import type { LabWorld } from '../../lab/lab.ts';
 import type { Software } from '../../lab/topology.ts';
 import { readWhole } from '../numbers.ts';
 import { type Format, plainOutputFlag, printAnswer } from '../output.ts';
 import { stopOnSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
+import { registerCluster } from './lab-cluster.ts';
 import type { ReplayFlags } from './lab-replay.ts';
+import { checkName, chooseLab, openWorld, runForeground } from './lab-world.ts';
 
 /** `cadastre lab …`: a whole site out of network namespaces. */
 export function registerLab(program: Command, terminal: Terminal): void {
@@ -26,7 +26,8 @@ Examples:
   $ cadastre lab exec outside -- ping 10.5.113.10
   $ cadastre lab exec control -- kubectl get nodeblocks
   $ cadastre lab replay incident-now
-  $ cadastre lab down`,
+  $ cadastre lab down
+  $ cadastre lab cluster up               # a Kubernetes cluster of real kubelets`,
     );
   registerUp(lab, terminal);
   registerStatus(lab, terminal);
@@ -34,6 +35,7 @@ Examples:
   registerPod(lab, terminal);
   registerReplay(lab, terminal);
   registerDown(lab, terminal);
+  registerCluster(lab, terminal);
   registerParts(lab);
 }
 
@@ -184,19 +186,15 @@ Examples:
         });
       }
       const socket = open.agentSocket(machine);
-      const child = spawn('nsenter', [`--net=${namespacePath(namespace)}`, ...command], {
-        stdio: 'inherit',
-        env: {
+      terminal.exitCode = await runForeground(
+        ['nsenter', `--net=${namespacePath(namespace)}`, ...command],
+        {
           ...terminal.env,
           KUBECONFIG: open.kubeconfigPath,
           CADASTRE_SOCKET: socket,
           PATH: `${open.folder.file('bin')}${delimiter}${terminal.env.PATH ?? ''}`,
         },
-      });
-      terminal.exitCode = await new Promise<number>((resolve, reject) => {
-        child.on('error', reject);
-        child.on('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)));
-      });
+      );
     });
 }
 
@@ -296,46 +294,4 @@ function registerDown(lab: Command, terminal: Terminal): void {
         terminal.say(`lab ${one} is gone: ${namespaces} namespaces, ${processes} processes`);
       }
     });
-}
-
-function openWorld(terminal: Terminal): LabWorld {
-  if (process.platform !== 'linux') {
-    throw new CadastreError('KERNEL_UNAVAILABLE', `a lab needs Linux; this is ${process.platform}`);
-  }
-  if (process.getuid?.() !== 0) {
-    throw new CadastreError('KERNEL_NOT_PERMITTED', 'a lab needs root, for network namespaces', {
-      remedy: 'Run it with sudo.',
-    });
-  }
-  // All parts of the built program lie beside it.
-  const program = join(import.meta.dirname, 'cadastre.mjs');
-  return {
-    root: terminal.env.CADASTRE_LABS ?? '/run/cadastre-lab',
-    cadastre: [process.execPath, '--enable-source-maps', program],
-    env: terminal.env,
-    say: (line) => terminal.say(line),
-  };
-}
-
-async function chooseLab(world: LabWorld, name: string | undefined): Promise<string> {
-  if (name !== undefined) return checkName(name);
-  const { listLabs } = await import('../../lab/folder.ts');
-  const labs = listLabs(world.root);
-  if (labs.length === 1) return labs[0]!;
-  if (labs.length === 0) {
-    throw new CadastreError('NO_LAB', 'there is no lab on this machine', {
-      remedy: 'Make one: cadastre lab up incident',
-    });
-  }
-  throw new CadastreError('BAD_USAGE', `there are ${labs.length} labs: ${labs.join(', ')}`, {
-    remedy: 'Say which one, with --name.',
-  });
-}
-
-function checkName(name: string): string {
-  if (/^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$/.test(name)) return name;
-  throw new CadastreError(
-    'BAD_FLAG',
-    `--name=${name} must be up to 20 small letters, digits and dashes`,
-  );
 }

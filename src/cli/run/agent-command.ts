@@ -31,6 +31,7 @@ import { encapsulationOf, type Routing, routings } from '../../plan/node/desired
 import { cordonChoices, type OnCordon } from '../../plan/node/leaving.ts';
 import { RestartMark } from '../bgp/bgp-speak-evidence.ts';
 import { stopOnSignals } from '../stop-signals.ts';
+import { readSwitch } from '../switch-flag.ts';
 import { readVersion } from '../version.ts';
 import { kernelNames, openKernel } from './agent-kernel.ts';
 import { readConfigMapName } from './config-map-flag.ts';
@@ -67,7 +68,10 @@ export function registerAgent(program: Command): void {
         .default('native'),
     )
     .option('--auto-direct-node-routes', 'native: routes to the nodes on the same link')
-    .option('--masquerade', 'traffic of pods out of the cluster takes the address of the node')
+    .option(
+      '--masquerade [boolean]',
+      'traffic of pods out of the cluster takes the address of the node (default: true)',
+    )
     .option(
       '--masquerade-except <cidr>',
       "destinations that see a pod's own address; repeatable (pods and nodes always do)",
@@ -121,6 +125,7 @@ export function registerAgent(program: Command): void {
       `
 Examples:
   $ cadastre agent --node-name node1 --auto-direct-node-routes
+  $ cadastre agent --masquerade-except 10.0.0.0/8    # networks that have routes to pods
   $ cadastre agent --routing vxlan-across-subnets --bgp-config-map kube-system/bgp-config
   $ cadastre status                                  # what it does, from the same machine`,
     )
@@ -137,7 +142,7 @@ interface AgentFlags {
   reserved?: string[];
   routing: Routing;
   autoDirectNodeRoutes?: boolean;
-  masquerade?: boolean;
+  masquerade?: boolean | string;
   masqueradeExcept?: string[];
   bgpConfig?: string;
   bgpConfigMap?: string;
@@ -273,11 +278,12 @@ function readFamilies(text: string | undefined): ReadonlySet<Family> | 'auto' {
 }
 
 function readMasquerade(flags: AgentFlags): Pick<AgentSettings, 'masqueradeExceptions'> {
-  const { masquerade = false, masqueradeExcept = [] } = flags;
+  const { masqueradeExcept = [] } = flags;
+  const masquerade = readSwitch('--masquerade', flags.masquerade) ?? true;
   if (!masquerade && masqueradeExcept.length > 0) {
     throw new CadastreError(
       'BAD_FLAG',
-      `--masquerade-except=${masqueradeExcept[0]} has no meaning without --masquerade`,
+      `--masquerade-except=${masqueradeExcept[0]} has no meaning with --masquerade=false`,
     );
   }
   if (!masquerade) return {};

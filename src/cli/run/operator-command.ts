@@ -18,6 +18,8 @@ import { type ProjectionName, projectionNames } from '../../model/modes.ts';
 import { assembleOperator } from '../../operator/assemble-operator.ts';
 import { type ReportBelief, reportBeliefs } from '../../operator/attribution-watch.ts';
 import {
+  type CrdManagement,
+  crdManagements,
   type OperatorSettings,
   operatorDefaults,
   operatorSettings,
@@ -40,7 +42,8 @@ import { consoleRouters, startWitness, witnessOption } from './witness-flag.ts';
  * on SIGTERM or SIGINT. A second signal ends the process at once.
  */
 export function registerOperator(program: Command): void {
-  const { lease, intervals, concurrency, settleAfterRestoreMs, believeReports } = operatorDefaults;
+  const { lease, intervals, concurrency, settleAfterRestoreMs, believeReports, crds } =
+    operatorDefaults;
   const command = program
     .command('operator')
     .description('give every node its blocks; run several replicas, one leads')
@@ -55,6 +58,14 @@ export function registerOperator(program: Command): void {
       ).argParser((text: string) => text.split(',').map((part) => part.trim())),
     )
     .option('--bgp-config-map <namespace/name>', 'address-pools in the form of MetalLB and Cilium')
+    .addOption(
+      new Option(
+        '--crds <how>',
+        'the resource definitions: manage (register them, and upgrade them in place), or await (whoever installs this does)',
+      )
+        .choices([...crdManagements])
+        .default(crds),
+    )
     .option('--lease-namespace <name>', 'namespace of the leader lease', lease.namespace)
     .option('--lease-name <name>', 'name of the leader lease', lease.name)
     .option(
@@ -119,6 +130,7 @@ interface OperatorFlags extends IpamFlagValues {
   context?: string;
   project?: string[];
   bgpConfigMap?: string;
+  crds: CrdManagement;
   leaseNamespace: string;
   leaseName: string;
   leaseDuration: string;
@@ -226,6 +238,7 @@ function readSettings(flags: OperatorFlags): OperatorSettings {
     projections: readProjections(flags.project),
     lease: { namespace: flags.leaseNamespace, name: flags.leaseName, timings },
     configMap: readConfigMapName(flags.bgpConfigMap),
+    crds: flags.crds,
     believeReports: flags.believeReports,
     intervals: { driftMs: readSeconds('--drift-every', flags.driftEvery, 0, aDay) * 1000 },
     settleAfterRestoreMs:

@@ -16,6 +16,7 @@ import { type HoldingSource, holdingSources } from '../../plan/blocks/holdings.t
 import { hostScopeSources } from '../../plan/blocks/host-scope.ts';
 import { readClusterPool } from '../../plan/pools/cluster-pool.ts';
 import { readWhole } from '../numbers.ts';
+import { readSwitch } from '../switch-flag.ts';
 
 /**
  * How blocks are given out, as flags: the same ones, judged the same way, for
@@ -147,13 +148,6 @@ function servedFamilies(enabled: {
 }): Rules['families'] {
   if (enabled.ipv6 === undefined) return enabled.ipv4 === false ? new Set(['ipv6']) : 'auto';
   return new Set(families.filter((family) => enabled[family] ?? true));
-}
-
-function readSwitch(flag: string, value: string | boolean | undefined): boolean | undefined {
-  if (value === undefined || typeof value === 'boolean') return value;
-  if (value === 'true') return true;
-  if (value === 'false') return false;
-  throw badFlag(`${flag}=${value} is neither true nor false`);
 }
 
 function readMaskSize(family: Family, text: string | undefined): number {

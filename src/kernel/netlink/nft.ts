@@ -27,9 +27,9 @@ export async function applyMasquerade(
 
 export async function listMasquerade(
   namespacePath: string | undefined,
-): Promise<MasqueradeRules | undefined> {
+): Promise<MasqueradeRules | 'changed' | undefined> {
   const answer = await runNft(namespacePath, ['-j', 'list', 'table', 'inet', masqueradeTable], '');
-  if (answer.exitCode === 0) return readMasquerade(answer.stdout);
+  if (answer.exitCode === 0) return readMasquerade(answer.stdout) ?? 'changed';
   if (answer.stderr.includes('No such file or directory')) return undefined;
   throw new CadastreError('KERNEL_REFUSED', `nft cannot list our table: ${answer.stderr.trim()}`);
 }

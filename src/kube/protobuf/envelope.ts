@@ -1,4 +1,4 @@
-import { ProtobufFields } from './fields.ts';
+import { ProtobufFields } from '../../base/protobuf-fields.ts';
 
 /**
  * Kubernetes puts every protobuf answer into an envelope: four bytes that say so,

@@ -1,6 +1,6 @@
+import { ProtobufFields } from '../../base/protobuf-fields.ts';
 import type { ListHead } from '../list-scanner.ts';
 import { type Decode, hasMagic, magicLength } from './envelope.ts';
-import { ProtobufFields } from './fields.ts';
 
 /**
  * A list in protobuf, object by object as the bytes come in, as ListScanner does

@@ -1,5 +1,5 @@
+import type { ProtobufFields } from '../../base/protobuf-fields.ts';
 import type { StoredObject } from '../resource.ts';
-import type { ProtobufFields } from './fields.ts';
 import { decodeMeta, decodeTime } from './object-meta.ts';
 
 /**

@@ -1,6 +1,6 @@
+import { addEntry, type ProtobufFields } from '../../base/protobuf-fields.ts';
 import { timeText } from '../../base/time-text.ts';
 import type { StoredMeta } from '../resource.ts';
-import { addEntry, type ProtobufFields } from './fields.ts';
 
 /** metav1.ObjectMeta, without the managed fields and owners, which nobody here reads. */
 export function decodeMeta(fields: ProtobufFields): StoredMeta {

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { ProtobufFields } from '../../base/protobuf-fields.ts';
 import { ApiError } from '../api-error.ts';
 import type { ListHead } from '../list-scanner.ts';
 import type { WatchEvent } from '../watch-lines.ts';
 import { openEnvelope } from './envelope.ts';
-import { ProtobufFields } from './fields.ts';
 import { ProtobufListScanner } from './list-scanner.ts';
 import { type DecodedNode, decodeNode } from './node.ts';
 import { WatchFrames } from './watch-frames.ts';

@@ -1,8 +1,8 @@
+import { ProtobufFields } from '../../base/protobuf-fields.ts';
 import { ApiError } from '../api-error.ts';
 import type { StoredObject } from '../resource.ts';
 import { errorOfStatus, type WatchEvent, type WatchEventType } from '../watch-lines.ts';
 import { type Decode, decodeStatus, openEnvelope } from './envelope.ts';
-import { ProtobufFields } from './fields.ts';
 
 /** Longer than any object the API server keeps (1.5 MiB); what says more is no frame. */
 const longestFrame = 16 << 20;

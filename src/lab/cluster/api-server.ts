@@ -3,14 +3,14 @@
  * and how to know that it serves; the rest of the lab sees a kubeconfig.
  */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { startApiServer } from '../../apiserver/apiserver.ts';
 import type { Log } from '../../base/log.ts';
 import { whenAborted } from '../../kube/on-abort.ts';
 import { apiServerAddress } from '../layout.ts';
+import { partFolders } from '../part-folders.ts';
 
 interface ApiServerProcess {
   readonly name: string;
@@ -34,29 +34,9 @@ const apiServerUrl = `https://${apiServerAddress}:${port}`;
  * or what a checkout's `npm test` has built into the cache.
  */
 export function findKubeParts(env: NodeJS.ProcessEnv): string | undefined {
-  const cache =
-    env.CADASTRE_CACHE ||
-    join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'cadastre');
-  const places = [
-    env.KUBEBUILDER_ASSETS ?? '',
-    ...(env.PATH ?? '').split(delimiter),
-    ...builtIn(join(cache, 'parts')),
-  ];
-  return places.find(
-    (dir) => dir !== '' && existsSync(join(dir, 'etcd')) && existsSync(join(dir, 'kube-apiserver')),
+  return partFolders(env, ['kube']).find(
+    (dir) => existsSync(join(dir, 'etcd')) && existsSync(join(dir, 'kube-apiserver')),
   );
-}
-
-/** The youngest build first. */
-function builtIn(parts: string): string[] {
-  try {
-    return readdirSync(parts)
-      .filter((name) => /^kube-[0-9a-f]+$/.test(name))
-      .map((name) => join(parts, name))
-      .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
-  } catch {
-    return [];
-  }
 }
 
 /** kube-apiserver on its etcd. It makes its own certificate, which is also what clients trust. */

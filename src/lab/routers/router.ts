@@ -63,7 +63,7 @@ export function stationOf(operator: number): Station {
   };
 }
 
-interface RouterProcess {
+export interface RouterProcess {
   readonly name: string;
   readonly command: readonly string[];
   /** A path that exists once it serves. */

@@ -6,7 +6,7 @@ export interface WhatIf {
   kind: 'WhatIf';
   action: string;
   safe: boolean;
-  /** Whose pods would lose the network. */
+  /** Whose pods, or which Services, would lose the network. */
   loses: Loss[];
   /** What changes without anybody losing it: a route goes with its node, a block is newly cut. */
   moves: RouteMove[];
@@ -17,6 +17,8 @@ export interface WhatIf {
 export interface Loss {
   node: string;
   prefix: string;
+  /** An address of a Service, not a block. */
+  isService?: true;
   why: string;
   /** Ways that would be left, or what to do before; empty: none. */
   alternatives: string[];

@@ -1,5 +1,7 @@
+import { hostPrefix } from '../../model/service-address.ts';
+import { isService } from './judge-strays.ts';
 import { type RoutedPrefix, type RoutePath, type RouteView, usedPaths } from './route-view.ts';
-import type { Survey, SurveyedBlock } from './survey.ts';
+import { isAddressOf, type Survey, type SurveyedBlock } from './survey.ts';
 import type { ChangesAnswer, Loss, RouteMove } from './what-if-answer.ts';
 
 /**
@@ -42,11 +44,14 @@ export function drainNodes(survey: Survey, names: readonly string[]): ChangesAns
       else judgeLoss(owner, key, held, loses, moves);
     }
     if (!survey.claims.isFree(prefix)) continue;
-    // Nobody's: an orphan that goes with its announcer, or stays with another.
-    const announcer = held
-      .flatMap(({ before }) => before.map(pathNode))
-      .find((one) => leaving.has(one));
-    moves.push({ ...goes(announcer ?? '', key, held), why: 'nobody owns it' });
+    const announcers = held.flatMap(({ before }) => before.map(pathNode));
+    const announcer = announcers.find((one) => leaving.has(one)) ?? '';
+    if (isService(survey, prefix, announcer)) {
+      judgeService(survey, { key, prefix }, announcer, held, loses, moves);
+    } else {
+      // Nobody's: an orphan that goes with its announcer, or stays with another.
+      moves.push({ ...goes(announcer, key, held), why: 'nobody owns it' });
+    }
   }
   return { kind: 'changes', loses, moves, refused: [] };
 }
@@ -113,6 +118,39 @@ function judgeLoss(
     from: heldText(held, 'before'),
     to: heldText(held, 'after'),
     why: 'another path is left',
+  });
+}
+
+/** Several nodes may announce it; what counts is whether one of them stays. */
+function judgeService(
+  { evidence, nodes }: Survey,
+  { key, prefix }: Pick<RoutedPrefix, 'key' | 'prefix'>,
+  node: string,
+  held: readonly Held[],
+  loses: Loss[],
+  moves: RouteMove[],
+): void {
+  const surveyed = nodes.get(node);
+  if (surveyed !== undefined && isAddressOf(surveyed, prefix.first().toString())) {
+    moves.push({ ...goes(node, key, held), why: 'address of the node itself' });
+    return;
+  }
+  const service = evidence.serviceAddresses.find(({ address }) =>
+    hostPrefix(address).equals(prefix),
+  )?.service;
+  const whose = `address of ${service === undefined ? 'a Service' : `Service ${service}`}`;
+  if (held.every(({ before, after }) => before.length === 0 || after.length > 0)) {
+    moves.push({ ...goes(node, key, held), why: `${whose}: other nodes announce it` });
+    return;
+  }
+  loses.push({
+    node,
+    prefix: key,
+    isService: true,
+    why: `${whose}: no other node announces it`,
+    alternatives: held
+      .filter(({ after }) => after.length > 0)
+      .map(({ view, after }) => `${view.name} ${pathsText(after)}`),
   });
 }
 

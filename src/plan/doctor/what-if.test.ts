@@ -10,6 +10,8 @@ import {
   route,
   router,
 } from '../../../test/doctor/worlds.ts';
+import type { ServiceAddress } from '../../model/service-address.ts';
+import { parseAddress } from '../../net/address.ts';
 import type { Evidence } from './evidence.ts';
 import { type Action, whatIf } from './what-if.ts';
 import type { WhatIf } from './what-if-answer.ts';
@@ -104,6 +106,66 @@ describe('drain', () => {
       routers: [router('tor1', [toA, route('10.1.0.0/23', '10.0.0.1')])],
     };
     expect(ask(evidence, drain('a')).loses).toMatchObject([{ node: 'b', prefix: '10.1.1.0/24' }]);
+  });
+
+  describe('an address of a Service', () => {
+    const vip = '192.0.2.10/32';
+    const address: ServiceAddress = {
+      name: '192-0-2-10-32',
+      uid: 'u',
+      resourceVersion: '1',
+      address: parseAddress('192.0.2.10')!,
+      pool: 'public',
+      service: 'shop/web',
+      serviceUid: 's',
+      createdMs: 0,
+      deleting: false,
+    };
+    const world = (...nextHops: string[]): Evidence => ({
+      ...ofCilium(),
+      serviceAddresses: [address],
+      loadBalancerNetworks: [prefix(vip)],
+      routers: [router('tor1', [toA, toB, ...nextHops.map((hop) => route(vip, hop))])],
+    });
+
+    test('that other nodes announce too is named, and stays', () => {
+      const { safe, moves } = ask(world('10.0.0.1', '10.0.0.2'), drain('a'));
+      expect(safe).toBe(true);
+      expect(moves[1]).toEqual({
+        node: 'a',
+        prefix: vip,
+        from: 'tor1: via a, b',
+        to: 'tor1: via b',
+        why: 'address of Service shop/web: other nodes announce it',
+      });
+    });
+
+    test('that nobody else announces is lost', () => {
+      const { safe, loses } = ask(world('10.0.0.1'), drain('a'));
+      expect(safe).toBe(false);
+      expect(loses).toEqual([
+        {
+          node: 'a',
+          prefix: vip,
+          isService: true,
+          why: 'address of Service shop/web: no other node announces it',
+          alternatives: [],
+        },
+      ]);
+    });
+
+    test("of another program's pool has no name", () => {
+      const evidence = { ...world('10.0.0.1', '10.0.0.2'), serviceAddresses: [] };
+      expect(ask(evidence, drain('a')).moves[1]?.why).toBe(
+        'address of a Service: other nodes announce it',
+      );
+    });
+
+    test('and what nobody owns is still called so', () => {
+      const stray = { ...world(), routers: [router('tor1', [toA, toB, route(vip, '10.0.0.1')])] };
+      const evidence = { ...stray, serviceAddresses: [], loadBalancerNetworks: [] };
+      expect(ask(evidence, drain('a')).moves[1]?.why).toBe('nobody owns it');
+    });
   });
 
   test('nobody knows a node that does not exist', () => {

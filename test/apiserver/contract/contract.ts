@@ -12,10 +12,13 @@ import { discoveryCases } from './discovery-cases.ts';
 import { hostileCases } from './hostile-cases.ts';
 import { kindCases } from './kind-cases.ts';
 import { kubectlCases } from './kubectl-cases.ts';
+import { kubeletCases } from './kubelet-cases.ts';
 import { listCases } from './list-cases.ts';
 import { crds, widgetCrd, widgets } from './objects.ts';
 import { oddCases } from './odd-cases.ts';
 import { patchCases } from './patch-cases.ts';
+import { protobufCases } from './protobuf-cases.ts';
+import { subresourceCases } from './subresource-cases.ts';
 import { watchCases } from './watch-cases.ts';
 import { writeCases } from './write-cases.ts';
 
@@ -24,6 +27,7 @@ export type Cases = Record<string, (server: Server) => Promise<void>>;
 
 const topics: Record<string, Cases> = {
   writing: writeCases,
+  protobuf: protobufCases,
   patching: patchCases,
   'server-side apply': applyCases,
   deleting: deleteCases,
@@ -31,6 +35,8 @@ const topics: Record<string, Cases> = {
   watching: watchCases,
   'custom resources': customCases,
   'built-in kinds': kindCases,
+  'what kubelets write': kubeletCases,
+  subresources: subresourceCases,
   discovery: discoveryCases,
   'odd requests': oddCases,
   'hostile requests': hostileCases,
