@@ -15,6 +15,7 @@ import {
   readCiliumConfig,
   readCiliumVersion,
 } from './cilium-config.ts';
+import { type CiliumEndpoint, readCiliumEndpoint } from './cilium-endpoint.ts';
 import { type CiliumNode, readCiliumNode } from './cilium-node.ts';
 import { type ReadPool, readPool } from './ip-pool.ts';
 import { ciliumPoolNetworks, metallbPoolNetworks } from './load-balancer-networks.ts';
@@ -38,6 +39,7 @@ export interface ClusterItems {
   blocks: Block;
   reports: WitnessReport;
   ciliumNodes: CiliumNode;
+  ciliumEndpoints: CiliumEndpoint;
   serviceCidrs: KeptServiceCidr;
   servicePools: ReadLoadBalancerPool;
   serviceAddresses: ServiceAddress;
@@ -145,6 +147,7 @@ export const clusterKinds: { readonly [K in ClusterKind]: KindRow<ClusterItems[K
     status: statusOf(object),
   })),
   ciliumNodes: row(resources.ciliumNodes, readCiliumNode),
+  ciliumEndpoints: row(resources.ciliumEndpoints, readCiliumEndpoint),
   serviceCidrs: row(resources.serviceCidrs, (object) => ({
     ...identityOf(object),
     networks: serviceNetworks(object),

@@ -9,6 +9,7 @@ import type { Prefix } from '../net/prefix.ts';
 import type { BgpPeer } from './bgp-peer.ts';
 import type { BlockLog } from './block-history.ts';
 import type { CiliumSettings, CiliumVersion } from './cilium-config.ts';
+import type { CiliumEndpoint } from './cilium-endpoint.ts';
 import type { CiliumNode } from './cilium-node.ts';
 import {
   bgpConfigName,
@@ -41,6 +42,8 @@ export interface ClusterState {
   blocks: readonly Block[];
   reports: readonly WitnessReport[];
   ciliumNodes: readonly CiliumNode[];
+  /** Which addresses Cilium's agents gave to pods; undefined: not looked at, or none. */
+  ciliumEndpoints?: readonly CiliumEndpoint[] | undefined;
   /** Networks of Services inside the cluster: no pod has an address there. */
   serviceNetworks: readonly NamedNetwork[];
   servicePools: readonly LoadBalancerPool[];
@@ -96,6 +99,7 @@ export function clusterState(
   );
   const serviceAddresses = all('serviceAddresses');
   const pods = all('pods');
+  const endpoints = all('ciliumEndpoints').filter(({ addresses }) => addresses.length > 0);
   const manager = pods.find(({ allocatesNodeCidrs }) => allocatesNodeCidrs !== undefined);
   const addressed = pods.filter(({ addresses }) => addresses.length > 0);
   return {
@@ -106,6 +110,7 @@ export function clusterState(
     blocks: all('blocks'),
     reports: all('reports'),
     ciliumNodes: all('ciliumNodes'),
+    ciliumEndpoints: endpoints.length > 0 ? endpoints : undefined,
     serviceNetworks: [
       ...(stated.serviceNetworks ?? []),
       ...all('serviceCidrs').flatMap(({ networks }) => networks),
