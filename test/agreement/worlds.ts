@@ -106,6 +106,31 @@ const peer = (more = {}): KubeObject => ({
   spec: { address: '10.0.0.250', asn: 64524, localASN: 64513, ...more },
 });
 
+/** A CiliumNode whose agent has an address of its own. */
+const livesAt = (name: Name, cidr: string, internal: string): KubeObject => ({
+  ...ciliumNodeObject(name, [cidr]),
+  spec: {
+    addresses: [
+      { type: 'InternalIP', ip: addressOf[name] },
+      { type: 'CiliumInternalIP', ip: internal },
+    ],
+    ipam: { podCIDRs: [cidr] },
+  },
+});
+const pod = (name: string, on: Name, podIP: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'default' },
+  spec: { nodeName: on, containers: [{ name: 'c', image: 'i' }] },
+  status: { phase: 'Running', podIP, podIPs: [{ ip: podIP }] },
+});
+const endpoint = (name: string, on: Name, ipv4: string): KubeObject => ({
+  apiVersion: 'cilium.io/v2',
+  kind: 'CiliumEndpoint',
+  metadata: { name, namespace: 'default' },
+  status: { networking: { node: addressOf[on], addressing: [{ ipv4 }] } },
+});
+
 interface ReportSpec {
   cidrs?: string[];
   announced?: string[];
@@ -574,6 +599,30 @@ export const worlds: Record<string, World> = {
     ],
     flags: mode('ip-pool'),
     findings: ['PodsOutsideBlocks a -'],
+    blocks: one,
+  },
+  'an agent of Cilium that serves from a block of another node': {
+    objects: [...ipPool(), livesAt('a', '10.1.0.0/24', '10.1.1.9'), inCilium()[1]!],
+    flags: mode('ip-pool'),
+    findings: ['AgentOnOldBlock a 10.1.1.0/24'],
+    blocks: one,
+  },
+  'an agent of Cilium in the block of its node': {
+    objects: [...ipPool(), livesAt('a', '10.1.0.0/24', '10.1.0.9'), inCilium()[1]!],
+    flags: mode('ip-pool'),
+    findings: [],
+    blocks: one,
+  },
+  'an address on two pods, by their status': {
+    objects: [...ipPool(), pod('x', 'a', '10.1.1.28'), pod('y', 'b', '10.1.1.28')],
+    flags: mode('ip-pool'),
+    findings: ['DuplicateAddress a 10.1.1.28/32', 'PodsOutsideBlocks a -'],
+    blocks: one,
+  },
+  'an address on two pods, by their endpoints': {
+    objects: [...ipPool(), endpoint('x', 'a', '10.1.1.28'), endpoint('y', 'b', '10.1.1.28')],
+    flags: mode('ip-pool'),
+    findings: ['DuplicateAddress a 10.1.1.28/32', 'PodsOutsideBlocks a -'],
     blocks: one,
   },
   'agents that say which blocks they use': {
