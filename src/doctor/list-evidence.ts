@@ -20,6 +20,7 @@ const kinds = [
   'serviceCidrs',
   'configMaps',
   'daemonSets',
+  'deployments',
   'peers',
   'services',
   'ciliumServicePools',

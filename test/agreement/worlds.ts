@@ -75,6 +75,19 @@ const ciliumConfig = (ipam: string, more: Record<string, string> = {}) =>
     'cluster-pool-ipv4-mask-size': '24',
     ...more,
   });
+const ciliumOperator = (...args: string[]): KubeObject => {
+  const labels = { app: 'cilium-operator' };
+  const containers = [{ name: 'cilium-operator', image: 'i', command: ['cilium-operator'], args }];
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'cilium-operator', namespace: 'kube-system' },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers } },
+    },
+  };
+};
 const serviceNetwork = (cidr: string): KubeObject => ({
   apiVersion: 'networking.k8s.io/v1',
   kind: 'ServiceCIDR',
@@ -623,6 +636,24 @@ export const worlds: Record<string, World> = {
     objects: [...ipPool(), endpoint('x', 'a', '10.1.1.28'), endpoint('y', 'b', '10.1.1.28')],
     flags: mode('ip-pool'),
     findings: ['DuplicateAddress a 10.1.1.28/32', 'PodsOutsideBlocks a -'],
+    blocks: one,
+  },
+  'cilium-operator that gives out blocks beside Cadastre': {
+    objects: [...ipPool(), ciliumConfig('cluster-pool'), ciliumOperator('--debug')],
+    flags: mode('ip-pool'),
+    findings: ['SecondAllocator - -'],
+    blocks: one,
+  },
+  'cilium-operator of mode multi-pool beside Cadastre': {
+    objects: [...ipPool(), ciliumConfig('kubernetes'), ciliumOperator('--ipam=multi-pool')],
+    flags: mode('ip-pool'),
+    findings: ['SecondAllocator - -'],
+    blocks: one,
+  },
+  'cilium-operator that gives out nothing beside Cadastre': {
+    objects: [...ipPool(), ciliumConfig('cluster-pool'), ciliumOperator('--ipam=kubernetes')],
+    flags: mode('ip-pool'),
+    findings: [],
     blocks: one,
   },
   'agents that say which blocks they use': {
