@@ -47,6 +47,8 @@ interface OperatorIntervals {
   readonly driftMs: number;
   /** Between two looks at Service networks and the settings of other components. */
   readonly surroundingsMs: number;
+  /** The least time between two lists of all pods. */
+  readonly podsMs: number;
   /** Between two looks for the CiliumNode resource while the cluster has none. */
   readonly ciliumNodesMs: number;
   /** Between two looks at the admission policy that binds agents to their nodes. */
@@ -75,6 +77,7 @@ export const operatorDefaults = {
   intervals: {
     driftMs: 30_000,
     surroundingsMs: 60_000,
+    podsMs: 300_000,
     ciliumNodesMs: 5_000,
     attributionMs: 10_000,
     definitionsMs: 2_000,
