@@ -121,9 +121,11 @@ export class BlockWorker implements Worker {
     return undefined;
   }
 
-  async #cool(block: Block, step: Cool): Promise<undefined> {
+  async #cool(block: Block, step: Cool): Promise<Outcome> {
     const { writer, clock } = this.#o;
-    if (!(await this.#isConfirmed(block, step))) return undefined;
+    if (!(await this.#isConfirmed(block, step))) {
+      return step.letGo ? { retryAfterMs: searchEveryMs } : undefined;
+    }
     const byNode: WitnessName = step.noRecord ? 'NoRecord' : 'Agent';
     const why = step.nodeGone ? `Node ${block.nodeName} is gone` : `${block.nodeName} released it`;
     const witness = step.nodeGone ? undefined : this.#witness(byNode, why);
@@ -133,8 +135,9 @@ export class BlockWorker implements Worker {
   }
 
   /** As far as the caches go it is so; the API server is asked before that counts. */
-  async #isConfirmed(block: Block, { nodeGone, noRecord }: Cool): Promise<boolean> {
+  async #isConfirmed(block: Block, { nodeGone, noRecord, letGo }: Cool): Promise<boolean> {
     const { nodeStore, ciliumStore, cilium, attribution } = this.#o;
+    if (letGo) return this.#isEmpty(block);
     // After the report was read, which is in the cache.
     if (!nodeGone) await attribution.look();
     if (!nodeGone && !noRecord) return this.#decide(block).kind === 'cool';
@@ -143,6 +146,20 @@ export class BlockWorker implements Worker {
     // Whatever came back (the same node, or a new one of the name) has corrected the cache.
     if (nodeGone && !isThere) return true;
     return this.#decide(block).kind === 'cool';
+  }
+
+  /**
+   * Cilium's agent dropped the block from its CiliumNode. Others may write there too, so
+   * the list is read again, and nothing of the block may be in use.
+   */
+  async #isEmpty(block: Block): Promise<boolean> {
+    const { ciliumStore, search, reporter } = this.#o;
+    await this.#reread(ciliumNodes, block.nodeName, ciliumStore);
+    if (this.#decide(block).kind !== 'cool') return false;
+    const left = await search.addressesInUse(block);
+    if (left.length === 0) return true;
+    await reporter.stillInUse(block, left);
+    return false;
   }
 
   /** The next leader goes on from what is written now and then. */

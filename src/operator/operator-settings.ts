@@ -3,7 +3,7 @@ import type { StatedSettings } from '../model/cluster-state.ts';
 import type { Pool } from '../model/ip-pool.ts';
 import type { Mode, ProjectionName } from '../model/modes.ts';
 import type { NamedNetwork } from '../model/network.ts';
-import type { Rules } from '../plan/blocks/decide-node.ts';
+import { type Rules, rulesOf } from '../plan/blocks/decide-node.ts';
 import { type HoldingSource, holdingSources } from '../plan/blocks/holdings.ts';
 import type { ProjectionSwitches } from '../plan/blocks/projection.ts';
 import type { ReportBelief } from './attribution-watch.ts';
@@ -107,7 +107,7 @@ export function operatorSettings(
   const projections = chosen.projections ?? mode.projections;
   return {
     mode,
-    rules: chosen.rules ?? { families: 'auto', byDemand: mode.byDemand },
+    rules: chosen.rules ?? rulesOf(mode, 'auto'),
     sources: chosen.sources ?? holdingSources,
     clusterPool: chosen.clusterPool,
     serviceNetworks: chosen.serviceNetworks ?? [],
@@ -115,6 +115,7 @@ export function operatorSettings(
       annotations: projections.includes('annotations'),
       nodeSpec: projections.includes('node-spec'),
       ciliumNode: projections.includes('ciliumnode'),
+      ciliumPools: projections.includes('ciliumnode-pools'),
     },
     lease: { ...operatorDefaults.lease, identity, ...chosen.lease },
     configMap: chosen.configMap,

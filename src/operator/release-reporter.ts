@@ -33,7 +33,20 @@ export class ReleaseReporter {
     missing: readonly string[],
     reason: 'AwaitingWitness' | 'ReportNotAttributed',
   ): Promise<void> {
-    const message = awaitingWords(block, missing);
+    await this.#hold(block, awaitingWords(block, missing), reason);
+  }
+
+  /** Cilium's agent dropped the block from its CiliumNode, although it is in use. */
+  async stillInUse(block: Block, left: readonly string[]): Promise<void> {
+    const message = `CiliumNode ${block.nodeName} no longer lists it, but it is in use: ${left.join('; ')}`;
+    await this.#hold(block, message, 'AwaitingWitness');
+  }
+
+  async #hold(
+    block: Block,
+    message: string,
+    reason: 'AwaitingWitness' | 'ReportNotAttributed',
+  ): Promise<void> {
     if (block.releasable?.message === message) return;
     const nowText = new Date(this.#o.clock.wallMs()).toISOString();
     const condition = {

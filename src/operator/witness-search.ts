@@ -69,6 +69,11 @@ export class WitnessSearch {
     return this.#judge(block, restedSeconds, { ...known, traces });
   }
 
+  /** Pods and CiliumEndpoints with an address of the block, whoever holds it. */
+  addressesInUse(block: Block): Promise<string[]> {
+    return this.#traces.of(block, true);
+  }
+
   forget(block: Block): void {
     this.#lastLook.delete(block.name);
     this.#traces.forget(block);

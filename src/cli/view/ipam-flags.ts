@@ -11,7 +11,7 @@ import type { NamedNetwork } from '../../model/network.ts';
 import { type Family, families, familyBits } from '../../net/family.ts';
 import { parsePrefix, prefixProblem } from '../../net/prefix.ts';
 import { mostPods, mostWithoutDemand } from '../../plan/blocks/claim-limits.ts';
-import type { Rules } from '../../plan/blocks/decide-node.ts';
+import { type Rules, rulesOf } from '../../plan/blocks/decide-node.ts';
 import { type HoldingSource, holdingSources } from '../../plan/blocks/holdings.ts';
 import { hostScopeSources } from '../../plan/blocks/host-scope.ts';
 import { readClusterPool } from '../../plan/pools/cluster-pool.ts';
@@ -109,10 +109,9 @@ export function readIpamFlags(values: IpamFlagValues): IpamSettings {
       'Leave --enable-ipv4 out, or set one of them to true.',
     );
   }
-  const { byDemand } = mode;
   const settings = { mode, sources: readSources(mode, values.adoptFrom), serviceNetworks };
   if (mode.pools !== 'flags') {
-    return { ...settings, rules: { families: servedFamilies(enabled), byDemand } };
+    return { ...settings, rules: rulesOf(mode, servedFamilies(enabled)) };
   }
   const isOn = { ipv4: enabled.ipv4 ?? true, ipv6: enabled.ipv6 ?? false };
   const read = readClusterPool({
@@ -138,7 +137,7 @@ export function readIpamFlags(values: IpamFlagValues): IpamSettings {
   });
   if (read.kind === 'refused') throw badFlag(read.problems.join('; '));
   const on = new Set(families.filter((family) => isOn[family]));
-  return { ...settings, rules: { families: on, byDemand }, clusterPool: read.pool };
+  return { ...settings, rules: rulesOf(mode, on), clusterPool: read.pool };
 }
 
 /** IPv4 is on unless switched off; IPv6, when nothing is said, follows the pools. */

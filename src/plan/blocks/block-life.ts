@@ -23,7 +23,8 @@ import { isOfAnotherMachine } from './same-machine.ts';
  * before it is written, because a cache or a list may be stale. `cool` with
  * `nodeGone`: read the Node, take it in, and ask again (one that merely carries a
  * deletionTimestamp is there, and still runs pods). `cool` with `noRecord`: the same
- * with the Node and the CiliumNode. In the same way a guard is freed only if the
+ * with the Node and the CiliumNode. `cool` with `letGo`: the same with the CiliumNode, and
+ * with the Pods and CiliumEndpoints that have addresses of the block. In the same way a guard is freed only if the
  * API server itself says that none of `unlessExists` exists: a leader that has
  * seen the guard need not have seen the block behind it.
  */
@@ -33,7 +34,7 @@ export type BlockStep =
   | { kind: 'record' }
   /** A witness for a block that its node still holds, or the end of one (null). */
   | { kind: 'witness'; by: WitnessName | null; detail: string }
-  | { kind: 'cool'; reason: Reason; nodeGone: boolean; noRecord: boolean }
+  | { kind: 'cool'; reason: Reason; nodeGone: boolean; noRecord: boolean; letGo?: true }
   /** Its node gave it back, by a report that another node's agent may have written. */
   | { kind: 'doubt'; why: string }
   | { kind: 'rest'; seconds: number }
@@ -64,7 +65,8 @@ export function decideBlock(
   if (proof?.kind === 'doubt') return proof;
   if (proof !== undefined) {
     const noRecord = proof.kind === 'no record';
-    return { kind: 'cool', reason: 'Released', nodeGone: false, noRecord };
+    const letGo = proof.kind === 'let go' ? { letGo: true as const } : {};
+    return { kind: 'cool', reason: 'Released', nodeGone: false, noRecord, ...letGo };
   }
   return (
     outOfService(node, block) ?? (isRecordDue(register, node, block) ? { kind: 'record' } : stay)
@@ -130,7 +132,8 @@ function proofOfRelease(
   register: Register,
   block: Block,
   byDemand: boolean,
-): { kind: 'word' | 'no record' } | { kind: 'doubt'; why: string } | undefined {
+): { kind: 'word' | 'no record' | 'let go' } | { kind: 'doubt'; why: string } | undefined {
+  if (register.hasLetGo(block)) return { kind: 'let go' };
   const isDraining = block.phase === 'Draining';
   const report = register.reports.get(block.nodeName);
   const doubt = whyUnattributed(register.attribution, report);

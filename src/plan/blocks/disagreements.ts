@@ -8,7 +8,8 @@ import type { Register } from './register.ts';
  * Records that say something else than the register: the incident's own fault,
  * two writers for one fact. A record that says nothing does not disagree; where
  * the node's blocks are not settled (`blocks` is empty), none does. An agent's report
- * may be behind the register, and what it has beyond it is adopted or refused by itself.
+ * may be behind the register, and what it has beyond it is adopted or refused by itself;
+ * so may the pools of a CiliumNode.
  */
 export function disagreements(
   register: Register,
@@ -27,6 +28,7 @@ export function disagreements(
     if (ours.length === 0) continue;
     const others = [...holdings.bySource]
       .filter(([source]) => source !== 'report')
+      .filter(([source]) => source !== 'ciliumnode' || holdings.pooled === undefined)
       .filter(([, theirs]) => theirs[family].length > 0 && !sameSet(theirs[family], ours))
       .map(([source, theirs]) => `${sourceNames[source]} says ${theirs[family].join(', ')}`);
     if (others.length === 0) continue;

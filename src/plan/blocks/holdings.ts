@@ -40,6 +40,12 @@ export interface Holdings {
   /** Per source and family, in the order the record gives them. */
   bySource: Map<HoldingSource, Record<Family, Prefix[]>>;
   malformed: Array<{ source: HoldingSource; value: string }>;
+  /**
+   * Of the CiliumNode, the blocks of pools (mode multi-pool). Its agent writes that list
+   * itself, block by block, and drops a block when it is empty: as with the report, each
+   * counts by itself, and one that is missing says nothing about the others.
+   */
+  pooled?: readonly Prefix[];
 }
 
 export function readHoldings(
@@ -68,6 +74,11 @@ export function readHoldings(
       holdings.malformed.push({ source, value: `… and ${records.length - mostRecords} more` });
     }
   }
+  if (sources.includes('ciliumnode') && cilium?.poolCidrs !== undefined) {
+    const pooled = new Set(cilium.poolCidrs.map((text) => parsePrefix(text)?.toString()));
+    const listed = holdings.bySource.get('ciliumnode') ?? { ipv4: [], ipv6: [] };
+    holdings.pooled = [...listed.ipv4, ...listed.ipv6].filter((one) => pooled.has(`${one}`));
+  }
   return holdings;
 }
 
@@ -81,7 +92,7 @@ function recordsOf(
   report: NodeReport | undefined,
 ): readonly string[] {
   if (source === 'report') return isReportOf(report, node) ? statedUses(report) : [];
-  if (source === 'ciliumnode') return cilium?.podCidrs ?? [];
+  if (source === 'ciliumnode') return [...(cilium?.podCidrs ?? []), ...(cilium?.poolCidrs ?? [])];
   if (source === 'spec') return node?.podCidrs ?? [];
   const name = source === 'annotation' ? 0 : 1;
   return families

@@ -76,6 +76,7 @@ function recordClaims(
   };
   if (node !== undefined) {
     for (const prefix of usedHoldings(holdings)) add(prefix, 'node', 'report');
+    for (const prefix of holdings.pooled ?? []) add(prefix, 'node', 'ciliumnode');
     const live = blocks.filter((block) => block.phase !== 'Cooling');
     for (const family of families) {
       const { source, prefixes } = recordedHoldings(holdings, family);
