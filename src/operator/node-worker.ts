@@ -165,7 +165,9 @@ export class NodeWorker implements Worker {
             'another operator took the block first; choosing another block',
           );
           const again = decideNode(register, node, this.#o.rules);
-          const isStuck = again.refused.length > 0 && again.assign.length === 0;
+          // By pool each cut stands for itself, and another pool may well be refused.
+          const isStuck =
+            !this.#o.rules.byPool && again.refused.length > 0 && again.assign.length === 0;
           if (isStuck) for (const half of created) await half.free();
           return;
         }

@@ -6,6 +6,7 @@ import type { Reason } from '../model/reasons.ts';
 import { ciliumNodes, nodes } from '../model/resources.ts';
 import { type Prefix, parsePrefix } from '../net/prefix.ts';
 import type { NodeDecision } from '../plan/blocks/decide-node.ts';
+import { projectOnPools } from '../plan/blocks/pool-projection.ts';
 import {
   immutableDisagreement,
   type Projection,
@@ -32,6 +33,8 @@ interface ProjectorOptions extends WriterBase {
   ciliumStore: { put(raw: unknown): void };
   reporter: Pick<NodeReporter, 'event'>;
 }
+
+const done = { kind: 'done' } as const;
 
 type Projected = { kind: 'done' } | { kind: 'decide again' } | { kind: 'later'; afterMs: number };
 
@@ -74,8 +77,10 @@ export class Projector {
     const { node } = decision;
     const { annotations, nodeSpec, ciliumNode } = this.#o.switches;
     const switches = { annotations, nodeSpec, ciliumNode: ciliumNode && this.#o.cilium.isUsed };
+    const pools = this.#o.switches.ciliumPools && this.#o.cilium.isUsed;
+    const listed = pools ? await this.#projectPools(decision) : done;
     const blocks = decision.keep.map((block) => block.prefix).sort(byFamily);
-    if (blocks.length === 0) return { kind: 'done' };
+    if (blocks.length === 0 || listed.kind === 'decide again') return listed;
     const complete = decision.refused.length === 0;
     const stuck = immutableDisagreement(node, blocks, switches);
     if (stuck !== undefined) this.#report(decision, 'ProjectionRefused', stuck);
@@ -86,9 +91,34 @@ export class Projector {
     const onCilium = projectOnCiliumNode(cilium, blocks, switches);
     const second = await this.#write(decision, onCilium, ciliumNodes, 'ciliumnode');
     // One record that must wait does not hold up the other.
-    if (first.kind === 'done' || second.kind === 'decide again') return second;
-    if (second.kind === 'done') return first;
-    return { kind: 'later', afterMs: Math.min(first.afterMs, second.afterMs) };
+    if (second.kind === 'decide again') return second;
+    const later = [first, second, listed].filter((one) => one.kind === 'later');
+    if (later.length === 0) return done;
+    return { kind: 'later', afterMs: Math.min(...later.map(({ afterMs }) => afterMs)) };
+  }
+
+  /** Mode multi-pool: the blocks by pool, and what its agent waits for in vain. */
+  async #projectPools(decision: NodeDecision): Promise<Projected> {
+    const { register, client, ciliumStore } = this.#o;
+    const { name } = decision.node;
+    const projection = projectOnPools(register, register.ciliumNodes.get(name), decision.keep);
+    const written = await this.#write(decision, projection, ciliumNodes, 'ciliumnode');
+    if (written.kind !== 'done') return written;
+    const cilium = register.ciliumNodes.get(name);
+    const error = decision.refused.map(({ detail }) => detail).join('; ');
+    if (cilium === undefined || error === (cilium.operatorError ?? '')) return done;
+    this.#o.assertLeading();
+    try {
+      const body = { status: { ipam: { 'operator-status': { error } } } };
+      ciliumStore.put(
+        await client.patch(ciliumNodes, name, { type: 'merge', subresource: 'status', body }),
+      );
+    } catch (fault) {
+      if (!(fault instanceof ApiError) || fault.outcome === 'unknown') throw fault;
+      // Cilium's agents do not wait for it; the Node's condition says the same.
+      this.#o.log.warn({ node: name }, `CiliumNode status was not written: ${fault.message}`);
+    }
+    return done;
   }
 
   async #write(

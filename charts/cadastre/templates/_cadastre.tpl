@@ -55,6 +55,8 @@ app.kubernetes.io/component: {{ index . 1 }}
 annotations
 {{- else if hasPrefix "cluster-pool" .Values.ipam.mode -}}
 ciliumnode
+{{- else if eq .Values.ipam.mode "multi-pool" -}}
+ciliumnode-pools
 {{- else -}}
 none
 {{- end -}}

@@ -26,7 +26,8 @@ import { isOfAnotherMachine } from './same-machine.ts';
  * `nodeGone`: read the Node, take it in, and ask again (one that merely carries a
  * deletionTimestamp is there, and still runs pods). `cool` with `noRecord`: the same
  * with the Node and the CiliumNode, and no pod and no endpoint may have an address in
- * the block: records say what a node is to use, not what it uses. In the same way a guard is freed only if the
+ * the block: records say what a node is to use, not what it uses. `cool` with `letGo`: the
+ * same with the CiliumNode alone, from which Cilium's agent has dropped the block. In the same way a guard is freed only if the
  * API server itself says that none of `unlessExists` exists: a leader that has
  * seen the guard need not have seen the block behind it.
  */
@@ -36,7 +37,7 @@ export type BlockStep =
   | { kind: 'record' }
   /** A witness for a block that its node still holds, or the end of one (null). */
   | { kind: 'witness'; by: WitnessName | null; detail: string }
-  | { kind: 'cool'; reason: Reason; nodeGone: boolean; noRecord: boolean }
+  | { kind: 'cool'; reason: Reason; nodeGone: boolean; noRecord: boolean; letGo?: true }
   /** No record names it, but the node's agent of Cilium serves from it. */
   | { kind: 'used'; why: string }
   /** Its node gave it back, by a report that another node's agent may have written. */
@@ -69,7 +70,8 @@ export function decideBlock(
   if (proof?.kind === 'doubt' || proof?.kind === 'used') return proof;
   if (proof !== undefined) {
     const noRecord = proof.kind === 'no record';
-    return { kind: 'cool', reason: 'Released', nodeGone: false, noRecord };
+    const letGo = proof.kind === 'let go' ? { letGo: true as const } : {};
+    return { kind: 'cool', reason: 'Released', nodeGone: false, noRecord, ...letGo };
   }
   return (
     outOfService(node, block) ?? (isRecordDue(register, node, block) ? { kind: 'record' } : stay)
@@ -135,7 +137,8 @@ function proofOfRelease(
   register: Register,
   block: Block,
   byDemand: boolean,
-): { kind: 'word' | 'no record' } | { kind: 'doubt' | 'used'; why: string } | undefined {
+): { kind: 'word' | 'no record' | 'let go' } | { kind: 'doubt' | 'used'; why: string } | undefined {
+  if (register.hasLetGo(block)) return { kind: 'let go' };
   const isDraining = block.phase === 'Draining';
   const report = register.reports.get(block.nodeName);
   const doubt = whyUnattributed(register.attribution, report);

@@ -17,6 +17,8 @@ export interface ProjectionSwitches {
   annotations: boolean;
   nodeSpec: boolean;
   ciliumNode: boolean;
+  /** Mode multi-pool: see pool-projection.ts. */
+  ciliumPools?: boolean;
 }
 
 export interface PatchOperation {
