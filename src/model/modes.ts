@@ -1,4 +1,5 @@
 import { CadastreError } from '../base/errors.ts';
+import { type HoldingSource, holdingSources } from './holding-source.ts';
 
 /**
  * The modes, as one table: who gives out blocks, from which pools, which record
@@ -24,6 +25,11 @@ export interface Mode {
   truth: TruthRecord;
   /** The same for a cluster in which no NodeBlock exists yet. */
   truthBefore: TruthRecord;
+  /**
+   * Records that blocks are adopted from, best first. Beside Cilium's cluster-pool that is what
+   * agents use alone: kube-controller-manager may still write Node.spec, which nobody there reads.
+   */
+  adoptsFrom: readonly HoldingSource[];
   /** CiliumNode lists the blocks by pool, in place of podCIDRs, and asks for addresses by pool. */
   isPooledByCilium: boolean;
   /** Where blocks are written for others to read, unless the user says otherwise. */
@@ -67,6 +73,7 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
     selectsNodes: true,
     truth: 'register',
     truthBefore: 'register',
+    adoptsFrom: holdingSources,
     isPooledByCilium: false,
     projections: ['annotations'],
     ciliumNames: [],
@@ -81,6 +88,7 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
     selectsNodes: false,
     truth: 'register',
     truthBefore: 'ciliumnode',
+    adoptsFrom: ['report', 'ciliumnode'],
     isPooledByCilium: false,
     projections: ['ciliumnode'],
     ciliumNames: ['cluster-pool'],
@@ -95,6 +103,7 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
     selectsNodes: false,
     truth: 'register',
     truthBefore: 'ciliumnode',
+    adoptsFrom: ['report', 'ciliumnode'],
     isPooledByCilium: false,
     projections: ['ciliumnode'],
     ciliumNames: ['cluster-pool-v2', 'cluster-pool-v2beta'],
@@ -109,6 +118,7 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
     selectsNodes: false,
     truth: 'register',
     truthBefore: 'ciliumnode',
+    adoptsFrom: ['ciliumnode'],
     isPooledByCilium: true,
     projections: ['ciliumnode-pools'],
     ciliumNames: ['multi-pool'],
@@ -123,11 +133,17 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
     selectsNodes: false,
     truth: 'node',
     truthBefore: 'node',
+    adoptsFrom: ['spec', 'annotation', 'old-annotation'],
     isPooledByCilium: false,
     projections: [],
     ciliumNames: ['kubernetes'],
   },
 };
+
+/** Records that are only compared in a mode that allocates, and kept from other nodes. */
+export function comparedIn({ allocates, adoptsFrom }: Mode): readonly HoldingSource[] {
+  return allocates ? holdingSources.filter((source) => !adoptsFrom.includes(source)) : [];
+}
 
 /** What an operator, an agent or a dry run does by default. */
 export const defaultMode = modes['ip-pool'];

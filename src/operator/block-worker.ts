@@ -69,6 +69,8 @@ export class BlockWorker implements Worker {
       case 'doubt':
         await this.#o.reporter.awaiting(block, [step.why], 'ReportNotAttributed');
         return undefined;
+      case 'used':
+        return this.#stillUsed(block, [step.why]);
       case 'witness':
         return this.#setWitness(block, step.by, step.detail);
       case 'cool':
@@ -81,8 +83,7 @@ export class BlockWorker implements Worker {
         return this.#seekWitness(block);
       case 'free':
         if (block.phase === 'Guard') return this.#freeGuard(block, step);
-        await this.free(block);
-        return undefined;
+        return this.#freeReleased(block);
     }
   }
 
@@ -122,9 +123,11 @@ export class BlockWorker implements Worker {
   }
 
   async #cool(block: Block, step: Cool): Promise<Outcome> {
-    const { writer, clock } = this.#o;
-    if (!(await this.#isConfirmed(block, step))) {
-      return step.letGo ? { retryAfterMs: searchEveryMs } : undefined;
+    const { writer, clock, search } = this.#o;
+    if (!(await this.#isConfirmed(block, step))) return undefined;
+    if (step.noRecord || step.letGo) {
+      const uses = await search.usesOf(block);
+      if (uses.length > 0) return this.#stillUsed(block, uses);
     }
     const byNode: WitnessName = step.noRecord ? 'NoRecord' : 'Agent';
     const why = step.nodeGone ? `Node ${block.nodeName} is gone` : `${block.nodeName} released it`;
@@ -134,10 +137,31 @@ export class BlockWorker implements Worker {
     return undefined;
   }
 
+  async #stillUsed(block: Block, uses: readonly string[]): Promise<Outcome> {
+    await this.#o.reporter.used(block, uses);
+    return { retryAfterMs: searchEveryMs };
+  }
+
+  /**
+   * Records were all that spoke for it: what lives in the block is looked for once more,
+   * before another node gets it.
+   */
+  async #freeReleased(block: Block): Promise<Outcome> {
+    if (block.released?.by === 'NoRecord') {
+      const uses = await this.#o.search.usesOf(block);
+      if (uses.length > 0) return this.#stillUsed(block, uses);
+    }
+    await this.free(block);
+    return undefined;
+  }
+
   /** As far as the caches go it is so; the API server is asked before that counts. */
   async #isConfirmed(block: Block, { nodeGone, noRecord, letGo }: Cool): Promise<boolean> {
     const { nodeStore, ciliumStore, cilium, attribution } = this.#o;
-    if (letGo) return this.#isEmpty(block);
+    if (letGo) {
+      await this.#reread(ciliumNodes, block.nodeName, ciliumStore);
+      return this.#decide(block).kind === 'cool';
+    }
     // After the report was read, which is in the cache.
     if (!nodeGone) await attribution.look();
     if (!nodeGone && !noRecord) return this.#decide(block).kind === 'cool';
@@ -146,20 +170,6 @@ export class BlockWorker implements Worker {
     // Whatever came back (the same node, or a new one of the name) has corrected the cache.
     if (nodeGone && !isThere) return true;
     return this.#decide(block).kind === 'cool';
-  }
-
-  /**
-   * Cilium's agent dropped the block from its CiliumNode. Others may write there too, so
-   * the list is read again, and nothing of the block may be in use.
-   */
-  async #isEmpty(block: Block): Promise<boolean> {
-    const { ciliumStore, search, reporter } = this.#o;
-    await this.#reread(ciliumNodes, block.nodeName, ciliumStore);
-    if (this.#decide(block).kind !== 'cool') return false;
-    const left = await search.addressesInUse(block);
-    if (left.length === 0) return true;
-    await reporter.stillInUse(block, left);
-    return false;
   }
 
   /** The next leader goes on from what is written now and then. */

@@ -2,7 +2,7 @@ import type { EventRecorder } from '../kube/events.ts';
 import { apiVersion, releasableCondition } from '../model/keys.ts';
 import type { Block } from '../model/node-block.ts';
 import type { Reason } from '../model/reasons.ts';
-import { awaitingWords, witnessWords } from '../plan/blocks/witness.ts';
+import { awaitingWords, usedBlockWords, witnessWords } from '../plan/blocks/witness.ts';
 import { dated } from '../plan/pools/pool-conditions.ts';
 import type { BlockWriter } from './block-writer.ts';
 import type { OperatorBase } from './operator-base.ts';
@@ -16,6 +16,8 @@ interface ReleaseReporterOptions extends OperatorBase {
   events: EventRecorder;
 }
 
+type AwaitingReason = 'AwaitingWitness' | 'ReportNotAttributed';
+
 export class ReleaseReporter {
   readonly #o: ReleaseReporterOptions;
   readonly #released;
@@ -28,25 +30,16 @@ export class ReleaseReporter {
     );
   }
 
-  async awaiting(
-    block: Block,
-    missing: readonly string[],
-    reason: 'AwaitingWitness' | 'ReportNotAttributed',
-  ): Promise<void> {
-    await this.#hold(block, awaitingWords(block, missing), reason);
+  awaiting(block: Block, missing: readonly string[], reason: AwaitingReason): Promise<void> {
+    return this.#say(block, awaitingWords(block, missing), reason);
   }
 
-  /** Cilium's agent dropped the block from its CiliumNode, although it is in use. */
-  async stillInUse(block: Block, left: readonly string[]): Promise<void> {
-    const message = `CiliumNode ${block.nodeName} no longer lists it, but it is in use: ${left.join('; ')}`;
-    await this.#hold(block, message, 'AwaitingWitness');
+  /** Its node is there, and something lives in it. */
+  used(block: Block, uses: readonly string[]): Promise<void> {
+    return this.#say(block, usedBlockWords(block, uses), 'AwaitingWitness');
   }
 
-  async #hold(
-    block: Block,
-    message: string,
-    reason: 'AwaitingWitness' | 'ReportNotAttributed',
-  ): Promise<void> {
+  async #say(block: Block, message: string, reason: AwaitingReason): Promise<void> {
     if (block.releasable?.message === message) return;
     const nowText = new Date(this.#o.clock.wallMs()).toISOString();
     const condition = {

@@ -59,7 +59,8 @@ export function decideNode(register: Register, node: ClusterNode, rules: Rules):
     findings: [],
   };
   const served = rules.families === 'auto' ? register.poolSet.families() : rules.families;
-  const adoption = adopt(register, node, [...standing.keep, ...standing.rebind], served);
+  const own = [...standing.keep, ...standing.rebind];
+  const adoption = adopt(register, node, own, served, rules.byPool === true);
   decision.adopt = adoption.cuts;
   decision.refused.push(...adoption.refused);
   decision.findings.push(...adoption.findings);
@@ -80,6 +81,7 @@ export function decideNode(register: Register, node: ClusterNode, rules: Rules):
       register,
       node.name,
       blocks.map(({ prefix }) => prefix),
+      rules.byPool,
     ),
     ...misplaced(register, node, standing),
     ...addressFindings(register, node.name),
@@ -116,12 +118,13 @@ function adopt(
   node: ClusterNode,
   standing: Block[],
   served: ReadonlySet<Family>,
+  byPool: boolean,
 ): Adoption {
   const { refused } = register.claimsOf(node.name);
   const inVain = new Set(refused.map(({ prefix }) => prefix.toString()));
   const may = (prefix: Prefix) => !inVain.has(prefix.toString());
   const findings = refusedClaimFindings(register, node.name, 'node');
-  const used = usesToAdopt(register, node, standing).filter(may);
+  const used = usesToAdopt(register, node, standing, byPool).filter(may);
   if (used.length === 0) {
     const held = holdingsToAdopt(register, node, standing, may);
     return judgeAdoption(register, node, held, served, findings);
@@ -137,10 +140,15 @@ function adopt(
   };
 }
 
-function usesToAdopt(register: Register, node: ClusterNode, standing: Block[]): Prefix[] {
+function usesToAdopt(
+  register: Register,
+  node: ClusterNode,
+  standing: Block[],
+  byPool: boolean,
+): Prefix[] {
   const own = register.blocksOf(node.name);
   const holdings = register.holdingsOf(node.name);
-  return [...usedHoldings(holdings), ...(holdings.pooled ?? [])].filter(
+  return [...usedHoldings(holdings), ...(byPool ? holdings.pooled : [])].filter(
     (used) =>
       !own.some((block) => block.prefix.equals(used)) &&
       !standing.some((block) => block.prefix.contains(used)),

@@ -15,6 +15,7 @@ export function disagreements(
   register: Register,
   node: string,
   blocks: readonly Prefix[],
+  byPool = false,
 ): Finding[] {
   const holdings = register.holdingsOf(node);
   const found: Finding[] = holdings.malformed.map(({ source, value }) => ({
@@ -23,12 +24,13 @@ export function disagreements(
     cidr: value,
     detail: `${sourceNames[source]} of ${node} has "${value}", which is not a CIDR`,
   }));
+  // In multi-pool itself each of them is adopted, or refused with a finding of its own.
+  if (!byPool) found.push(...pooledFindings(register, node, blocks, holdings.pooled));
   for (const family of families) {
     const ours = blocks.filter((prefix) => prefix.family === family);
     if (ours.length === 0) continue;
-    const others = [...holdings.bySource]
+    const others = [...holdings.bySource, ...holdings.compared]
       .filter(([source]) => source !== 'report')
-      .filter(([source]) => source !== 'ciliumnode' || holdings.pooled === undefined)
       .filter(([, theirs]) => theirs[family].length > 0 && !sameSet(theirs[family], ours))
       .map(([source, theirs]) => `${sourceNames[source]} says ${theirs[family].join(', ')}`);
     if (others.length === 0) continue;
@@ -38,6 +40,42 @@ export function disagreements(
       cidr: ours.join(', '),
       detail: `${node} has ${ours.join(', ')}, but ${others.join(' and ')}`,
     });
+  }
+  return found;
+}
+
+/** What multi-pool gave the node and the register does not know; what it gave to two nodes. */
+function pooledFindings(
+  register: Register,
+  node: string,
+  blocks: readonly Prefix[],
+  pooled: readonly Prefix[],
+): Finding[] {
+  const unknown = pooled.filter((prefix) => !blocks.some((own) => own.equals(prefix)));
+  if (unknown.length === 0) return [];
+  const cidr = unknown.join(', ');
+  const found: Finding[] = [
+    {
+      reason: 'SourcesDisagree',
+      nodes: [node],
+      cidr,
+      detail: `CiliumNode.spec.ipam.pools of ${node} has ${cidr}, given by Cilium's multi-pool; nobody is given it`,
+    },
+  ];
+  for (const prefix of unknown) {
+    for (const { owner, prefix: theirs } of register.claims.overlapping(prefix)) {
+      const [kind, other = ''] = owner.split('/', 2);
+      if ((kind !== 'node' && kind !== 'pooled') || other === node) continue;
+      const isSame = theirs.equals(prefix);
+      found.push({
+        reason: isSame ? 'DuplicateBlock' : 'OverlappingBlocks',
+        nodes: [other, node].sort(),
+        cidr: `${prefix}`,
+        detail: isSame
+          ? `${prefix} of CiliumNode.spec.ipam.pools is held by ${other} and by ${node}`
+          : `${prefix} of CiliumNode.spec.ipam.pools of ${node} overlaps ${theirs} of ${other}`,
+      });
+    }
   }
   return found;
 }

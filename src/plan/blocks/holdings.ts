@@ -1,4 +1,5 @@
 import type { CiliumNode } from '../../model/cilium-node.ts';
+import type { HoldingSource } from '../../model/holding-source.ts';
 import { podCidrAnnotations } from '../../model/keys.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { NodeReport } from '../../model/node-report.ts';
@@ -17,15 +18,7 @@ import { isReportOf, statedUses } from './report-uses.ts';
  * says block by block what is in use, and may be behind the register. So it is never
  * compared as a list: each block in it that the register lacks is claimed by itself.
  */
-export type HoldingSource = 'report' | 'ciliumnode' | 'spec' | 'annotation' | 'old-annotation';
-
-export const holdingSources: readonly HoldingSource[] = [
-  'report',
-  'ciliumnode',
-  'spec',
-  'annotation',
-  'old-annotation',
-];
+export { type HoldingSource, holdingSources } from '../../model/holding-source.ts';
 
 /** Where a person finds the record. */
 export const sourceNames: Readonly<Record<HoldingSource, string>> = {
@@ -39,13 +32,14 @@ export const sourceNames: Readonly<Record<HoldingSource, string>> = {
 export interface Holdings {
   /** Per source and family, in the order the record gives them. */
   bySource: Map<HoldingSource, Record<Family, Prefix[]>>;
-  malformed: Array<{ source: HoldingSource; value: string }>;
   /**
-   * Of the CiliumNode, the blocks of pools (mode multi-pool). Its agent writes that list
-   * itself, block by block, and drops a block when it is empty: as with the report, each
-   * counts by itself, and one that is missing says nothing about the others.
+   * Records that are not adopted from in this mode: compared, and given to nobody else,
+   * because whatever wrote them may use them.
    */
-  pooled?: readonly Prefix[];
+  compared: Map<HoldingSource, Record<Family, Prefix[]>>;
+  /** What Cilium's multi-pool gave the node, by its CiliumNode: in use, whatever our mode is. */
+  pooled: Prefix[];
+  malformed: Array<{ source: HoldingSource; value: string }>;
 }
 
 export function readHoldings(
@@ -53,9 +47,11 @@ export function readHoldings(
   cilium: CiliumNode | undefined,
   sources: readonly HoldingSource[],
   report?: NodeReport | undefined,
+  compared: readonly HoldingSource[] = [],
 ): Holdings {
-  const holdings: Holdings = { bySource: new Map(), malformed: [] };
-  for (const source of sources) {
+  const holdings: Holdings = { ...noHoldings(), pooled: pooledOf(cilium) };
+  for (const source of [...sources, ...compared]) {
+    const into = sources.includes(source) ? holdings.bySource : holdings.compared;
     const seen = new Set<string>();
     const records = recordsOf(source, node, cilium, report);
     for (const value of records.slice(0, mostRecords)) {
@@ -64,8 +60,8 @@ export function readHoldings(
         holdings.malformed.push({ source, value });
         continue;
       }
-      const found = holdings.bySource.get(source) ?? { ipv4: [], ipv6: [] };
-      holdings.bySource.set(source, found);
+      const found = into.get(source) ?? { ipv4: [], ipv6: [] };
+      into.set(source, found);
       const text = prefix.toString();
       if (!seen.has(text)) found[prefix.family].push(prefix);
       seen.add(text);
@@ -74,12 +70,16 @@ export function readHoldings(
       holdings.malformed.push({ source, value: `… and ${records.length - mostRecords} more` });
     }
   }
-  if (sources.includes('ciliumnode') && cilium?.poolCidrs !== undefined) {
-    const pooled = new Set(cilium.poolCidrs.map((text) => parsePrefix(text)?.toString()));
-    const listed = holdings.bySource.get('ciliumnode') ?? { ipv4: [], ipv6: [] };
-    holdings.pooled = [...listed.ipv4, ...listed.ipv6].filter((one) => pooled.has(`${one}`));
-  }
   return holdings;
+}
+
+export function noHoldings(): Holdings {
+  return { bySource: new Map(), compared: new Map(), pooled: [], malformed: [] };
+}
+
+function pooledOf(cilium: CiliumNode | undefined): Prefix[] {
+  const texts = new Set(cilium?.poolCidrs ?? []);
+  return [...texts].slice(0, mostRecords).flatMap((text) => parsePrefix(text) ?? []);
 }
 
 /** More blocks than a node can hold of any pool: one record must not cost everybody's time. */
@@ -92,7 +92,7 @@ function recordsOf(
   report: NodeReport | undefined,
 ): readonly string[] {
   if (source === 'report') return isReportOf(report, node) ? statedUses(report) : [];
-  if (source === 'ciliumnode') return [...(cilium?.podCidrs ?? []), ...(cilium?.poolCidrs ?? [])];
+  if (source === 'ciliumnode') return cilium?.podCidrs ?? [];
   if (source === 'spec') return node?.podCidrs ?? [];
   const name = source === 'annotation' ? 0 : 1;
   return families
@@ -141,7 +141,9 @@ export function isRestOf(
 }
 
 export function allHoldings(holdings: Holdings, without?: HoldingSource): Prefix[] {
-  return [...holdings.bySource].flatMap(([source, found]) =>
+  const { bySource, compared, pooled } = holdings;
+  const lists = [...bySource, ...compared].flatMap(([source, found]) =>
     source === without ? [] : [...found.ipv4, ...found.ipv6],
   );
+  return [...lists, ...pooled];
 }
