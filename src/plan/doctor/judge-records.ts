@@ -82,7 +82,7 @@ function disagreement(
       record === 'agent' ||
       record === 'kernel' ||
       record === 'NodeBlock' ||
-      (announcedBy.kind === 'record' && announcedBy.record === record),
+      ('record' in announcedBy && announcedBy.record === record),
   );
   const fix = disagreementFix(survey, node.name, truthIs, differing);
   const about = { node: node.name, prefix: ours.join(', '), owner: node.name };
@@ -102,10 +102,11 @@ function disagreementFix(
     return `see what the agent of ${node} waits for: kubectl describe nodereport ${node}`;
   }
   if (differing.includes('Node.spec')) {
-    const never = 'Node.spec.podCIDRs never changes: delete and re-create the Node to clear it';
+    // A Node that is re-created gets another block, and its Cilium stays on the old one.
+    const leave = 'leave Node.spec.podCIDRs as it is: it cannot change while the Node exists';
     return wrong === undefined
-      ? `${truthIs} is what counts; ${never}`
-      : `pods use ${truthIs}, but ${wrong}; ${never}, or upgrade Cilium`;
+      ? `${truthIs} is what counts; ${leave}`
+      : `pods use ${truthIs}, but ${wrong.why}: ${wrong.cure}; ${leave}`;
   }
   if (differing.includes('annotation')) {
     return `correct the annotation of ${node}: it must say what ${truthIs} says`;
