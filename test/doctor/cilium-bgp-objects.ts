@@ -59,8 +59,8 @@ export const ofServices = {
 };
 
 /**
- * As the operator makes it, and the agent fills in its status; `states` by peer. Without an owner for an API
- * server, which collects what belongs to an object that it does not have.
+ * As the operator makes it, and the agent fills in its status; `states` by peer. Without an
+ * owner for an API server, which collects what belongs to an object that it does not have.
  */
 export function nodeConfig(
   name: string,
