@@ -291,3 +291,25 @@ describe('CiliumBGPPeeringPolicy', () => {
     expect(judge(withObjects(two.slice(1)))).toEqual([]);
   });
 });
+
+test('a Cilium that announces Node.spec is cured by the version that the finding names', () => {
+  const clean = cleanWorlds['cluster-pool of Cilium']();
+  const data = { ipam: 'cluster-pool', 'bgp-announce-pod-cidr': 'true' };
+  const world = (minor: number): Evidence => ({
+    ...clean,
+    nodes: [
+      node('a', '10.0.0.1', { podCidrs: ['10.1.1.0/24'] }),
+      node('b', '10.0.0.2', { podCidrs: ['10.1.0.0/24'] }),
+    ],
+    cilium: cilium(data, minor),
+    routers: [],
+  });
+  const old = judge(world(11)).filter(({ reason }) => reason === 'Detour');
+  expect(old).toHaveLength(2);
+  expect(old[0]?.fix).toContain('upgrade Cilium to 1.12 or newer');
+  const upgraded = judge(world(12));
+  expect(upgraded.filter(({ reason }) => reason === 'Detour')).toEqual([]);
+  for (const minor of [12, 13, 20]) {
+    expect(JSON.stringify(judge(world(minor)))).not.toContain('upgrade Cilium');
+  }
+});
