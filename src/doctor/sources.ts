@@ -67,7 +67,7 @@ function ciliumSource(
     `ipam ${ipam}`,
     ...(modeOfCilium(ipam)?.pools === 'flags' ? pools : []),
     version === undefined ? 'version not known' : `Cilium ${version.major}.${version.minor}`,
-    bgp === 'off' ? 'announces no pods' : 'announces pods by BGP',
+    announcing[bgp],
   ];
   return {
     name,
@@ -78,3 +78,10 @@ function ciliumSource(
     ...(problems.length > 0 ? { note: problems.join('; ') } : {}),
   };
 }
+
+const announcing: Readonly<Record<CiliumSettings['bgp'], string>> = {
+  off: 'announces no pods',
+  metallb: 'announces pods by BGP',
+  // Its BGP objects say what.
+  'control-plane': 'BGP control plane',
+};

@@ -143,7 +143,9 @@ test('a block that is dropped while a pod has an address of it stays with its no
   });
   await eventually(async () => {
     const block = await bench.client.get<{ status?: unknown }>(nodeBlocks, '10-1-0-16-28');
-    expect(JSON.stringify(block.status)).toContain('n uses it: 1 pod has addresses in 10.1.0.16/28');
+    expect(JSON.stringify(block.status)).toContain(
+      'n uses it: 1 pod has addresses in 10.1.0.16/28',
+    );
   });
   expect(await bench.blocksOf('n')).toEqual(['10.1.0.0/28 Active', '10.1.0.16/28 Active']);
 });
