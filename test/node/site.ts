@@ -129,6 +129,7 @@ export class Site {
       kubeconfigPath: this.cluster.api.kubeconfigPath,
       flags: ['--ipam=cluster-pool', `--netns=${netns}`, ...flags],
       ...(this.#relay === undefined ? {} : { inside: netns }),
+      isPowerless: flags.includes('--announce-only'),
     });
   }
 
