@@ -2,7 +2,7 @@ import { defaultCooldownSeconds } from '../../model/ip-pool.ts';
 import { outOfServiceTaint } from '../../model/keys.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import { type Block, recordedAddresses, type WitnessName } from '../../model/node-block.ts';
-import { gaveBack, type NodeReport } from '../../model/node-report.ts';
+import { allocatorReport, gaveBack, type NodeReport } from '../../model/node-report.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import { AgentUses } from '../cilium/agent-uses.ts';
@@ -142,9 +142,10 @@ function proofOfRelease(
   const isDraining = block.phase === 'Draining';
   const report = register.reports.get(block.nodeName);
   const doubt = whyUnattributed(register.attribution, report);
-  if (report !== undefined && report.nodeUid === block.nodeUid) {
-    if (!gaveBack(report, block)) return undefined;
-    if (!isDraining && !(byDemand && hasSibling(register, block, report))) return undefined;
+  const allocator = allocatorReport(report);
+  if (allocator !== undefined && allocator.nodeUid === block.nodeUid) {
+    if (!gaveBack(allocator, block)) return undefined;
+    if (!isDraining && !(byDemand && hasSibling(register, block, allocator))) return undefined;
     if (doubt === undefined) return { kind: 'word' };
     return { kind: 'doubt', why: unattributedWords(block.nodeName, 'it gave it back', doubt) };
   }

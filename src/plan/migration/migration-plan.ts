@@ -3,6 +3,7 @@ import { selects } from '../../model/label-selector.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { MigrationMethod } from '../../model/node-migration.ts';
+import { allocatorReport } from '../../model/node-report.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
@@ -240,7 +241,7 @@ function mustMove(
         ? undefined
         : whyStrange(register, node, strange);
   if (why === undefined) return undefined;
-  const report = register.reports.get(node.name);
+  const report = allocatorReport(register.reports.get(node.name));
   const hasAgent = report !== undefined && report.nodeUid === node.uid;
   const isRegistered = decision.keep.length + decision.rebind.length > 0 && held.length === 0;
   const method = hasAgent && isRegistered && node.podCidrs.length === 0 ? 'release' : 'recreate';
