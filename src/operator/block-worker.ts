@@ -121,9 +121,13 @@ export class BlockWorker implements Worker {
     return undefined;
   }
 
-  async #cool(block: Block, step: Cool): Promise<undefined> {
-    const { writer, clock } = this.#o;
+  async #cool(block: Block, step: Cool): Promise<Outcome> {
+    const { writer, clock, search } = this.#o;
     if (!(await this.#isConfirmed(block, step))) return undefined;
+    // Records may have changed while pods stayed: an agent of Cilium follows them only when it starts.
+    if (step.noRecord && (await search.usesOf(block)).length > 0) {
+      return { retryAfterMs: searchEveryMs };
+    }
     const byNode: WitnessName = step.noRecord ? 'NoRecord' : 'Agent';
     const why = step.nodeGone ? `Node ${block.nodeName} is gone` : `${block.nodeName} released it`;
     const witness = step.nodeGone ? undefined : this.#witness(byNode, why);

@@ -1,3 +1,4 @@
+import type { CiliumNode } from '../model/cilium-node.ts';
 import type { Pool, ReadPool } from '../model/ip-pool.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
@@ -156,7 +157,9 @@ export class ChangeRouter {
       ciliumNodes: {
         onPut: (next, prev) => {
           this.#watchingClaims(next.name, () => register.putCiliumNode(next));
-          if (prev?.podCidrs.join() !== next.podCidrs.join()) this.#nodeAndBlocks(next.name);
+          // Its own address says which block its agent serves from: until then it is projected too.
+          const said = (one?: CiliumNode) => `${one?.podCidrs} ${one?.internalIps}`;
+          if (said(prev) !== said(next)) this.#nodeAndBlocks(next.name);
         },
         onDelete: (last) => {
           this.#watchingClaims(last.name, () => register.removeCiliumNode(last.name));

@@ -4,12 +4,13 @@ import { decodeNode } from '../kube/protobuf/node.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { Reason } from '../model/reasons.ts';
 import { ciliumNodes, nodes } from '../model/resources.ts';
-import { type Prefix, parsePrefix } from '../net/prefix.ts';
+import { parsePrefix } from '../net/prefix.ts';
 import type { NodeDecision } from '../plan/blocks/decide-node.ts';
 import {
   immutableDisagreement,
   type Projection,
   type ProjectionSwitches,
+  projectedBlocks,
   projectOnCiliumNode,
   projectOnNode,
 } from '../plan/blocks/projection.ts';
@@ -74,16 +75,16 @@ export class Projector {
     const { node } = decision;
     const { annotations, nodeSpec, ciliumNode } = this.#o.switches;
     const switches = { annotations, nodeSpec, ciliumNode: ciliumNode && this.#o.cilium.isUsed };
-    const blocks = decision.keep.map((block) => block.prefix).sort(byFamily);
-    if (blocks.length === 0) return { kind: 'done' };
+    if (decision.keep.length === 0) return { kind: 'done' };
+    const cilium = register.ciliumNodes.get(node.name);
+    const { onNode: blocks, onCilium: ciliumBlocks } = projectedBlocks(decision.keep, cilium);
     const complete = decision.refused.length === 0;
     const stuck = immutableDisagreement(node, blocks, switches);
     if (stuck !== undefined) this.#report(decision, 'ProjectionRefused', stuck);
     const onNode = projectOnNode(node, blocks, complete, switches);
     const first = await this.#write(decision, onNode, nodes, 'node');
     if (first.kind === 'decide again') return first;
-    const cilium = register.ciliumNodes.get(node.name);
-    const onCilium = projectOnCiliumNode(node, cilium, blocks, switches);
+    const onCilium = projectOnCiliumNode(node, cilium, ciliumBlocks, switches);
     const second = await this.#write(decision, onCilium, ciliumNodes, 'ciliumnode');
     // One record that must wait does not hold up the other.
     if (first.kind === 'done' || second.kind === 'decide again') return second;
@@ -219,9 +220,4 @@ function wordsOf({ node, keep }: NodeDecision): string {
 
 function versionOf(kept: { resourceVersion: string } | undefined): string | undefined {
   return kept?.resourceVersion;
-}
-
-/** Oldest first within a family (the sort is stable), IPv4 before IPv6. */
-function byFamily(a: Prefix, b: Prefix): number {
-  return a.family === b.family ? 0 : a.family === 'ipv4' ? -1 : 1;
 }

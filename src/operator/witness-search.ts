@@ -48,6 +48,11 @@ export class WitnessSearch {
     this.#traces = new NodeTraces(options);
   }
 
+  /** What is seen of pods in a block whose Node is there. */
+  usesOf(block: Block): Promise<string[]> {
+    return this.#traces.of(block, true);
+  }
+
   async find(block: Block, restedSeconds: number): Promise<WitnessVerdict> {
     const { register, reportStore, attribution, clock } = this.#o;
     const nowMs = clock.monotonicMs();

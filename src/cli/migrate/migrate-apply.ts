@@ -29,6 +29,9 @@ interface ApplyFlags extends MigrateFlags {
   yes?: boolean;
   timeout: string;
   bmp?: string;
+  evict: boolean;
+  restartCiliumAgent: boolean;
+  ciliumNamespace: string;
 }
 
 const applyExamples = `
@@ -77,6 +80,9 @@ function addCommon(command: Command): Command {
   return addClusterFlags(command)
     .option('--yes', 'do not ask')
     .option('--timeout <seconds>', 'how long one node may take', '900')
+    .option('--no-evict', 'wait until somebody else has started the pods of the old block again')
+    .option('--no-restart-cilium-agent', "wait until somebody else has restarted Cilium's agent")
+    .option('--cilium-namespace <name>', 'where the DaemonSet cilium is', 'kube-system')
     .option('--bmp <address>', 'wait until every router that reports here over BMP has the route');
 }
 
@@ -172,7 +178,11 @@ async function withMigrationRun(
       closeRouters = watching.close;
       routers = watching.unseen;
     }
-    const view = new MigrationView({ client, clock, log: silentLog }, signal, routers);
+    const view = new MigrationView({ client, clock, log: silentLog }, signal, {
+      may: { evict: flags.evict, restartAgent: flags.restartCiliumAgent },
+      ciliumNamespace: flags.ciliumNamespace,
+      routers,
+    });
     await view.ready();
     await work({ client, view, clock, timeoutMs, signal: stopping.signal });
   };

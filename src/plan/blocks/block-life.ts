@@ -4,6 +4,7 @@ import type { ClusterNode } from '../../model/node.ts';
 import { type Block, recordedAddresses, type WitnessName } from '../../model/node-block.ts';
 import { gaveBack, type NodeReport } from '../../model/node-report.ts';
 import type { Reason } from '../../model/reasons.ts';
+import { parseAddress } from '../../net/address.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import { unattributedWords, whyUnattributed } from './attribution.ts';
 import { allHoldings } from './holdings.ts';
@@ -132,6 +133,7 @@ function proofOfRelease(
   byDemand: boolean,
 ): { kind: 'word' | 'no record' } | { kind: 'doubt'; why: string } | undefined {
   const isDraining = block.phase === 'Draining';
+  if (isServedByCilium(register, block)) return undefined;
   const report = register.reports.get(block.nodeName);
   const doubt = whyUnattributed(register.attribution, report);
   if (report !== undefined && report.nodeUid === block.nodeUid) {
@@ -145,6 +147,15 @@ function proofOfRelease(
   const records = allHoldings(register.holdingsOf(block.nodeName));
   const isRecorded = records.some((held) => held.overlaps(block.prefix));
   return isRecorded ? undefined : { kind: 'no record' };
+}
+
+/** The agent's own address tells which block it serves from, whatever records say by now. */
+function isServedByCilium(register: Register, { nodeName, prefix }: Block): boolean {
+  const { internalIps = [] } = register.ciliumNodes.get(nodeName) ?? {};
+  return internalIps.some((text) => {
+    const own = parseAddress(text);
+    return own !== undefined && prefix.contains(own);
+  });
 }
 
 /** A node always has a block of a family: when it gives all of them back, the oldest stays. */
