@@ -128,6 +128,13 @@ export class FakeCiliumAgent {
     const { cluster, node, nodeIp, mode } = this.#o;
     const records =
       mode === 'kubernetes' ? `${paths.nodes}/${node}` : `${paths.ciliumNodes}/${node}`;
+    // It makes its CiliumNode itself, and waits until somebody has put a block there.
+    await cluster.call('POST', paths.ciliumNodes, {
+      apiVersion: 'cilium.io/v2',
+      kind: 'CiliumNode',
+      metadata: { name: node },
+      spec: { addresses: [{ type: 'InternalIP', ip: nodeIp }] },
+    });
     const { body } = await cluster.call<Records>('GET', records);
     const cidrs = mode === 'kubernetes' ? body.spec?.podCIDRs : body.spec?.ipam?.podCIDRs;
     const [first] = cidrs ?? [];
@@ -139,16 +146,7 @@ export class FakeCiliumAgent {
       { type: 'CiliumInternalIP', ip: this.#next() },
     ];
     const spec = { addresses, ...(mode === 'kubernetes' ? { ipam: { podCIDRs: [first] } } : {}) };
-    const { status } = await cluster.call('PATCH', `${paths.ciliumNodes}/${node}`, { spec });
-    if (status === 404) {
-      const body = {
-        apiVersion: 'cilium.io/v2',
-        kind: 'CiliumNode',
-        metadata: { name: node },
-        spec,
-      };
-      await cluster.must('POST', paths.ciliumNodes, body);
-    }
+    await cluster.must('PATCH', `${paths.ciliumNodes}/${node}`, { spec });
     for (const pod of await this.#pods()) {
       if (pod.status?.podIP === undefined || this.#isServed(pod.status.podIP)) continue;
       this.dropped.push(pod.metadata.name);

@@ -4,8 +4,9 @@ import type { ClusterNode } from '../../model/node.ts';
 import { type Block, recordedAddresses, type WitnessName } from '../../model/node-block.ts';
 import { gaveBack, type NodeReport } from '../../model/node-report.ts';
 import type { Reason } from '../../model/reasons.ts';
-import { parseAddress } from '../../net/address.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
+import { AgentUses } from '../cilium/agent-uses.ts';
+import { agentIsSilent, agentStillServes } from '../cilium/still-used.ts';
 import { unattributedWords, whyUnattributed } from './attribution.ts';
 import { allHoldings } from './holdings.ts';
 import type { Register } from './register.ts';
@@ -24,7 +25,8 @@ import { isOfAnotherMachine } from './same-machine.ts';
  * before it is written, because a cache or a list may be stale. `cool` with
  * `nodeGone`: read the Node, take it in, and ask again (one that merely carries a
  * deletionTimestamp is there, and still runs pods). `cool` with `noRecord`: the same
- * with the Node and the CiliumNode. In the same way a guard is freed only if the
+ * with the Node and the CiliumNode, and no pod and no endpoint may have an address in
+ * the block: records say what a node is to use, not what it uses. In the same way a guard is freed only if the
  * API server itself says that none of `unlessExists` exists: a leader that has
  * seen the guard need not have seen the block behind it.
  */
@@ -35,6 +37,8 @@ export type BlockStep =
   /** A witness for a block that its node still holds, or the end of one (null). */
   | { kind: 'witness'; by: WitnessName | null; detail: string }
   | { kind: 'cool'; reason: Reason; nodeGone: boolean; noRecord: boolean }
+  /** No record names it, but the node's agent of Cilium serves from it. */
+  | { kind: 'used'; why: string }
   /** Its node gave it back, by a report that another node's agent may have written. */
   | { kind: 'doubt'; why: string }
   | { kind: 'rest'; seconds: number }
@@ -62,7 +66,7 @@ export function decideBlock(
   }
   if (node.uid !== block.nodeUid) return { kind: 'stay' };
   const proof = proofOfRelease(register, block, byDemand);
-  if (proof?.kind === 'doubt') return proof;
+  if (proof?.kind === 'doubt' || proof?.kind === 'used') return proof;
   if (proof !== undefined) {
     const noRecord = proof.kind === 'no record';
     return { kind: 'cool', reason: 'Released', nodeGone: false, noRecord };
@@ -131,14 +135,16 @@ function proofOfRelease(
   register: Register,
   block: Block,
   byDemand: boolean,
-): { kind: 'word' | 'no record' } | { kind: 'doubt'; why: string } | undefined {
+): { kind: 'word' | 'no record' } | { kind: 'doubt' | 'used'; why: string } | undefined {
   const isDraining = block.phase === 'Draining';
-  if (isServedByCilium(register, block)) return undefined;
   const report = register.reports.get(block.nodeName);
   const doubt = whyUnattributed(register.attribution, report);
   if (report !== undefined && report.nodeUid === block.nodeUid) {
     if (!gaveBack(report, block)) return undefined;
     if (!isDraining && !(byDemand && hasSibling(register, block, report))) return undefined;
+    // Our agent may speak for routes alone, beside Cilium's, which has the pods.
+    const used = whyUsed(register, block);
+    if (used !== undefined) return { kind: 'used', why: used };
     if (doubt === undefined) return { kind: 'word' };
     return { kind: 'doubt', why: unattributedWords(block.nodeName, 'it gave it back', doubt) };
   }
@@ -146,16 +152,17 @@ function proofOfRelease(
   if (!isDraining || doubt !== undefined) return undefined;
   const records = allHoldings(register.holdingsOf(block.nodeName));
   const isRecorded = records.some((held) => held.overlaps(block.prefix));
-  return isRecorded ? undefined : { kind: 'no record' };
+  if (isRecorded) return undefined;
+  const cilium = register.ciliumNodes.get(block.nodeName);
+  const why = whyUsed(register, block) ?? agentIsSilent(cilium);
+  return why === undefined ? { kind: 'no record' } : { kind: 'used', why };
 }
 
-/** The agent's own address tells which block it serves from, whatever records say by now. */
-function isServedByCilium(register: Register, { nodeName, prefix }: Block): boolean {
-  const { internalIps = [] } = register.ciliumNodes.get(nodeName) ?? {};
-  return internalIps.some((text) => {
-    const own = parseAddress(text);
-    return own !== undefined && prefix.contains(own);
-  });
+/** The agent's own address tells which block it serves from, whatever others say by now. */
+function whyUsed(register: Register, { nodeName, prefix }: Block): string | undefined {
+  const cilium = register.ciliumNodes.get(nodeName);
+  if (cilium === undefined) return undefined;
+  return agentStillServes(new AgentUses({ nodes: [], ciliumNodes: [cilium] }).of(nodeName), prefix);
 }
 
 /** A node always has a block of a family: when it gives all of them back, the oldest stays. */
