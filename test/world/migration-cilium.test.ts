@@ -105,7 +105,7 @@ const apply = (...more: string[]) =>
   runBuilt(['migrate', 'apply', 'n1', '--yes', ...more, ...onCluster]);
 
 for (const mode of ['cluster-pool', 'kubernetes'] as const) {
-  test(`mode ${mode}: n1 moves and comes back, and no address is on two pods`, async () => {
+  test(`mode ${mode}: n1 moves, and no address is on two pods`, async () => {
     const rack = (name: string, cidr: string) =>
       cluster.createPool(`rack-${name}`, {
         cidrs: [cidr],

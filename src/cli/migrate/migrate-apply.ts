@@ -55,7 +55,7 @@ export function addMigrateApply(migrate: Command, terminal: Terminal): void {
     .argument('[node]', 'the node to move')
     .summary('move one node, or the next ones of the plan')
     .description(
-      'Moves a node: cordons it, evicts its pods, withdraws its routes, releases the old block, waits until the operator has assigned a new one and its routes are announced, and uncordons it. An operator must run.',
+      "Moves a node in the steps that migrate plan shows: it gets a new block, its pods leave the old one, Cilium's agent is restarted where it serves the node, and the old block is released when nobody uses it. An operator must run.",
     )
     .option('--all', 'the nodes of the plan, in its order, one at a time')
     .option('--limit <n>', 'with --all: at most so many')
