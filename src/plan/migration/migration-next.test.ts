@@ -587,6 +587,19 @@ describe('with an agent of Cilium, which takes another block only when it starts
     expect(JSON.stringify(next)).toContain('10.1.0.9 of default/left');
   });
 
+  test('the way back needs its restart and its evidence too, from wherever it begins', () => {
+    for (const method of ['release', 'recreate'] as const) {
+      for (let turns = 0; turns < 80; turns++) {
+        const site = new Site({ ...start, method });
+        for (let at = 0; at < turns; at++) turn(site, everybody[at % everybody.length]!);
+        site.undo();
+        settle(site);
+        expect([site.world.migration.phase, site.served]).toEqual(['Undone', old]);
+        expect([held(site), site.usersOf(fresh)]).toEqual([[old], []]);
+      }
+    }
+  });
+
   test('the way back is refused when another node has the old block by now', () => {
     const site = new Site(start);
     settle(site);
