@@ -227,6 +227,8 @@ function sameClaims(a: NodeClaims, b: NodeClaims): boolean {
 }
 
 /** What blocks depend on: what it lists, what its agent asks for, and what was said to the agent. */
-function ciliumEssence({ uid, podCidrs, pools, requested, operatorError }: CiliumNode): string {
-  return JSON.stringify([uid, podCidrs, pools, requested, operatorError]);
+/** Its own addresses say which block its agent serves from: until then that one is projected too. */
+function ciliumEssence(cilium: CiliumNode): string {
+  const { uid, podCidrs, pools, requested, internalIps, operatorError } = cilium;
+  return JSON.stringify([uid, podCidrs, pools, requested, internalIps, operatorError]);
 }

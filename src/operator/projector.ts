@@ -4,13 +4,14 @@ import { decodeNode } from '../kube/protobuf/node.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { Reason } from '../model/reasons.ts';
 import { ciliumNodes, nodes } from '../model/resources.ts';
-import { type Prefix, parsePrefix } from '../net/prefix.ts';
+import { parsePrefix } from '../net/prefix.ts';
 import type { NodeDecision } from '../plan/blocks/decide-node.ts';
 import { projectOnPools } from '../plan/blocks/pool-projection.ts';
 import {
   immutableDisagreement,
   type Projection,
   type ProjectionSwitches,
+  projectedBlocks,
   projectOnCiliumNode,
   projectOnNode,
 } from '../plan/blocks/projection.ts';
@@ -79,16 +80,16 @@ export class Projector {
     const switches = { annotations, nodeSpec, ciliumNode: ciliumNode && this.#o.cilium.isUsed };
     const pools = this.#o.switches.ciliumPools && this.#o.cilium.isUsed;
     const listed = pools ? await this.#projectPools(decision) : done;
-    const blocks = decision.keep.map((block) => block.prefix).sort(byFamily);
-    if (blocks.length === 0 || listed.kind === 'decide again') return listed;
+    if (decision.keep.length === 0 || listed.kind === 'decide again') return listed;
+    const cilium = register.ciliumNodes.get(node.name);
+    const { onNode: blocks, onCilium: ciliumBlocks } = projectedBlocks(decision.keep, cilium);
     const complete = decision.refused.length === 0;
     const stuck = immutableDisagreement(node, blocks, switches);
     if (stuck !== undefined) this.#report(decision, 'ProjectionRefused', stuck);
     const onNode = projectOnNode(node, blocks, complete, switches);
     const first = await this.#write(decision, onNode, nodes, 'node');
     if (first.kind === 'decide again') return first;
-    const cilium = register.ciliumNodes.get(node.name);
-    const onCilium = projectOnCiliumNode(cilium, blocks, switches);
+    const onCilium = projectOnCiliumNode(cilium, ciliumBlocks, switches);
     const second = await this.#write(decision, onCilium, ciliumNodes, 'ciliumnode');
     // One record that must wait does not hold up the other.
     if (second.kind === 'decide again') return second;
@@ -246,9 +247,4 @@ function wordsOf({ node, keep }: NodeDecision): string {
 
 function versionOf(kept: { resourceVersion: string } | undefined): string | undefined {
   return kept?.resourceVersion;
-}
-
-/** Oldest first within a family (the sort is stable), IPv4 before IPv6. */
-function byFamily(a: Prefix, b: Prefix): number {
-  return a.family === b.family ? 0 : a.family === 'ipv4' ? -1 : 1;
 }

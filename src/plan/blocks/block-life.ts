@@ -146,6 +146,9 @@ function proofOfRelease(
   if (allocator !== undefined && allocator.nodeUid === block.nodeUid) {
     if (!gaveBack(allocator, block)) return undefined;
     if (!isDraining && !(byDemand && hasSibling(register, block, allocator))) return undefined;
+    // Addresses may come from us and pods live under Cilium: its agent has the last word.
+    const used = whyUsed(register, block);
+    if (used !== undefined) return { kind: 'used', why: used };
     if (doubt === undefined) return { kind: 'word' };
     return { kind: 'doubt', why: unattributedWords(block.nodeName, 'it gave it back', doubt) };
   }
@@ -155,9 +158,15 @@ function proofOfRelease(
   const isRecorded = records.some((held) => held.overlaps(block.prefix));
   if (isRecorded) return undefined;
   const cilium = register.ciliumNodes.get(block.nodeName);
-  const uses = new AgentUses({ nodes: [], ciliumNodes: cilium === undefined ? [] : [cilium] });
-  const why = agentStillServes(uses.of(block.nodeName), block.prefix) ?? agentIsSilent(cilium);
+  const why = whyUsed(register, block) ?? agentIsSilent(cilium);
   return why === undefined ? { kind: 'no record' } : { kind: 'used', why };
+}
+
+/** The agent's own address tells which block it serves from, whatever others say by now. */
+function whyUsed(register: Register, { nodeName, prefix }: Block): string | undefined {
+  const cilium = register.ciliumNodes.get(nodeName);
+  if (cilium === undefined) return undefined;
+  return agentStillServes(new AgentUses({ nodes: [], ciliumNodes: [cilium] }).of(nodeName), prefix);
 }
 
 /** A node always has a block of a family: when it gives all of them back, the oldest stays. */

@@ -196,11 +196,9 @@ function grow(
   decision: NodeDecision,
 ): void {
   const { node } = decision;
-  // A draining block takes no new pods, so it covers no demand.
+  // A draining block takes no new pods: the node needs another before it is empty.
   const standing = [
-    ...[...decision.keep, ...decision.rebind].filter(
-      (block) => !rules.byDemand || block.phase !== 'Draining',
-    ),
+    ...[...decision.keep, ...decision.rebind].filter(({ phase }) => phase !== 'Draining'),
     ...decision.adopt,
   ];
   const report = register.reports.get(node.name);
