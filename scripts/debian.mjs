@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path';
 import { say, secondsSince } from './checkout.mjs';
 
 /**
- * Package, and a program whose presence proves it: on another system the same
+ * Package, and a program (or a file, by its whole path) whose presence proves it: on another system the same
  * program from elsewhere is as good. A later suite adds its line here.
  * @type {Record<string, string>}
  */
@@ -31,6 +31,10 @@ const provenBy = {
   curl: 'curl',
   'netcat-openbsd': 'nc.openbsd',
   wget: 'wget',
+  zsh: 'zsh',
+  fish: 'fish',
+  'gcc-aarch64-linux-gnu': 'aarch64-linux-gnu-gcc',
+  'libc6-dev-arm64-cross': '/usr/aarch64-linux-gnu/include/stdio.h',
 };
 
 let isListFresh = false;
@@ -68,6 +72,7 @@ function isPresent(name) {
 
 /** Also where only root, or only a container runtime, usually looks. @param {string} program */
 function findProgram(program) {
+  if (program.startsWith('/')) return existsSync(program);
   const places = [
     ...(process.env.PATH ?? '').split(delimiter),
     '/usr/sbin',

@@ -60,7 +60,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const { client, settings, log, metrics, clock = systemClock, witness } = options;
   const common = { client, clock, log, metrics };
   const terms = new Terms({ ...common, ...settings.lease });
-  const register = new Register(settings.sources, settings.rules.byDemand);
+  const register = new Register(settings.sources, settings.rules.byDemand, settings.compared);
   const cacheEvents = new CacheEvents();
   const restores = new RestoreWatch({ register, log });
   cacheEvents.add(restores.handlers);
