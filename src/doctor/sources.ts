@@ -37,6 +37,8 @@ export function objectSources(read: ReadCluster, state: ClusterState): Source[] 
       state.reports.length,
       'no NodeReport: blocks in use, kernel routes and BGP sessions were not compared',
     ),
+    // Mostly of no interest; but who may not look must know that nobody did.
+    ...(read.unread.has('pods') ? [source('pods', 'pods', 0, '')] : []),
   ];
 }
 
