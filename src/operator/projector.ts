@@ -6,6 +6,7 @@ import type { Reason } from '../model/reasons.ts';
 import { ciliumNodes, nodes } from '../model/resources.ts';
 import { type Prefix, parsePrefix } from '../net/prefix.ts';
 import type { NodeDecision } from '../plan/blocks/decide-node.ts';
+import { refusalText } from '../plan/blocks/finding.ts';
 import {
   immutableDisagreement,
   type Projection,
@@ -89,6 +90,30 @@ export class Projector {
     if (first.kind === 'done' || second.kind === 'decide again') return second;
     if (second.kind === 'done') return first;
     return { kind: 'later', afterMs: Math.min(first.afterMs, second.afterMs) };
+  }
+
+  /**
+   * Why a node lacks a block, where Cilium's users look for it: the place in which
+   * cilium-operator says so. Cleared when the node is served.
+   */
+  async reportOnCiliumNode({ node, refused }: NodeDecision): Promise<void> {
+    const { switches, cilium, register, client, ciliumStore, log } = this.#o;
+    const known = register.ciliumNodes.get(node.name);
+    if (!switches.ciliumNode || !cilium.isUsed || known === undefined) return;
+    const error = refusalText(refused);
+    if (error === (known.operatorError ?? '')) return;
+    const body = {
+      metadata: { uid: known.uid },
+      status: { ipam: { 'operator-status': error === '' ? null : { error } } },
+    };
+    this.#o.assertLeading();
+    try {
+      const options = { type: 'merge', subresource: 'status', body } as const;
+      ciliumStore.put(await client.patch(ciliumNodes, node.name, options));
+    } catch (failure) {
+      if (!(failure instanceof ApiError) || failure.outcome === 'unknown') throw failure;
+      if (!failure.isNotFound) log.warn({ node: node.name }, failure.message);
+    }
   }
 
   async #write(
