@@ -81,6 +81,7 @@ export class NodeWorker implements Worker {
       const projected = await this.#o.projector.project(decision);
       if (projected.kind === 'decide again') continue;
       await this.#o.reporter.report(decision);
+      await this.#o.projector.reportOnCiliumNode(decision);
       return projected.kind === 'later' ? { retryAfterMs: projected.afterMs } : undefined;
     }
     throw new Error(`node ${name}: writes are still due after ${mostRounds} rounds`);

@@ -6,6 +6,7 @@ import type { Reason } from '../model/reasons.ts';
 import { ciliumNodes, nodes } from '../model/resources.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import type { NodeDecision } from '../plan/blocks/decide-node.ts';
+import { refusalText } from '../plan/blocks/finding.ts';
 import { projectOnPools } from '../plan/blocks/pool-projection.ts';
 import {
   immutableDisagreement,
@@ -98,28 +99,37 @@ export class Projector {
     return { kind: 'later', afterMs: Math.min(...later.map(({ afterMs }) => afterMs)) };
   }
 
-  /** Mode multi-pool: the blocks by pool, and what its agent waits for in vain. */
-  async #projectPools(decision: NodeDecision): Promise<Projected> {
-    const { register, client, ciliumStore } = this.#o;
-    const { name } = decision.node;
-    const projection = projectOnPools(register, register.ciliumNodes.get(name), decision.keep);
-    const written = await this.#write(decision, projection, ciliumNodes, 'ciliumnode');
-    if (written.kind !== 'done') return written;
-    const cilium = register.ciliumNodes.get(name);
-    const error = decision.refused.map(({ detail }) => detail).join('; ');
-    if (cilium === undefined || error === (cilium.operatorError ?? '')) return done;
+  /** Mode multi-pool: the blocks by pool. */
+  #projectPools(decision: NodeDecision): Promise<Projected> {
+    const { register } = this.#o;
+    const cilium = register.ciliumNodes.get(decision.node.name);
+    const projection = projectOnPools(register, cilium, decision.keep);
+    return this.#write(decision, projection, ciliumNodes, 'ciliumnode');
+  }
+
+  /**
+   * Why a node lacks a block, where Cilium's users look for it: the place in which
+   * cilium-operator says so. Cleared when the node is served.
+   */
+  async reportOnCiliumNode({ node, refused }: NodeDecision): Promise<void> {
+    const { switches, cilium, register, client, ciliumStore, log } = this.#o;
+    const known = register.ciliumNodes.get(node.name);
+    const isWanted = switches.ciliumNode || switches.ciliumPools;
+    if (!isWanted || !cilium.isUsed || known === undefined) return;
+    const error = refusalText(refused);
+    if (error === (known.operatorError ?? '')) return;
+    const body = {
+      metadata: { uid: known.uid },
+      status: { ipam: { 'operator-status': error === '' ? null : { error } } },
+    };
     this.#o.assertLeading();
     try {
-      const body = { status: { ipam: { 'operator-status': { error } } } };
-      ciliumStore.put(
-        await client.patch(ciliumNodes, name, { type: 'merge', subresource: 'status', body }),
-      );
-    } catch (fault) {
-      if (!(fault instanceof ApiError) || fault.outcome === 'unknown') throw fault;
-      // Cilium's agents do not wait for it; the Node's condition says the same.
-      this.#o.log.warn({ node: name }, `CiliumNode status was not written: ${fault.message}`);
+      const options = { type: 'merge', subresource: 'status', body } as const;
+      ciliumStore.put(await client.patch(ciliumNodes, node.name, options));
+    } catch (failure) {
+      if (!(failure instanceof ApiError) || failure.outcome === 'unknown') throw failure;
+      if (!failure.isNotFound) log.warn({ node: node.name }, failure.message);
     }
-    return done;
   }
 
   async #write(
