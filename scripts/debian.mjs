@@ -31,6 +31,10 @@ const provenBy = {
   curl: 'curl',
   'netcat-openbsd': 'nc.openbsd',
   wget: 'wget',
+  'clang-19': 'clang-19',
+  'llvm-19': 'llc-19',
+  ipset: 'ipset',
+  bpftool: 'bpftool',
 };
 
 let isListFresh = false;

@@ -7,6 +7,8 @@ export interface Needs {
   cluster?: boolean;
   /** programs of other projects, from the table in go-tools.mjs */
   goTools?: GoTool[];
+  /** the real Cilium, which is not built for it */
+  cilium?: boolean;
   /** network namespaces */
   root?: boolean;
   /** packages, from the table in debian.mjs */

@@ -8,12 +8,13 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { deleteNamespaces, endProcesses } from '../../src/lab/namespaces.ts';
+import { startControllerManager } from '../parts/controller-manager.ts';
 import { freePort } from '../parts/free-port.ts';
 import { type PartProcess, startPart } from '../parts/part-process.ts';
 import { Cluster as World } from '../world/cluster.ts';
 import { eventually } from '../world/eventually.ts';
 import { cadastreProgram } from '../world/operator-process.ts';
-import { apiServerOf, ciliumConfig, type Mode, writeConfigFiles } from './config.ts';
+import { apiServerOf, ciliumConfig, type Mode, podNetwork, writeConfigFiles } from './config.ts';
 import { Fabric, removeFabric } from './fabric.ts';
 import { prefix } from './layout.ts';
 import { Machine } from './machine.ts';
@@ -75,6 +76,11 @@ export class CiliumCluster {
       const cluster = new CiliumCluster(world, fabric, cilium, mode);
       await cluster.writeConfig();
       await world.must('POST', '/apis/apps/v1/namespaces/kube-system/daemonsets', agentDaemonSet);
+      // A CiliumNode goes with its Node, and a CiliumEndpoint with its Pod.
+      await startControllerManager(world.api, {
+        clusterCidrs: [podNetwork],
+        controllers: ['garbage-collector-controller'],
+      });
       return cluster;
     } catch (error) {
       await world.stop();

@@ -129,8 +129,9 @@ export class Machine {
     return this.#agent?.tail(40) ?? '';
   }
 
+  /** As a power cut: what it announced is to be withdrawn by nobody. */
   async down(): Promise<void> {
-    await this.stopAgent();
+    await this.#agent?.kill9();
     await this.#holder?.kill9();
     await endProcesses([this.namespace]);
     await eventually(() => deleteNamespaces([this.namespace]));
