@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path';
 import { say, secondsSince } from './checkout.mjs';
 
 /**
- * Package, and a program whose presence proves it: on another system the same
+ * Package, and a program (or a file, by its whole path) whose presence proves it: on another system the same
  * program from elsewhere is as good. A later suite adds its line here.
  * @type {Record<string, string>}
  */
@@ -35,6 +35,10 @@ const provenBy = {
   'llvm-19': 'llc-19',
   ipset: 'ipset',
   bpftool: 'bpftool',
+  zsh: 'zsh',
+  fish: 'fish',
+  'gcc-aarch64-linux-gnu': 'aarch64-linux-gnu-gcc',
+  'libc6-dev-arm64-cross': '/usr/aarch64-linux-gnu/include/stdio.h',
 };
 
 let isListFresh = false;
@@ -72,6 +76,7 @@ function isPresent(name) {
 
 /** Also where only root, or only a container runtime, usually looks. @param {string} program */
 function findProgram(program) {
+  if (program.startsWith('/')) return existsSync(program);
   const places = [
     ...(process.env.PATH ?? '').split(delimiter),
     '/usr/sbin',

@@ -1,6 +1,8 @@
 /**
  * Brings what a suite needs, or says why it cannot be had.
  */
+
+import { say } from './checkout.mjs';
 import { builtCilium, ciliumVersion } from './cilium.mjs';
 import { ensureDebianPackages } from './debian.mjs';
 import { ensureGoTool } from './go-tools.mjs';
@@ -22,6 +24,10 @@ export async function meetNeeds(needs) {
   if (needs.debian) {
     const reason = await ensureDebianPackages(needs.debian);
     if (reason !== undefined) return reason;
+  }
+  if (needs.optionalDebian) {
+    const reason = await ensureDebianPackages(needs.optionalDebian);
+    if (reason !== undefined) say(`debian: ${reason}; tests that need them are skipped by name`);
   }
   try {
     if (needs.kube) await ensureKubeParts();

@@ -13,6 +13,8 @@ export interface Needs {
   root?: boolean;
   /** packages, from the table in debian.mjs */
   debian?: string[];
+  /** the same, where only some tests need them: without them those are skipped by name */
+  optionalDebian?: string[];
 }
 export interface Suite {
   name: string;

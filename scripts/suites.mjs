@@ -35,7 +35,12 @@ export const suites = [
     isQuick: true,
     include: ['test/agreement/**/*.test.ts'],
   },
-  { name: 'cli', what: 'the command line, as one types it', include: ['test/cli/**/*.test.ts'] },
+  {
+    name: 'cli',
+    what: 'the command line, as one types it',
+    include: ['test/cli/**/*.test.ts'],
+    needs: { optionalDebian: ['zsh', 'fish'] },
+  },
   { name: 'cases', what: 'independent cases, as data', include: ['test/cases/**/*.test.ts'] },
   {
     name: 'apiserver',
@@ -79,6 +84,7 @@ export const suites = [
         'busybox-static',
         'bird2',
       ],
+      optionalDebian: ['gcc-aarch64-linux-gnu', 'libc6-dev-arm64-cross'],
     },
   },
   {

@@ -94,10 +94,24 @@ beforeEach(async () => {
   const { body } = await api.call<{ items: Definition[] }>('GET', definitions);
   for (const { metadata } of body.items)
     await api.call('DELETE', `${definitions}/${metadata.name}`);
-  await eventually(async () => {
-    const left = await api.call<{ items: Definition[] }>('GET', definitions);
-    expect(left.body.items).toEqual([]);
-  });
+  // A definition that was changed a moment ago may have no storage yet ("storage is
+  // (re)initializing"). The API server then tries again after ever longer pauses; a change of the
+  // object makes it try at once.
+  let round = 0;
+  const nudge = async ({ metadata }: Definition) => {
+    const body = { metadata: { annotations: { round: `${round}` } } };
+    const path = `${definitions}/${metadata.name}`;
+    await api.call('PATCH', path, body);
+  };
+  await eventually(
+    async () => {
+      round += 1;
+      const left = await api.call<{ items: Definition[] }>('GET', definitions);
+      for (const one of left.body.items) await nudge(one);
+      expect(left.body.items.map(({ metadata }) => metadata.name)).toEqual([]);
+    },
+    { withinMs: 90_000, everyMs: 500 },
+  );
 }, 120_000);
 
 test('helm upgrade from the version before upgrades definitions in place; helm uninstall keeps them', async () => {

@@ -14,7 +14,7 @@ import {
   namespacePath,
 } from '../../src/lab/namespaces.ts';
 import { type PartProcess, startPart, untilReady } from '../parts/part-process.ts';
-import { eventually } from '../world/eventually.ts';
+import { eventually, pause } from '../world/eventually.ts';
 import { writeConfigFiles } from './config.ts';
 import type { Fabric } from './fabric.ts';
 import { namespaceOf, nodeAddress } from './layout.ts';
@@ -39,6 +39,9 @@ export class Machine {
   readonly #folder: string;
   #holder: PartProcess | undefined;
   #agent: PartProcess | undefined;
+  #supervisor: NodeJS.Timeout | undefined;
+  /** How often the agent ended by itself. */
+  agentDeaths = 0;
 
   constructor(options: MachineOptions) {
     this.name = options.name;
@@ -89,8 +92,22 @@ export class Machine {
     });
   }
 
-  /** `config`: the data of cilium-config, of which the kubelet would make these files. */
+  /**
+   * `config`: the data of cilium-config, of which the kubelet would make these files. One that
+   * ends by itself is started again, as a kubelet does: the agent of 1.17 ends when the
+   * CiliumNode goes in the moment in which it updates it.
+   */
   async startAgent(config: Readonly<Record<string, string>>): Promise<void> {
+    clearInterval(this.#supervisor);
+    this.#launch(config);
+    this.#supervisor = setInterval(() => {
+      if (this.#agent?.ended === undefined) return;
+      this.agentDeaths += 1;
+      this.#launch(config);
+    }, 1000);
+  }
+
+  #launch(config: Readonly<Record<string, string>>): void {
     writeConfigFiles(join(this.#folder, 'config'), config);
     this.#agent = startPart({
       name: `cilium-agent of ${this.name}`,
@@ -121,8 +138,13 @@ export class Machine {
     await this.whenAgentServes();
   }
 
+  /** As a kubelet does it: Cilium's DaemonSet gives its pods one second. */
   async stopAgent(): Promise<void> {
-    await this.#agent?.stop();
+    clearInterval(this.#supervisor);
+    const agent = this.#agent;
+    if (agent === undefined) return;
+    await Promise.race([agent.stop(), pause(1000)]);
+    await agent.kill9();
   }
 
   get agentTail(): string {
@@ -131,6 +153,7 @@ export class Machine {
 
   /** As a power cut: what it announced is to be withdrawn by nobody. */
   async down(): Promise<void> {
+    clearInterval(this.#supervisor);
     await this.#agent?.kill9();
     await this.#holder?.kill9();
     await endProcesses([this.namespace]);

@@ -1,8 +1,9 @@
 /** What README, docs, plan, doctor and migrate promise about Cilium, played with the real one. */
 
-import { eventually } from '../world/eventually.ts';
+import { eventually, pause } from '../world/eventually.ts';
 import type { OperatorProcess } from '../world/operator-process.ts';
 import { type Mode, podNetwork } from './config.ts';
+import { ciliumPaths } from './objects.ts';
 import type { Stage } from './stage.ts';
 
 export interface Scenario {
@@ -59,14 +60,38 @@ async function join(stage: Stage, name: string): Promise<string> {
   return `agent serves after ${served}, its first pod answers the router after ${answered}`;
 }
 
-async function recreateNode(stage: Stage, name: string): Promise<void> {
+/**
+ * While the Node is gone its CiliumNode goes too, and with it routes and sessions: Cilium's
+ * agent has it so. Says how long the node's pod was away, or that it did not come back.
+ */
+async function recreateNode(stage: Stage, name: string): Promise<string> {
   const { cluster } = stage;
+  const had = (await cluster.blocks())[name];
+  const deaths = cluster.machine(name).agentDeaths;
+  await stage.endPings();
   await cluster.world.deleteNode(name);
   await eventually(async () => {
+    // The garbage collector learns of a new kind after up to half a minute.
+    await cluster.world.call('DELETE', `${ciliumPaths.nodes}/${name}`);
     const { status } = await cluster.world.call('GET', `/api/v1/nodes/${name}`);
     if (status !== 404) throw new Error(`${name} is still there`);
   });
+  await pause(2000);
+  const start = performance.now();
   await cluster.createNode(name);
+  let words = '';
+  try {
+    await stage.whenAnnounced(30_000);
+    await stage.pingSteadily([...cluster.pods.running.values()], 15_000);
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    words = `all pods answer ${seconds} s after it is there again`;
+  } catch {
+    words = 'its pod does not answer any more';
+    await stage.endPings(true);
+  }
+  const ended = cluster.machine(name).agentDeaths - deaths;
+  const has = (await cluster.blocks())[name];
+  return `Node ${name} deleted and made again: had ${had}, has ${has}, ${words}${ended > 0 ? ` (its agent ended by itself, and was started again)` : ''}`;
 }
 
 const baseline: Scenario = {
@@ -86,6 +111,7 @@ const baseline: Scenario = {
     stage.step('cilium-operator restarted');
     stage.step(`n4 joins: ${await join(stage, 'n4')}`);
     await stage.checkAll('n4 joined');
+    stage.step(await recreateNode(stage, 'n2'));
   },
 };
 
@@ -112,15 +138,12 @@ const handover: Scenario = {
     await cluster.world.leader(clusterPoolFlags);
     await stage.checkAll('Cadastre restarted');
     stage.step('Cadastre restarted');
-    await recreateNode(stage, 'n4');
-    await eventually(async () => {
-      const now = await cluster.blocks();
-      if (now.n4?.join() !== blocks.n4?.join()) throw new Error(`n4 has ${now.n4}`);
-    });
+    const told = await recreateNode(stage, 'n4');
+    stage.step(told);
+    stage.check(told.includes('all pods answer'), told);
     await stage.checkAll('Node n4 deleted and made again');
     const after = await cluster.blocks();
     stage.check(after.n4?.join() === blocks.n4?.join(), `n4 had ${blocks.n4}, has ${after.n4}`);
-    stage.step(`Node n4 deleted and made again: it keeps ${after.n4}`);
     await cluster.machine('n4').restartAgent(cluster.config);
     await stage.checkAll("n4's agent restarted");
     stage.step("n4's agent restarted");

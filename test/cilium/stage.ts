@@ -36,7 +36,7 @@ export class Stage {
   readonly #say: (words: string) => void;
   readonly #steps: string[] = [];
   readonly #failures: string[] = [];
-  readonly #streams: Array<{ stream: PingStream; pod: string }> = [];
+  readonly #streams: Array<{ stream: PingStream; pod: string; from: number }> = [];
   readonly #findings = new Set<string>();
   #sent = 0;
   #lost = 0;
@@ -131,33 +131,47 @@ export class Stage {
   }
 
   /** The router to each pod, and each pod to the next. None of these pods moves. */
-  async pingSteadily(pods: readonly Pod[]): Promise<void> {
+  async pingSteadily(pods: readonly Pod[], withinMs = 30_000): Promise<void> {
     for (const [at, pod] of pods.entries()) {
       this.#streams.push({
         stream: new PingStream(this.cluster.fabric.namespace, pod.address),
         pod: pod.name,
+        from: 0,
       });
       const next = pods[(at + 1) % pods.length]!;
       if (next !== pod) {
-        this.#streams.push({ stream: new PingStream(pod.namespace, next.address), pod: pod.name });
+        this.#streams.push({
+          stream: new PingStream(pod.namespace, next.address),
+          pod: pod.name,
+          from: 0,
+        });
       }
     }
-    await eventually(() => {
-      const silent = this.#streams.filter(({ stream }) => !stream.isAnswering);
-      if (silent.length > 0) {
-        throw new Error(`no answer from ${silent.map(({ stream }) => stream.address).join(', ')}`);
-      }
-    });
+    await eventually(
+      () => {
+        const silent = this.#streams.filter(({ stream }) => !stream.isAnswering);
+        if (silent.length > 0) {
+          throw new Error(
+            `no answer from ${silent.map(({ stream }) => stream.address).join(', ')}`,
+          );
+        }
+      },
+      { withinMs },
+    );
+    // What was sent before everything was there is not lost.
+    for (const one of this.#streams) {
+      if (pods.some(({ name }) => name === one.pod) && one.from === 0) one.from = one.stream.mark;
+    }
   }
 
   /** Counts what was lost since they began, and ends them. */
   async endPings(isLossRight = false): Promise<{ sent: number; lost: number }> {
     const counts: Array<{ sent: number; lost: number; address: string }> = [];
     await pause(300);
-    for (const { stream } of this.#streams) {
+    for (const { stream, from } of this.#streams) {
       const to = stream.mark;
-      await stream.settled(0, to);
-      counts.push({ ...stream.count(0, to), address: stream.address });
+      await stream.settled(from, to);
+      counts.push({ ...stream.count(from, to), address: stream.address });
       stream.close();
     }
     this.#streams.length = 0;
