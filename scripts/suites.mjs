@@ -173,6 +173,7 @@ export const suites = [
     what: 'beside the real Cilium, where it is built already (npm run soak -- cilium builds it)',
     include: ['test/cilium/**/*.test.ts'],
     usesRealParts: true,
+    mayBeSkipped: true,
     needs: {
       root: true,
       kube: true,

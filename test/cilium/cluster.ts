@@ -16,6 +16,7 @@ import { eventually } from '../world/eventually.ts';
 import { cadastreProgram } from '../world/operator-process.ts';
 import { apiServerOf, ciliumConfig, type Mode, podNetwork, writeConfigFiles } from './config.ts';
 import { Fabric, removeFabric } from './fabric.ts';
+import { Kubelet } from './kubelet.ts';
 import { prefix } from './layout.ts';
 import { Machine } from './machine.ts';
 import {
@@ -58,6 +59,7 @@ export class CiliumCluster {
   readonly #kubeconfig: string;
   #operator: PartProcess | undefined;
   #operators = 0;
+  #kubelet: Kubelet | undefined;
 
   private constructor(world: World, fabric: Fabric, cilium: string, mode: Mode) {
     this.world = world;
@@ -75,7 +77,13 @@ export class CiliumCluster {
       const fabric = await Fabric.start(world.dir);
       const cluster = new CiliumCluster(world, fabric, cilium, mode);
       await cluster.writeConfig();
-      await world.must('POST', '/apis/apps/v1/namespaces/kube-system/daemonsets', agentDaemonSet);
+      const daemonSet = await world.must<{ metadata: { uid: string } }>(
+        'POST',
+        '/apis/apps/v1/namespaces/kube-system/daemonsets',
+        agentDaemonSet,
+      );
+      cluster.#kubelet = new Kubelet(cluster, daemonSet.metadata.uid);
+      await cluster.pods.createOwner();
       // A CiliumNode goes with its Node, and a CiliumEndpoint with its Pod.
       await startControllerManager(world.api, {
         clusterCidrs: [podNetwork],
@@ -89,6 +97,7 @@ export class CiliumCluster {
   }
 
   async stop(): Promise<void> {
+    await this.#kubelet?.close();
     await this.pods.close();
     await this.stopCiliumOperator();
     await Promise.all([...this.machines.values()].map((machine) => machine.down()));
@@ -179,6 +188,7 @@ export class CiliumCluster {
     await machine.up(this.fabric);
     await this.createNode(name, more);
     await machine.startAgent(this.config);
+    await this.#kubelet?.createAgentPod(name);
     return machine;
   }
 

@@ -2,7 +2,7 @@
  * What lies between the nodes: a bridge in the router's namespace, with FRR beside it, to
  * which every node may open a session; and the machine, where the API server listens.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -120,8 +120,8 @@ export async function removeFabric(): Promise<void> {
     await endProcesses([namespace]);
     await deleteNamespaces([namespace]);
   }
-  // With the namespace its end of the cable goes, and with that ours.
-  if (existsSync(`/sys/class/net/${uplink}`)) await ipBatch(undefined, [`link del ${uplink}`]);
+  // With the namespace its end of the cable goes, and with that, sooner or later, ours.
+  spawnSync('ip', ['link', 'del', uplink], { stdio: 'ignore' });
 }
 
 const bgpdConfig = [

@@ -36,10 +36,41 @@ export class Pods {
   netConf: Record<string, unknown> = { cniVersion: '0.3.1', name: 'cilium', type: 'cilium-cni' };
   readonly #cluster: CiliumCluster;
   readonly #cilium: string;
+  #owner: object = {};
 
   constructor(cluster: CiliumCluster, cilium: string) {
     this.#cluster = cluster;
     this.#cilium = cilium;
+  }
+
+  /** What the pods belong to: one without a controller may not be evicted. */
+  async createOwner(): Promise<void> {
+    const labels = { app: 'steady' };
+    const { metadata } = await this.#cluster.world.must<{ metadata: { uid: string } }>(
+      'POST',
+      '/apis/apps/v1/namespaces/default/replicasets',
+      {
+        apiVersion: 'apps/v1',
+        kind: 'ReplicaSet',
+        metadata: { name: 'steady' },
+        spec: {
+          replicas: 0,
+          selector: { matchLabels: labels },
+          template: {
+            metadata: { labels },
+            spec: { containers: [{ name: 'pause', image: 'pause' }] },
+          },
+        },
+      },
+    );
+    const { uid } = metadata;
+    this.#owner = {
+      apiVersion: 'apps/v1',
+      kind: 'ReplicaSet',
+      name: 'steady',
+      uid,
+      controller: true,
+    };
   }
 
   async start(name: string, node: string): Promise<Pod> {
@@ -47,7 +78,7 @@ export class Pods {
     const { metadata } = await world.must<{ metadata: { uid: string } }>('POST', podsPath, {
       apiVersion: 'v1',
       kind: 'Pod',
-      metadata: { name, labels: { app: 'steady' } },
+      metadata: { name, labels: { app: 'steady' }, ownerReferences: [this.#owner] },
       spec: {
         nodeName: node,
         terminationGracePeriodSeconds: 0,

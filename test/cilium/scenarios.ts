@@ -4,7 +4,7 @@ import { eventually, pause } from '../world/eventually.ts';
 import type { OperatorProcess } from '../world/operator-process.ts';
 import { type Mode, podNetwork } from './config.ts';
 import { ciliumPaths } from './objects.ts';
-import type { Stage } from './stage.ts';
+import { findingWords, type Stage } from './stage.ts';
 
 export interface Scenario {
   readonly name: string;
@@ -21,7 +21,7 @@ const clusterPoolFlags = [
   '--cooldown-seconds=5',
 ];
 
-async function handOver(stage: Stage): Promise<OperatorProcess> {
+export async function handOver(stage: Stage): Promise<OperatorProcess> {
   const { cluster } = stage;
   await cluster.stopCiliumOperator();
   // Its other duties stay; only its allocator is off.
@@ -30,7 +30,7 @@ async function handOver(stage: Stage): Promise<OperatorProcess> {
 }
 
 /** Until the register holds these blocks. */
-async function whenHeld(stage: Stage, wanted: Readonly<Record<string, readonly string[]>>) {
+export async function whenHeld(stage: Stage, wanted: Readonly<Record<string, readonly string[]>>) {
   await eventually(async () => {
     const held = (await stage.cluster.world.blocks())
       .filter(({ spec }) => spec.phase === 'Active')
@@ -150,4 +150,174 @@ const handover: Scenario = {
   },
 };
 
-export const scenarios: readonly Scenario[] = [baseline, handover];
+/** Pools as objects, projected to where agents in mode kubernetes look. */
+async function poolScenario(stage: Stage, project: 'node-spec' | 'annotations'): Promise<void> {
+  const { cluster } = stage;
+  const flags = ['--ipam=ip-pool', `--project=${project}`];
+  await cluster.startCiliumOperator();
+  await cluster.announcePods();
+  await cluster.world.leader(flags);
+  await cluster.world.createPool('pods', {
+    cidrs: [podNetwork],
+    blockSize: { ipv4: 24 },
+    cooldownSeconds: 5,
+  });
+  await cluster.addNodes(3);
+  await stage.podOnEach();
+  await stage.checkAll('three nodes');
+  stage.step('three nodes get their blocks from a pool, a pod each');
+  stage.step(`n4 joins: ${await join(stage, 'n4')}`);
+  await stage.checkAll('n4 joined');
+  stage.step(`agents restarted in ${await stage.timed(() => cluster.restartAgents())}`);
+  await stage.checkAll('agents restarted');
+  await cluster.world.stopOperators();
+  await cluster.world.leader(flags);
+  await cluster.stopCiliumOperator();
+  await cluster.startCiliumOperator();
+  await stage.checkAll('both operators restarted');
+  stage.step('Cadastre and cilium-operator restarted');
+  const told = await recreateNode(stage, 'n2');
+  stage.step(told);
+  stage.check(told.includes('all pods answer'), told);
+  await stage.checkAll('Node n2 deleted and made again');
+}
+
+const nodeSpec: Scenario = {
+  name: 'node-spec',
+  mode: 'kubernetes',
+  what: '`--project node-spec`, agents with `ipam: kubernetes`',
+  play: (stage) => poolScenario(stage, 'node-spec'),
+};
+
+const annotations: Scenario = {
+  name: 'annotations',
+  mode: 'kubernetes',
+  what: '`--project annotations`, agents with `ipam: kubernetes` and `annotate-k8s-node: true`',
+  async play(stage) {
+    stage.cluster.config['annotate-k8s-node'] = 'true';
+    await stage.cluster.writeConfig();
+    await poolScenario(stage, 'annotations');
+  },
+};
+
+/**
+ * What made the incident: another block is written into CiliumNode while the agent runs. BGP
+ * and the other nodes follow at once, the agent's allocator does not.
+ */
+const incident: Scenario = {
+  name: 'incident',
+  mode: 'cluster-pool',
+  what: 'somebody writes another block into a CiliumNode while its agent runs',
+  async play(stage) {
+    const { cluster } = stage;
+    await stage.standardCluster(3);
+    await stage.checkAll('before');
+    await stage.endPings();
+    await cluster.stopCiliumOperator();
+    await cluster.startCiliumOperator(['--ipam=kubernetes']);
+    const [was = ''] = (await cluster.blocks()).n1 ?? [];
+    const write = (cidr: string) =>
+      cluster.world.must('PATCH', `${ciliumPaths.nodes}/n1`, {
+        spec: { ipam: { podCIDRs: [cidr] } },
+      });
+    await write('10.50.77.0/24');
+    await stage.whenAnnounced();
+    const pod = await cluster.pods.start('late', 'n1');
+    stage.check(pod.address.startsWith(was.replace(/0\/24$/, '')), `new pod: ${pod.address}`);
+    const found = (await cluster.doctor()).map(findingWords);
+    stage.step(
+      `n1's CiliumNode says 10.50.77.0/24, a new pod gets ${pod.address} of ${was}; the doctor finds ${found.join(', ') || 'nothing'}`,
+    );
+    stage.check(
+      found.some((words) => words.endsWith('of n1')),
+      `the doctor finds ${found.join(', ') || 'nothing'} of n1, whose pods nobody reaches`,
+    );
+    await write(was);
+    await stage.whenAnnounced();
+    await stage.pingSteadily([...cluster.pods.running.values()]);
+    await stage.checkAll('written back');
+    stage.step('written back: every pod answers again, nothing is found');
+  },
+};
+
+const agentUses = async (stage: Stage, node: string): Promise<string> =>
+  (await stage.cluster.ciliumNodes())
+    .find(({ metadata }) => metadata.name === node)
+    ?.spec.addresses?.find(({ type }) => type === 'CiliumInternalIP')?.ip ?? '';
+
+const migrate: Scenario = {
+  name: 'migrate',
+  mode: 'cluster-pool',
+  what: '`cadastre migrate apply` moves a node to another pool, `undo` brings it back',
+  async play(stage) {
+    const { cluster } = stage;
+    const { world } = cluster;
+    await stage.standardCluster(3);
+    const before = await cluster.blocks();
+    await cluster.stopCiliumOperator();
+    await cluster.startCiliumOperator(['--ipam=kubernetes']);
+    const flags = ['--ipam=ip-pool', '--project=ciliumnode'];
+    await world.registerCrds();
+    await world.createPool('pods', {
+      cidrs: [podNetwork],
+      blockSize: { ipv4: 24 },
+      nodeSelector: { matchExpressions: [{ key: 'rack', operator: 'DoesNotExist' }] },
+      cooldownSeconds: 5,
+    });
+    await world.createPool('rack', {
+      cidrs: ['10.60.0.0/16'],
+      blockSize: { ipv4: 24 },
+      nodeSelector: { matchLabels: { rack: 'new' } },
+      cooldownSeconds: 5,
+    });
+    await world.leader(flags);
+    await whenHeld(stage, before);
+    await stage.checkAll('handover');
+    // The pods of the other nodes do not move. n1's are evicted.
+    await stage.endPings();
+    const staying = [...cluster.pods.running.values()].filter(({ node }) => node !== 'n1');
+    await stage.pingSteadily(staying);
+    await world.patchNode('n1', { metadata: { labels: { rack: 'new' } } });
+    const took = await stage.timed(async () => {
+      const answer = await cluster.cadastre(['migrate', 'apply', 'n1', '--yes', '--timeout=120']);
+      stage.check(answer.code === 0, `migrate apply: ${answer.stdout}${answer.stderr}`);
+    });
+    await stage.checkAll('moved');
+    const uses = await agentUses(stage, 'n1');
+    const [block = ''] = (await cluster.blocks()).n1 ?? [];
+    stage.check(uses.startsWith('10.60.'), `n1's agent uses ${uses}, its block is ${block}`);
+    const pod = await cluster.pods.start('moved', 'n1');
+    stage.check(pod.address.startsWith('10.60.'), `a new pod of n1 has ${pod.address}`);
+    await stage.pingSteadily([pod]);
+    stage.step(`n1 moved from ${before.n1} to ${block} in ${took}; a new pod has ${pod.address}`);
+    // Its old block goes to a node that joins.
+    await pause(6000);
+    stage.step(`n4 joins: ${await join(stage, 'n4')}`);
+    await stage.checkAll('n4 joined');
+    await stage.endPings();
+    await stage.pingSteadily(
+      [...cluster.pods.running.values()].filter(({ node }) => node !== 'n1'),
+    );
+    await world.patchNode('n1', { metadata: { labels: { rack: null } } });
+    const back = await stage.timed(async () => {
+      const answer = await cluster.cadastre(['migrate', 'undo', 'n1', '--yes', '--timeout=120']);
+      stage.check(answer.code === 0, `migrate undo: ${answer.stdout}${answer.stderr}`);
+    });
+    await stage.checkAll('moved back');
+    const returned = await cluster.pods.start('returned', 'n1');
+    await stage.pingSteadily([returned]);
+    const now = (await cluster.blocks()).n1;
+    stage.step(`n1 moved back to ${now} in ${back}; a new pod has ${returned.address}`);
+    await cluster.restartAgents();
+    await stage.checkAll('agents restarted');
+  },
+};
+
+export const scenarios: readonly Scenario[] = [
+  baseline,
+  handover,
+  nodeSpec,
+  annotations,
+  incident,
+  migrate,
+];
