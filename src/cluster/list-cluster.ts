@@ -3,6 +3,7 @@ import { ApiError } from '../kube/api-error.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { groupVersion } from '../kube/resource.ts';
 import { ciliumConfigName } from '../model/cilium-config.ts';
+import { ciliumOperatorName } from '../model/cilium-operator.ts';
 import { bgpConfigName, type ClusterKind, clusterKinds } from '../model/cluster-kinds.ts';
 import type { KubeObject } from '../model/object.ts';
 import { ipPools } from '../model/resources.ts';
@@ -10,7 +11,7 @@ import { ItemCollector, type ReadCluster } from './read-cluster.ts';
 
 export interface ClusterListOptions {
   origin: string;
-  /** Where cilium-config, the cilium DaemonSet and the ConfigMap of BGP peers are. */
+  /** Where cilium-config, the cilium DaemonSet, the cilium-operator and the ConfigMap of BGP peers are. */
   ciliumNamespace?: string | undefined;
   bgpConfigMap?: { namespace: string; name: string } | undefined;
   /**
@@ -61,6 +62,8 @@ export class ClusterList {
     try {
       if (kind === 'configMaps') count = await this.#readConfigMaps();
       else if (kind === 'daemonSets') count = await this.#get(kind, 'cilium', this.#namespace);
+      else if (kind === 'deployments')
+        count = await this.#get(kind, ciliumOperatorName, this.#namespace);
       else
         count = await this.#list(kind, kind === 'pods' && pods !== 'all' ? controllerManager : {});
     } catch (error) {

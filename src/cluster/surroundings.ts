@@ -16,6 +16,7 @@ export const surroundingKinds = [
   'serviceCidrs',
   'configMaps',
   'daemonSets',
+  'deployments',
   'ciliumServicePools',
   'metallbPools',
   'peers',

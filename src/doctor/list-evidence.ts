@@ -16,9 +16,11 @@ const kinds = [
   'pools',
   'blocks',
   'ciliumNodes',
+  'ciliumEndpoints',
   'serviceCidrs',
   'configMaps',
   'daemonSets',
+  'deployments',
   'peers',
   'services',
   'ciliumServicePools',
@@ -40,8 +42,7 @@ export async function listEvidence(options: ListEvidenceOptions): Promise<ReadCl
   const { client, origin, ciliumNamespace, say, pause } = options;
   const list = new ClusterList(client, { origin, ciliumNamespace, isLenient: true });
   await list.readAll(kinds);
-  const hasReports = [...(list.result().items.reports ?? [])].length > 0;
-  await list.read('pods', hasReports ? 'all' : 'controller-manager');
+  await list.read('pods');
   let before: ClusterPod[] = [];
   if (seemsLeaked(list.result())) {
     // A pod that ended a moment ago looks the same: its agent has not written yet.

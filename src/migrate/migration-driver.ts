@@ -3,7 +3,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { getIfThere } from '../kube/get-if-there.ts';
 import { readCiliumNode } from '../model/cilium-node.ts';
 import { drainAnnotation } from '../model/keys.ts';
-import { type ClusterNode, readNode } from '../model/node.ts';
+import { readNode } from '../model/node.ts';
 import { type NodeMigration, readMigration } from '../model/node-migration.ts';
 import type { KubeObject } from '../model/object.ts';
 import { ciliumNodes, nodeBlocks, nodeMigrations, nodes, pods } from '../model/resources.ts';
@@ -79,7 +79,7 @@ export async function perform(
       return undefined;
     }
     case 'restore cilium':
-      await restoreCilium(client, name, node, action.podCidrs);
+      await restoreCilium(client, name, action.podCidrs);
       return undefined;
     case 'finish':
       // It was cordoned before the move, and is to be treated as that again.
@@ -116,25 +116,18 @@ async function evict(client: KubeClient, all: readonly MovingPod[]): Promise<str
 async function restoreCilium(
   client: KubeClient,
   name: string,
-  node: ClusterNode | undefined,
   podCidrs: readonly string[],
 ): Promise<void> {
   const blocks = podCidrs.flatMap((text) => parsePrefix(text) ?? []);
   const raw = await getIfThere(client, ciliumNodes, name);
   const known = raw === undefined ? undefined : readCiliumNode(raw);
   const switches = { annotations: false, nodeSpec: false, ciliumNode: true };
-  // It is made anew only for a Node that is there; what is there is set right before that.
-  const owner = node ?? (known === undefined ? undefined : { ...noNode, name });
-  if (owner === undefined) return;
-  const projection = projectOnCiliumNode(owner, known, blocks, switches);
-  if (projection.kind === 'create') await client.create(ciliumNodes, projection.body);
+  const projection = projectOnCiliumNode(known, blocks, switches);
   if (projection.kind === 'patch') {
     const { operations } = projection;
     await client.patch(ciliumNodes, name, { type: 'json', body: operations });
   }
 }
-
-const noNode = readNode({});
 
 export async function changeMigration(
   client: KubeClient,

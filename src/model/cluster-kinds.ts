@@ -17,6 +17,7 @@ import {
 } from './cilium-config.ts';
 import { type CiliumEndpoint, readCiliumEndpoint } from './cilium-endpoint.ts';
 import { type CiliumNode, readCiliumNode } from './cilium-node.ts';
+import { type CiliumOperator, ciliumOperatorName, readCiliumOperator } from './cilium-operator.ts';
 import { type ReadPool, readPool } from './ip-pool.ts';
 import { ciliumPoolNetworks, metallbPoolNetworks } from './load-balancer-networks.ts';
 import { type ReadLoadBalancerPool, readLoadBalancerPool } from './load-balancer-pool.ts';
@@ -49,6 +50,7 @@ export interface ClusterItems {
   migrations: NodeMigration;
   configMaps: KeptConfigMap;
   daemonSets: KeptDaemonSet;
+  deployments: KeptDeployment;
   pods: ClusterPod;
   ciliumServicePools: KeptNetworks;
   metallbPools: KeptNetworks;
@@ -84,6 +86,11 @@ export interface KeptConfigMap extends Identity {
 export interface KeptDaemonSet extends Identity {
   namespace: string;
   ciliumVersion?: CiliumVersion;
+}
+
+export interface KeptDeployment extends Identity {
+  namespace: string;
+  ciliumOperator?: CiliumOperator;
 }
 
 export interface KeptNetworks extends Identity {
@@ -187,6 +194,12 @@ export const clusterKinds: { readonly [K in ClusterKind]: KindRow<ClusterItems[K
       ...(version === undefined ? {} : { ciliumVersion: version }),
     };
   }),
+  deployments: row(resources.deployments, (object) => ({
+    ...namespacedOf(object),
+    ...(object.metadata?.name === ciliumOperatorName
+      ? { ciliumOperator: readCiliumOperator(object) }
+      : {}),
+  })),
   pods: row(resources.pods, readPod),
   ciliumServicePools: row(resources.ciliumLoadBalancerPools, (object) => ({
     ...identityOf(object),

@@ -11,6 +11,7 @@ import type { BlockLog } from './block-history.ts';
 import type { CiliumSettings, CiliumVersion } from './cilium-config.ts';
 import type { CiliumEndpoint } from './cilium-endpoint.ts';
 import type { CiliumNode } from './cilium-node.ts';
+import type { CiliumOperator } from './cilium-operator.ts';
 import {
   bgpConfigName,
   type ClusterItems,
@@ -54,6 +55,8 @@ export interface ClusterState {
   peers: readonly BgpPeer[];
   /** cilium-config, and the version of the cilium DaemonSet. */
   cilium?: CiliumSettings | undefined;
+  /** The Deployment cilium-operator; undefined: it was not to be seen. */
+  ciliumOperator?: CiliumOperator | undefined;
   /** kube-controller-manager's --allocate-node-cidrs; undefined: its Pod was not to be seen. */
   controllerManagerAllocates?: boolean | undefined;
   /** Pods with addresses; undefined: pods were not looked at. */
@@ -130,6 +133,8 @@ export function clusterState(
       ...(bgp?.peers ?? []),
     ],
     cilium: ciliumOf(all('configMaps'), all('daemonSets'), stated.ciliumVersion),
+    ciliumOperator: all('deployments').find(({ ciliumOperator }) => ciliumOperator !== undefined)
+      ?.ciliumOperator,
     controllerManagerAllocates: manager?.allocatesNodeCidrs,
     // Files without a Pod say nothing of pods.
     pods: addressed.length > 0 ? addressed : undefined,

@@ -1,4 +1,5 @@
 import { CadastreError } from '../base/errors.ts';
+import { type HoldingSource, holdingSources } from './holding-source.ts';
 
 /**
  * The modes, as one table: who gives out blocks, from which pools, which record
@@ -24,6 +25,11 @@ export interface Mode {
   truth: TruthRecord;
   /** The same for a cluster in which no NodeBlock exists yet. */
   truthBefore: TruthRecord;
+  /**
+   * Records that blocks are adopted from, best first. Beside Cilium's cluster-pool that is what
+   * agents use alone: kube-controller-manager may still write Node.spec, which nobody there reads.
+   */
+  adoptsFrom: readonly HoldingSource[];
   /** CiliumNode lists the blocks by pool there, and they count in place of podCIDRs. */
   isPooledByCilium: boolean;
   /** Where blocks are written for others to read, unless the user says otherwise. */
@@ -62,6 +68,7 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
     selectsNodes: true,
     truth: 'register',
     truthBefore: 'register',
+    adoptsFrom: holdingSources,
     isPooledByCilium: false,
     projections: ['annotations'],
     ciliumNames: [],
@@ -76,6 +83,7 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
     selectsNodes: false,
     truth: 'register',
     truthBefore: 'ciliumnode',
+    adoptsFrom: ['report', 'ciliumnode'],
     isPooledByCilium: false,
     projections: ['ciliumnode'],
     ciliumNames: ['cluster-pool'],
@@ -90,6 +98,7 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
     selectsNodes: false,
     truth: 'register',
     truthBefore: 'ciliumnode',
+    adoptsFrom: ['report', 'ciliumnode'],
     isPooledByCilium: false,
     projections: ['ciliumnode'],
     ciliumNames: ['cluster-pool-v2', 'cluster-pool-v2beta'],
@@ -104,6 +113,7 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
     selectsNodes: false,
     truth: 'ciliumnode',
     truthBefore: 'ciliumnode',
+    adoptsFrom: ['ciliumnode'],
     isPooledByCilium: true,
     projections: [],
     ciliumNames: ['multi-pool'],
@@ -118,11 +128,17 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
     selectsNodes: false,
     truth: 'node',
     truthBefore: 'node',
+    adoptsFrom: ['spec', 'annotation', 'old-annotation'],
     isPooledByCilium: false,
     projections: [],
     ciliumNames: ['kubernetes'],
   },
 };
+
+/** Records that are only compared in a mode that allocates, and kept from other nodes. */
+export function comparedIn({ allocates, adoptsFrom }: Mode): readonly HoldingSource[] {
+  return allocates ? holdingSources.filter((source) => !adoptsFrom.includes(source)) : [];
+}
 
 /** What an operator, an agent or a dry run does by default. */
 export const defaultMode = modes['ip-pool'];

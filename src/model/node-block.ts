@@ -38,7 +38,7 @@ export const witnesses = [
  *   Routers        every router of the node is heard, holds no route to it, and has no session with it
  *   Administrator  a person said that the machine is off (`cadastre blocks release`)
  *   OutOfService   the Node carries Kubernetes' out-of-service taint
- *   NoRecord       a draining block that nothing names, on a node without an agent
+ *   NoRecord       a draining block that nothing names and nothing lives in, on a node without an agent
  *   Time           nobody; the pool's policy allows it
  */
 export type WitnessName = (typeof witnesses)[number];

@@ -6,6 +6,8 @@ export interface ClusterPod extends Identity {
   node: string;
   /** Its addresses out of its node's blocks; none on the host's network, or when it has ended. */
   addresses: readonly string[];
+  /** It is being deleted: its address may be another pod's before it is gone. */
+  isEnding?: true;
   /** Of kube-controller-manager: whether it gives out Node.spec.podCIDRs. */
   allocatesNodeCidrs?: boolean;
 }
@@ -26,6 +28,7 @@ export function readPod(object: KubeObject): ClusterPod {
     namespace: metadata?.namespace ?? 'default',
     node: spec?.nodeName ?? '',
     addresses: holdsAddresses(spec, status) ? addressesOf(status) : [],
+    ...(metadata?.deletionTimestamp ? { isEnding: true as const } : {}),
     ...(identity.name.startsWith('kube-controller-manager')
       ? { allocatesNodeCidrs: allocates(spec) }
       : {}),

@@ -67,6 +67,8 @@ export const reasons = {
     'The journal of pod addresses was damaged, and blocks give no address that may be in use.',
   RouteRepaired: 'Somebody changed a route of ours; it was put back.',
   PodRepaired: "Somebody changed a pod's interface or route on the node; it was put back.",
+  DuplicateAddress: 'Two pods have the same address.',
+  AgentOnOldBlock: 'The agent of Cilium on a node serves from a block that is not the node’s now.',
   PodsOutsideBlocks: 'Pods of the node have addresses of no block that it holds.',
   Hijacked: 'A router reaches a block of the node, or a piece of it, by another next hop.',
   PeerRefused: 'A BGP peer cannot be served as it is configured.',

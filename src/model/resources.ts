@@ -48,6 +48,7 @@ export const configMaps = namespaced('v1', 'configmaps', 'ConfigMap');
 export const services = namespaced('v1', 'services', 'Service');
 export const endpointSlices = namespaced('discovery.k8s.io/v1', 'endpointslices', 'EndpointSlice');
 export const daemonSets = namespaced('apps/v1', 'daemonsets', 'DaemonSet');
+export const deployments = namespaced('apps/v1', 'deployments', 'Deployment');
 export const metallbAddressPools = namespaced(
   'metallb.io/v1beta1',
   'ipaddresspools',

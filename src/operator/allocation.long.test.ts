@@ -165,6 +165,7 @@ describe('modes', () => {
       clusterPool: read.pool,
     });
     await bench.createNodes('a', 'b');
+    await bench.startCiliumOn('a', 'b');
     // The embedded server's Services live in 10.96.0.0/16.
     await bench.whenBlocks(['10.97.0.0/16 a Active', '10.98.0.0/16 b Active']);
     await eventually(async () => {

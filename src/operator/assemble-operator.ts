@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { cachedItems } from '../cluster/cluster-caches.ts';
 import { Surroundings } from '../cluster/surroundings.ts';
+import { UsedAddresses } from '../cluster/used-addresses.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { EventRecorder } from '../kube/events.ts';
 import { clusterState } from '../model/cluster-state.ts';
@@ -59,7 +60,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
   const { client, settings, log, metrics, clock = systemClock, witness } = options;
   const common = { client, clock, log, metrics };
   const terms = new Terms({ ...common, ...settings.lease });
-  const register = new Register(settings.sources, settings.rules.byDemand);
+  const register = new Register(settings.sources, settings.rules.byDemand, settings.compared);
   const cacheEvents = new CacheEvents();
   const restores = new RestoreWatch({ register, log });
   cacheEvents.add(restores.handlers);
@@ -177,6 +178,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
     ...common,
     everyMs: intervals.driftMs,
     evidence: () => driftEvidence(settings, items(), clock.wallMs(), witness?.seen()),
+    used: new UsedAddresses({ client, clock, leastMs: intervals.podsMs }),
     nodeCache: caches.nodes,
     terms,
     nodeQueue: queues.nodes,

@@ -69,6 +69,8 @@ export class BlockWorker implements Worker {
       case 'doubt':
         await this.#o.reporter.awaiting(block, [step.why], 'ReportNotAttributed');
         return undefined;
+      case 'used':
+        return this.#stillUsed(block, [step.why]);
       case 'witness':
         return this.#setWitness(block, step.by, step.detail);
       case 'cool':
@@ -81,8 +83,7 @@ export class BlockWorker implements Worker {
         return this.#seekWitness(block);
       case 'free':
         if (block.phase === 'Guard') return this.#freeGuard(block, step);
-        await this.free(block);
-        return undefined;
+        return this.#freeReleased(block);
     }
   }
 
@@ -121,14 +122,36 @@ export class BlockWorker implements Worker {
     return undefined;
   }
 
-  async #cool(block: Block, step: Cool): Promise<undefined> {
-    const { writer, clock } = this.#o;
+  async #cool(block: Block, step: Cool): Promise<Outcome> {
+    const { writer, clock, search } = this.#o;
     if (!(await this.#isConfirmed(block, step))) return undefined;
+    if (step.noRecord) {
+      const uses = await search.usesOf(block);
+      if (uses.length > 0) return this.#stillUsed(block, uses);
+    }
     const byNode: WitnessName = step.noRecord ? 'NoRecord' : 'Agent';
     const why = step.nodeGone ? `Node ${block.nodeName} is gone` : `${block.nodeName} released it`;
     const witness = step.nodeGone ? undefined : this.#witness(byNode, why);
     await writer.cool(block, clock.wallMs(), witness);
     this.#log(block, step.reason, `starts its cool-down: ${why}`);
+    return undefined;
+  }
+
+  async #stillUsed(block: Block, uses: readonly string[]): Promise<Outcome> {
+    await this.#o.reporter.used(block, uses);
+    return { retryAfterMs: searchEveryMs };
+  }
+
+  /**
+   * Records were all that spoke for it: what lives in the block is looked for once more,
+   * before another node gets it.
+   */
+  async #freeReleased(block: Block): Promise<Outcome> {
+    if (block.released?.by === 'NoRecord') {
+      const uses = await this.#o.search.usesOf(block);
+      if (uses.length > 0) return this.#stillUsed(block, uses);
+    }
+    await this.free(block);
     return undefined;
   }
 

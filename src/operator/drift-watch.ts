@@ -1,11 +1,12 @@
 import { describeError } from '../base/errors.ts';
 import type { Gauge } from '../base/metrics.ts';
+import type { UsedAddresses } from '../cluster/used-addresses.ts';
 import { ApiError } from '../kube/api-error.ts';
 import { pause } from '../kube/backoff.ts';
 import { driftConditionType } from '../model/keys.ts';
 import type { ClusterNode } from '../model/node.ts';
 import { nodes } from '../model/resources.ts';
-import { conditionWrites, DriftRecord, driftWords } from '../plan/doctor/drift.ts';
+import { conditionWrites, DriftRecord, driftWords, keyOf } from '../plan/doctor/drift.ts';
 import type { Evidence } from '../plan/doctor/evidence.ts';
 import type { DoctorFinding } from '../plan/doctor/finding.ts';
 import { judgeInSteps } from '../plan/doctor/judge.ts';
@@ -28,6 +29,8 @@ import type { OperatorBase } from './operator-base.ts';
 interface DriftWatchOptions extends OperatorBase {
   everyMs: number;
   evidence(): Evidence;
+  /** Addresses of pods, which are listed for a pass and not kept. */
+  used?: UsedAddresses | undefined;
   nodeCache: { get(name: string): ClusterNode | undefined; put(raw: unknown): void };
   terms: { readonly mayAssign: boolean };
   /** Nodes wait for blocks, or writes wait for the API server. */
@@ -45,6 +48,7 @@ export class DriftWatch {
   readonly #gauge: Gauge;
   readonly #seconds: Gauge;
   #record = new DriftRecord();
+  #ofPods: DoctorFinding[] = [];
   #isChanged = true;
   #turnsSincePass = 0;
 
@@ -69,6 +73,8 @@ export class DriftWatch {
   forgetAll(): void {
     for (const reason of this.#record.reasons()) this.#gauge.remove({ reason });
     this.#record = new DriftRecord();
+    this.#ofPods = [];
+    this.#o.used?.lookAgain();
     this.#isChanged = true;
   }
 
@@ -79,7 +85,7 @@ export class DriftWatch {
       await pause(everyMs, signal);
       if (signal.aborted || !this.#o.terms.mayAssign || this.#o.nodeQueue.isBusy) continue;
       this.#turnsSincePass += 1;
-      const isDue = this.#isChanged || this.#record.hasUnconfirmed;
+      const isDue = this.#isChanged || this.#record.hasUnconfirmed || this.#o.used?.isDue === true;
       if (!isDue && this.#turnsSincePass < lookAgainTurns) continue;
       this.#turnsSincePass = 0;
       this.#isChanged = false;
@@ -107,7 +113,27 @@ export class DriftWatch {
     await this.#writeConditions(signal);
   }
 
+  /**
+   * Pods are seen only now and then. What a list of them showed stands until the next one;
+   * what is new is looked at again at once, because one list may have caught a pod that
+   * was just going.
+   */
   async #judge(): Promise<DoctorFinding[]> {
+    const { used } = this.#o;
+    if (used === undefined) return this.#judgeEvidence(this.#o.evidence());
+    if (!used.isDue) return [...(await this.#judgeEvidence(this.#o.evidence())), ...this.#ofPods];
+    await used.look();
+    const seen = await this.#judgeEvidence({ ...this.#o.evidence(), ...used.items });
+    // Where pods come and go, agents are behind the list of pods at every moment.
+    const found = seen.filter(({ reason }) => reason !== 'LeakedAddress');
+    used.forget();
+    this.#ofPods = found.filter(isOfPods);
+    const known = new Set(this.#record.standing().map(keyOf));
+    if (this.#ofPods.some((one) => !known.has(keyOf(one)))) used.lookAgain();
+    return found;
+  }
+
+  async #judgeEvidence(evidence: Evidence): Promise<DoctorFinding[]> {
     let startMs = this.#o.clock.monotonicMs();
     let usedMs = 0;
     const lap = async () => {
@@ -115,7 +141,6 @@ export class DriftWatch {
       await new Promise<void>((resolve) => setImmediate(resolve));
       startMs = this.#o.clock.monotonicMs();
     };
-    const evidence = this.#o.evidence();
     await lap();
     const surveyed = survey(evidence);
     await lap();
@@ -162,4 +187,10 @@ export class DriftWatch {
     }
     if (writes.length > mostWritesAPass) this.#isChanged = true;
   }
+}
+
+/** What only a list of pods shows; an agent's own report of it comes with the rest. */
+function isOfPods({ reason, says }: DoctorFinding): boolean {
+  if (reason === 'DuplicateAddress') return true;
+  return reason === 'PodsOutsideBlocks' && says.agent === undefined;
 }

@@ -2,16 +2,21 @@ import { plural } from '../base/count-text.ts';
 import { describeError } from '../base/errors.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { getIfThere, ifFound } from '../kube/get-if-there.ts';
+import { readCiliumEndpoint } from '../model/cilium-endpoint.ts';
+import { readCiliumNode } from '../model/cilium-node.ts';
 import type { Block } from '../model/node-block.ts';
 import type { KubeObject } from '../model/object.ts';
 import { readPod } from '../model/pod.ts';
 import { ciliumEndpoints, ciliumNodes, leases, pods } from '../model/resources.ts';
 import { parseAddress } from '../net/address.ts';
 import type { Prefix } from '../net/prefix.ts';
+import { AgentUses } from '../plan/cilium/agent-uses.ts';
+import { agentIsSilent, agentStillServes, podsStillIn } from '../plan/cilium/still-used.ts';
 
 /**
  * What is left of a node whose Node is gone: Pods, CiliumEndpoints, its CiliumNode, and
- * a kubelet that renews its Lease. Asked of the API server itself, and only when a
+ * a kubelet that renews its Lease. And of a node that is there, or of another one of its
+ * name: what lives in the block. Asked of the API server itself, and only when a
  * block would be released without a word of anybody who can know. What may not be read
  * is not gone.
  */
@@ -19,6 +24,8 @@ interface NodeTracesOptions {
   client: KubeClient;
   clock: { monotonicMs(): number };
 }
+
+type Look = (block: Block) => Promise<string | undefined>;
 
 /** A kubelet renews its Lease every 10 s; one that has not for so long does not. */
 const leaseWatchMs = 60_000;
@@ -34,37 +41,68 @@ export class NodeTraces {
     this.#o = options;
   }
 
-  /** `isNamesake`: there is another Node of that name, so its Pods and its Lease say nothing. */
-  async of(block: Block, isNamesake: boolean): Promise<string[]> {
+  async ofGoneNode(block: Block): Promise<string[]> {
     const found: string[] = [];
-    const look = async (what: string, count: () => Promise<string | undefined>) => {
-      try {
-        const trace = await count();
-        if (trace !== undefined) found.push(trace);
-      } catch (error) {
-        found.push(`${what} could not be read: ${describeError(error)}`);
-      }
-    };
-    await look('Pods', () => this.#pods(block, isNamesake));
-    await look('CiliumEndpoints', () => this.#endpoints(block));
-    if (!isNamesake) {
-      await look('the CiliumNode', () => this.#ciliumNode(block));
-      await look('the Lease of the kubelet', () => this.#lease(block));
+    for (const [what, look] of [
+      ['Pods', this.#pods],
+      ['CiliumEndpoints', this.#endpoints],
+      ['the CiliumNode', this.#ciliumNode],
+      ['the Lease of the kubelet', this.#lease],
+    ] as const) {
+      found.push(...(await this.#look(block, what, look)));
     }
     return found;
+  }
+
+  /** The first that is found: all endpoints of a cluster are listed only when the rest is clear. */
+  async inBlock(block: Block): Promise<string[]> {
+    for (const [what, look] of [
+      ['the CiliumNode', this.#agent],
+      ['Pods', this.#podsInBlock],
+      ['CiliumEndpoints', this.#endpoints],
+    ] as const) {
+      const found = await this.#look(block, what, look);
+      if (found.length > 0) return found;
+    }
+    return [];
+  }
+
+  async #look(block: Block, what: string, look: Look): Promise<string[]> {
+    try {
+      const trace = await look.call(this, block);
+      return trace === undefined ? [] : [trace];
+    } catch (error) {
+      return [`${what} could not be read: ${describeError(error)}`];
+    }
   }
 
   forget(block: Block): void {
     this.#leases.delete(block.name);
   }
 
-  async #pods({ nodeName, prefix }: Block, isNamesake: boolean): Promise<string | undefined> {
+  async #pods({ nodeName }: Block): Promise<string | undefined> {
+    const { length } = await this.#podsOf(nodeName);
+    return length > 0 ? `${plural(length, 'Pod')} of ${nodeName} still exist` : undefined;
+  }
+
+  async #podsInBlock({ nodeName, prefix }: Block): Promise<string | undefined> {
+    const pods = (await this.#podsOf(nodeName)).map(readPod);
+    const uses = new AgentUses({ nodes: [], ciliumNodes: [], pods });
+    return podsStillIn(uses.of(nodeName).podsIn(prefix), prefix);
+  }
+
+  async #podsOf(nodeName: string): Promise<KubeObject[]> {
     const fieldSelector = `spec.nodeName=${nodeName}`;
     const { items } = await this.#o.client.list<KubeObject>(pods, { fieldSelector });
-    const left = isNamesake
-      ? items.filter((pod) => readPod(pod).addresses.some((address) => liesIn(prefix, address)))
-      : items;
-    return left.length > 0 ? `${plural(left.length, 'Pod')} of ${nodeName} still exist` : undefined;
+    return items;
+  }
+
+  async #agent({ nodeName, prefix }: Block): Promise<string | undefined> {
+    const raw = await getIfThere(this.#o.client, ciliumNodes, nodeName);
+    if (raw === undefined) return undefined;
+    const cilium = readCiliumNode(raw);
+    const uses = new AgentUses({ nodes: [], ciliumNodes: [cilium] });
+    return agentStillServes(uses.of(nodeName), prefix) ?? agentIsSilent(cilium);
   }
 
   /** By the address of the endpoint: its `node` is an address that another machine may have by now. */
@@ -84,7 +122,7 @@ export class NodeTraces {
         found = [];
       },
       onItem: (endpoint: KubeObject) => {
-        found.push(...endpointAddresses(endpoint));
+        found.push(...readCiliumEndpoint(endpoint).addresses);
       },
     };
     await ifFound(this.#o.client.listEach<KubeObject>(ciliumEndpoints, {}, reader));
@@ -114,13 +152,4 @@ export class NodeTraces {
 function liesIn(prefix: Prefix, text: string): boolean {
   const address = parseAddress(text);
   return address !== undefined && prefix.contains(address);
-}
-
-function endpointAddresses({ status }: KubeObject): string[] {
-  const { networking } = (status ?? {}) as {
-    networking?: { addressing?: Array<{ ipv4?: string; ipv6?: string }> | null } | null;
-  };
-  return (networking?.addressing ?? []).flatMap(({ ipv4, ipv6 }) =>
-    [ipv4, ipv6].filter((text): text is string => typeof text === 'string'),
-  );
 }

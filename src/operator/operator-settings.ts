@@ -1,10 +1,10 @@
 import { defaultTimings, type LeaseTimings } from '../kube/lease-timings.ts';
 import type { StatedSettings } from '../model/cluster-state.ts';
+import type { HoldingSource } from '../model/holding-source.ts';
 import type { Pool } from '../model/ip-pool.ts';
-import type { Mode, ProjectionName } from '../model/modes.ts';
+import { comparedIn, type Mode, type ProjectionName } from '../model/modes.ts';
 import type { NamedNetwork } from '../model/network.ts';
 import type { Rules } from '../plan/blocks/decide-node.ts';
-import { type HoldingSource, holdingSources } from '../plan/blocks/holdings.ts';
 import type { ProjectionSwitches } from '../plan/blocks/projection.ts';
 import type { ReportBelief } from './attribution-watch.ts';
 
@@ -18,6 +18,8 @@ export interface OperatorSettings {
   readonly rules: Rules;
   /** Records that held blocks are adopted from, the most trusted first. */
   readonly sources: readonly HoldingSource[];
+  /** Records that are compared, and not adopted from. */
+  readonly compared: readonly HoldingSource[];
   readonly clusterPool: Pool | undefined;
   readonly serviceNetworks: readonly NamedNetwork[];
   readonly switches: Readonly<ProjectionSwitches>;
@@ -47,6 +49,8 @@ interface OperatorIntervals {
   readonly driftMs: number;
   /** Between two looks at Service networks and the settings of other components. */
   readonly surroundingsMs: number;
+  /** The least time between two lists of all pods. */
+  readonly podsMs: number;
   /** Between two looks for the CiliumNode resource while the cluster has none. */
   readonly ciliumNodesMs: number;
   /** Between two looks at the admission policy that binds agents to their nodes. */
@@ -75,6 +79,7 @@ export const operatorDefaults = {
   intervals: {
     driftMs: 30_000,
     surroundingsMs: 60_000,
+    podsMs: 300_000,
     ciliumNodesMs: 5_000,
     attributionMs: 10_000,
     definitionsMs: 2_000,
@@ -85,6 +90,7 @@ export const operatorDefaults = {
 export interface OperatorChoices {
   rules?: Rules;
   sources?: readonly HoldingSource[];
+  compared?: readonly HoldingSource[];
   clusterPool?: Pool | undefined;
   serviceNetworks?: readonly NamedNetwork[];
   /** Where blocks are copied to, if not where the mode does. */
@@ -108,7 +114,8 @@ export function operatorSettings(
   return {
     mode,
     rules: chosen.rules ?? { families: 'auto', byDemand: mode.byDemand },
-    sources: chosen.sources ?? holdingSources,
+    sources: chosen.sources ?? mode.adoptsFrom,
+    compared: chosen.compared ?? (chosen.sources === undefined ? comparedIn(mode) : []),
     clusterPool: chosen.clusterPool,
     serviceNetworks: chosen.serviceNetworks ?? [],
     switches: {

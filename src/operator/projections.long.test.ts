@@ -40,11 +40,12 @@ describe('each projection', () => {
   test.each([
     ['annotations', 'annotations', ['patch nodes n']],
     ['node-spec', 'nodeSpec', ['patch nodes n']],
-    ['ciliumnode', 'ciliumNode', ['create ciliumnodes n']],
+    ['ciliumnode', 'ciliumNode', ['patch ciliumnodes n']],
   ] as const)('%s is one write, and no other is made', async (projection, which, writes) => {
     await bench.registerCiliumNodes();
     await bench.leader({ projections: [projection] });
     await bench.createNode('n');
+    await bench.startCiliumOn('n');
     await eventually(async () => {
       expect(await projected('n')).toEqual({ ...nothing, [which]: all[which] });
     });
@@ -55,8 +56,10 @@ describe('each projection', () => {
     await bench.registerCiliumNodes();
     await bench.leader({ projections: ['annotations', 'node-spec', 'ciliumnode'] });
     await bench.createNode('n');
+    await eventually(async () => expect(await bench.blocksOf('n')).toHaveLength(2));
+    await bench.startCiliumOn('n');
     await eventually(async () => expect(await projected('n')).toEqual(all));
-    expect(bench.writesAbout(aboutNodes)).toEqual(['patch nodes n', 'create ciliumnodes n']);
+    expect(bench.writesAbout(aboutNodes)).toEqual(['patch nodes n', 'patch ciliumnodes n']);
   });
 
   test('of what is there already only the blocks are written, and the rest is left', async () => {
@@ -75,6 +78,7 @@ test('CiliumNodes that come after the operator are read and written from then on
   await eventually(async () => expect(await bench.blocksOf('n')).toHaveLength(2));
   expect(bench.writesAbout(aboutNodes)).toEqual([]);
   await bench.registerCiliumNodes();
+  await bench.startCiliumOn('n');
   await eventually(async () => expect((await projected('n')).ciliumNode).toEqual(held));
   // And somebody's own that comes later still is adopted, not overwritten.
   await bench.createCiliumNode('later', ['10.1.9.0/24', 'fd00:1:0:9::/64']);

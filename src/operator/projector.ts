@@ -83,7 +83,7 @@ export class Projector {
     const first = await this.#write(decision, onNode, nodes, 'node');
     if (first.kind === 'decide again') return first;
     const cilium = register.ciliumNodes.get(node.name);
-    const onCilium = projectOnCiliumNode(node, cilium, blocks, switches);
+    const onCilium = projectOnCiliumNode(cilium, blocks, switches);
     const second = await this.#write(decision, onCilium, ciliumNodes, 'ciliumnode');
     // One record that must wait does not hold up the other.
     if (first.kind === 'done' || second.kind === 'decide again') return second;
@@ -101,20 +101,17 @@ export class Projector {
     const { name } = decision.node;
     const { client } = this.#o;
     const store = target === 'node' ? this.#o.nodeStore : this.#o.ciliumStore;
-    const overwrites = projection.kind === 'patch' ? projection.overwrites : [];
+    const { overwrites } = projection;
     if (await this.#learnOwn(decision, overwrites)) return { kind: 'decide again' };
     const waitMs = this.#contestedForMs(decision, target, overwrites);
     if (waitMs > 0) return { kind: 'later', afterMs: waitMs };
     this.#o.assertLeading();
     try {
-      const answer =
-        projection.kind === 'create'
-          ? await client.create(resource, projection.body)
-          : await client.patch(resource, name, {
-              type: 'json',
-              body: projection.operations,
-              decode: target === 'node' ? decodeNode : undefined,
-            });
+      const answer = await client.patch(resource, name, {
+        type: 'json',
+        body: projection.operations,
+        decode: target === 'node' ? decodeNode : undefined,
+      });
       store.put(answer);
       this.#remember(decision, target);
       this.#counter.inc({ target, result: 'written' });
@@ -193,7 +190,7 @@ export class Projector {
       this.#counter.inc({ target, result: 'gone' });
       return { kind: 'later', afterMs: 5_000 };
     }
-    // A failed test (or a create that came second): the cache was behind.
+    // A failed test: the cache was behind.
     const fresh = await this.#o.client.get(resource, name).catch(() => undefined);
     if (fresh !== undefined) {
       const before = versionOf(

@@ -2,7 +2,7 @@ import type { EventRecorder } from '../kube/events.ts';
 import { apiVersion, releasableCondition } from '../model/keys.ts';
 import type { Block } from '../model/node-block.ts';
 import type { Reason } from '../model/reasons.ts';
-import { awaitingWords, witnessWords } from '../plan/blocks/witness.ts';
+import { awaitingWords, usedBlockWords, witnessWords } from '../plan/blocks/witness.ts';
 import { dated } from '../plan/pools/pool-conditions.ts';
 import type { BlockWriter } from './block-writer.ts';
 import type { OperatorBase } from './operator-base.ts';
@@ -16,6 +16,8 @@ interface ReleaseReporterOptions extends OperatorBase {
   events: EventRecorder;
 }
 
+type AwaitingReason = 'AwaitingWitness' | 'ReportNotAttributed';
+
 export class ReleaseReporter {
   readonly #o: ReleaseReporterOptions;
   readonly #released;
@@ -28,12 +30,16 @@ export class ReleaseReporter {
     );
   }
 
-  async awaiting(
-    block: Block,
-    missing: readonly string[],
-    reason: 'AwaitingWitness' | 'ReportNotAttributed',
-  ): Promise<void> {
-    const message = awaitingWords(block, missing);
+  awaiting(block: Block, missing: readonly string[], reason: AwaitingReason): Promise<void> {
+    return this.#say(block, awaitingWords(block, missing), reason);
+  }
+
+  /** Its node is there, and something lives in it. */
+  used(block: Block, uses: readonly string[]): Promise<void> {
+    return this.#say(block, usedBlockWords(block, uses), 'AwaitingWitness');
+  }
+
+  async #say(block: Block, message: string, reason: AwaitingReason): Promise<void> {
     if (block.releasable?.message === message) return;
     const nowText = new Date(this.#o.clock.wallMs()).toISOString();
     const condition = {

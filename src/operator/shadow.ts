@@ -138,7 +138,7 @@ export class Shadow {
     this.#isChanged = false;
     const { settings, log } = this.#o;
     const { mode, rules } = settings;
-    const register = registerOf(this.#state(), settings.sources);
+    const register = registerOf(this.#state(), settings);
     const nodes = register.nodes.size;
     const switches = {
       ...settings.switches,

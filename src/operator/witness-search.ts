@@ -64,9 +64,17 @@ export class WitnessSearch {
     await attribution.look();
     const fresh = this.#judge(block, restedSeconds, known);
     if (fresh.kind !== 'look for traces') return fresh;
-    const traces = await this.#traces.of(block, known.node !== undefined);
+    const traces =
+      known.node === undefined
+        ? await this.#traces.ofGoneNode(block)
+        : await this.#traces.inBlock(block);
     this.#lastLook.set(block.name, { atMs: nowMs, traces });
     return this.#judge(block, restedSeconds, { ...known, traces });
+  }
+
+  /** What lives in a block of a node that is there, or of its namesake. */
+  usesOf(block: Block): Promise<readonly string[]> {
+    return this.#traces.inBlock(block);
   }
 
   forget(block: Block): void {

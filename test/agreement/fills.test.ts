@@ -12,6 +12,7 @@ import { cachedItems, clusterCache } from '../../src/cluster/cluster-caches.ts';
 import { ClusterList } from '../../src/cluster/list-cluster.ts';
 import { readFiles } from '../../src/cluster/read-files.ts';
 import { Surroundings, surroundingKinds } from '../../src/cluster/surroundings.ts';
+import { UsedAddresses } from '../../src/cluster/used-addresses.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { resourcePath } from '../../src/kube/resource.ts';
 import {
@@ -53,7 +54,9 @@ let client: KubeClient;
 const dir = mkdtempSync(join(tmpdir(), 'cadastre-fills-'));
 
 beforeAll(async () => {
-  const others = (['ciliumNodes', 'ciliumServicePools', 'metallbPools'] as const).map(anyCrd);
+  const others = (
+    ['ciliumNodes', 'ciliumEndpoints', 'ciliumServicePools', 'metallbPools'] as const
+  ).map(anyCrd);
   api = await TestApi.start([...(crds as unknown as KubeObject[]), ...others]);
   client = new KubeClient(api.access());
   api.put('/api/v1/namespaces/metallb-system');
@@ -95,10 +98,16 @@ async function watched(): Promise<ClusterState> {
       .map((kind) => [kind, clusterCache(kind, base)] as const),
   );
   const surroundings = new Surroundings(base);
+  const used = new UsedAddresses(base);
   try {
     for (const cache of Object.values(caches)) cache.start(stop.signal);
-    await Promise.all([surroundings.look(), ...Object.values(caches).map(({ synced }) => synced)]);
-    return clusterState({ ...surroundings.items, ...cachedItems(caches) });
+    await Promise.all([
+      surroundings.look(),
+      used.look(),
+      ...Object.values(caches).map(({ synced }) => synced),
+    ]);
+    const pods = [...(surroundings.items.pods ?? []), ...(used.items.pods ?? [])];
+    return clusterState({ ...surroundings.items, ...cachedItems(caches), pods });
   } finally {
     stop.abort();
   }

@@ -75,6 +75,19 @@ const ciliumConfig = (ipam: string, more: Record<string, string> = {}) =>
     'cluster-pool-ipv4-mask-size': '24',
     ...more,
   });
+const ciliumOperator = (...args: string[]): KubeObject => {
+  const labels = { app: 'cilium-operator' };
+  const containers = [{ name: 'cilium-operator', image: 'i', command: ['cilium-operator'], args }];
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'cilium-operator', namespace: 'kube-system' },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers } },
+    },
+  };
+};
 const serviceNetwork = (cidr: string): KubeObject => ({
   apiVersion: 'networking.k8s.io/v1',
   kind: 'ServiceCIDR',
@@ -104,6 +117,31 @@ const peer = (more = {}): KubeObject => ({
   kind: 'BGPPeer',
   metadata: { name: 'tor1' },
   spec: { address: '10.0.0.250', asn: 64524, localASN: 64513, ...more },
+});
+
+/** A CiliumNode whose agent has an address of its own. */
+const livesAt = (name: Name, cidr: string, internal: string): KubeObject => ({
+  ...ciliumNodeObject(name, [cidr]),
+  spec: {
+    addresses: [
+      { type: 'InternalIP', ip: addressOf[name] },
+      { type: 'CiliumInternalIP', ip: internal },
+    ],
+    ipam: { podCIDRs: [cidr] },
+  },
+});
+const pod = (name: string, on: Name, podIP: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'default' },
+  spec: { nodeName: on, containers: [{ name: 'c', image: 'i' }] },
+  status: { phase: 'Running', podIP, podIPs: [{ ip: podIP }] },
+});
+const endpoint = (name: string, on: Name, ipv4: string): KubeObject => ({
+  apiVersion: 'cilium.io/v2',
+  kind: 'CiliumEndpoint',
+  metadata: { name, namespace: 'default' },
+  status: { networking: { node: addressOf[on], addressing: [{ ipv4 }] } },
 });
 
 interface ReportSpec {
@@ -574,6 +612,48 @@ export const worlds: Record<string, World> = {
     ],
     flags: mode('ip-pool'),
     findings: ['PodsOutsideBlocks a -'],
+    blocks: one,
+  },
+  'an agent of Cilium that serves from a block of another node': {
+    objects: [...ipPool(), livesAt('a', '10.1.0.0/24', '10.1.1.9'), inCilium()[1]!],
+    flags: mode('ip-pool'),
+    findings: ['AgentOnOldBlock a 10.1.1.0/24'],
+    blocks: one,
+  },
+  'an agent of Cilium in the block of its node': {
+    objects: [...ipPool(), livesAt('a', '10.1.0.0/24', '10.1.0.9'), inCilium()[1]!],
+    flags: mode('ip-pool'),
+    findings: [],
+    blocks: one,
+  },
+  'an address on two pods, by their status': {
+    objects: [...ipPool(), pod('x', 'a', '10.1.1.28'), pod('y', 'b', '10.1.1.28')],
+    flags: mode('ip-pool'),
+    findings: ['DuplicateAddress a 10.1.1.28/32', 'PodsOutsideBlocks a -'],
+    blocks: one,
+  },
+  'an address on two pods, by their endpoints': {
+    objects: [...ipPool(), endpoint('x', 'a', '10.1.1.28'), endpoint('y', 'b', '10.1.1.28')],
+    flags: mode('ip-pool'),
+    findings: ['DuplicateAddress a 10.1.1.28/32', 'PodsOutsideBlocks a -'],
+    blocks: one,
+  },
+  'cilium-operator that gives out blocks beside Cadastre': {
+    objects: [...ipPool(), ciliumConfig('cluster-pool'), ciliumOperator('--debug')],
+    flags: mode('ip-pool'),
+    findings: ['SecondAllocator - -'],
+    blocks: one,
+  },
+  'cilium-operator of mode multi-pool beside Cadastre': {
+    objects: [...ipPool(), ciliumConfig('kubernetes'), ciliumOperator('--ipam=multi-pool')],
+    flags: mode('ip-pool'),
+    findings: ['SecondAllocator - -'],
+    blocks: one,
+  },
+  'cilium-operator that gives out nothing beside Cadastre': {
+    objects: [...ipPool(), ciliumConfig('cluster-pool'), ciliumOperator('--ipam=kubernetes')],
+    flags: mode('ip-pool'),
+    findings: [],
     blocks: one,
   },
   'agents that say which blocks they use': {

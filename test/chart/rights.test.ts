@@ -70,6 +70,7 @@ test('an operator that awaits its definitions, and gives blocks to CiliumNodes',
   await applyManifest(cluster, await rendered({}, 'crds'));
   await operator.whenLeading();
   await cluster.createNode('n1');
+  await cluster.createCiliumNode('n1', []);
   await eventually(async () => {
     const [node] = await cluster.ciliumNodes();
     expect(node?.spec?.ipam?.podCIDRs).toEqual(['10.5.112.0/24']);

@@ -333,6 +333,20 @@ export class OperatorBench {
     });
   }
 
+  /** What Cilium's agents do on nodes when they come up: their CiliumNodes, owned by the Nodes. */
+  async startCiliumOn(...names: string[]): Promise<void> {
+    for (const name of names) {
+      const { metadata } = await this.node(name);
+      const owner = { apiVersion: 'v1', kind: 'Node', name, uid: metadata.uid };
+      await this.client.create(ciliumNodes, {
+        apiVersion: 'cilium.io/v2',
+        kind: 'CiliumNode',
+        metadata: { name, ownerReferences: [owner] },
+        spec: {},
+      });
+    }
+  }
+
   createService(name: string, spec: object = {}): Promise<unknown> {
     const ports = [{ port: 80 }];
     return this.client.create(

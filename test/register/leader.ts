@@ -371,16 +371,14 @@ export class Leader {
     const onNode = projectOnNode(node, blocks, refused.length === 0, this.#switches);
     if (!this.#writeProjection('Node', node.name, onNode)) return false;
     const cilium = this.register.ciliumNodes.get(node.name);
-    const onCilium = projectOnCiliumNode(node, cilium, blocks, this.#switches);
+    const onCilium = projectOnCiliumNode(cilium, blocks, this.#switches);
     return this.#writeProjection('CiliumNode', node.name, onCilium);
   }
 
   #writeProjection(kind: Kind, name: string, projection: Projection): boolean {
     if (projection.kind === 'none') return true;
     const answer = this.#write(kind, () =>
-      projection.kind === 'create'
-        ? this.#api.create(projection.body as KubeObject)
-        : this.#api.change(kind, name, {}, (o) => jsonPatched(o, projection.operations)),
+      this.#api.change(kind, name, {}, (o) => jsonPatched(o, projection.operations)),
     );
     return answer.kind === 'done';
   }

@@ -256,8 +256,9 @@ export function registerOf(
   objects: Iterable<KubeObject>,
   sources: readonly HoldingSource[] = holdingSources,
   byDemand = false,
+  compared: readonly HoldingSource[] = [],
 ): Register {
-  const register = new Register(sources, byDemand);
+  const register = new Register(sources, byDemand, compared);
   for (const object of objects) put(register, object);
   return register;
 }

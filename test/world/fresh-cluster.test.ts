@@ -481,6 +481,7 @@ test('an operator that is there before Cilium serves it as soon as it comes', as
     return held;
   });
   await cluster.registerCiliumNodes();
+  await cluster.createCiliumNode('early', []);
   await eventually(async () => {
     const [cilium] = await cluster.ciliumNodes();
     expect(cilium?.spec?.ipam?.podCIDRs).toEqual([cidr]);

@@ -63,6 +63,7 @@ describe('each projection by itself', () => {
     const operator = await cluster.leader([`--project=${flag}`]);
     const mark = cluster.requests.mark();
     await cluster.createNode('n');
+    await cluster.createCiliumNode('n', []);
     const expected = await eventually(async () => {
       const held = await blocksOf('n');
       expect(held).toHaveLength(2);
@@ -72,7 +73,7 @@ describe('each projection by itself', () => {
       expect(annotationsOf(node)).toEqual(said);
       expect(node.spec.podCIDRs).toEqual(on.includes('node-spec') ? held : undefined);
       const cilium = (await cluster.ciliumNodes()).map(({ spec }) => spec?.ipam?.podCIDRs);
-      expect(cilium).toEqual(on.includes('ciliumnode') ? [held] : []);
+      expect(cilium).toEqual(on.includes('ciliumnode') ? [held] : [[]]);
       return held;
     });
     expect(expected).toEqual(['10.50.0.0/24', 'fd00:50::/64']);

@@ -149,6 +149,7 @@ function nextWords(block: Block, step: BlockStep): string {
   }
   switch (step.kind) {
     case 'doubt':
+    case 'used':
       return `stays: ${step.why}`;
     case 'stay':
     case 'record':

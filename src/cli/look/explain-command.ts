@@ -49,7 +49,7 @@ function explain(look: Look, what: string): Explanation {
   const target = findTarget(look.register, what);
   if (target.kind === 'pool') return explainPool(look, target.pool);
   // What comes next depends on who is served before: so the whole plan is made.
-  const planned = registerOf(look.state, look.settings.sources);
+  const planned = registerOf(look.state, look.settings);
   const plan = planOf(planned, look.state, look.settings.rules);
   if (target.kind === 'node') return explainNode(look, target.node, plan, planned);
   return explainPrefix(look, target.prefix, target.address, plan);

@@ -53,11 +53,7 @@ export function registerNodes(program: Command, terminal: Terminal): void {
       const query = flags.selector === undefined ? undefined : readLabelQuery(flags.selector);
       const look = await lookAt(flags, terminal);
       checkPool(look, flags.pool);
-      const plan = planOf(
-        registerOf(look.state, look.settings.sources),
-        look.state,
-        look.settings.rules,
-      );
+      const plan = planOf(registerOf(look.state, look.settings), look.state, look.settings.rules);
       const all = pickNamed(look.state.nodes, names, 'node', (node, name) => node.name === name);
       const nodes = all
         .filter((node) => selects(query, node.labels))

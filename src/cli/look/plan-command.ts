@@ -39,7 +39,7 @@ export function registerPlan(program: Command, terminal: Terminal): void {
     .action(async (flags: ViewFlagValues & IpamFlagValues) => {
       const settings = readIpamFlags(flags);
       const state = await readState(flags, settings, terminal);
-      const register = registerOf(state, settings.sources);
+      const register = registerOf(state, settings);
       const plan = planOf(register, state, settings.rules);
       await printAnswer(terminal, flags.output, {
         data: asPublished(plan),

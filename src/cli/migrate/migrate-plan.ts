@@ -31,7 +31,7 @@ export async function makePlan(flags: MigrateFlags, terminal: Terminal): Promise
   const found = await readState(flags, settings, terminal, ['migrations']);
   const state = flags.pools === undefined ? found : await withPools(found, flags, terminal);
   warnOf(state, flags, terminal);
-  const register = registerOf(state, settings.sources);
+  const register = registerOf(state, settings);
   const order = state.nodes.map(({ name }) => name).sort(compareText);
   return { plan: planMigration(register, order, settings.rules), settings, state };
 }

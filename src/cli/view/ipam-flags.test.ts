@@ -24,6 +24,7 @@ describe('the flags that say how blocks are given out', () => {
   test('nothing said means pools, both families as the pools offer them, every record', () => {
     expect(read('')).toEqual({
       mode: modes['ip-pool'],
+      compared: [],
       rules: { families: 'auto', byDemand: false },
       sources: ['report', 'ciliumnode', 'spec', 'annotation', 'old-annotation'],
       serviceNetworks: [],

@@ -1,19 +1,19 @@
 import { type Command, Option } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
 import type { StatedSettings } from '../../model/cluster-state.ts';
+import type { HoldingSource } from '../../model/holding-source.ts';
 import {
   defaultCooldownSeconds,
   type Pool,
   releaseByTimeDefaultSeconds,
 } from '../../model/ip-pool.ts';
-import { defaultMode, type Mode, modeOfFlag, ourModes } from '../../model/modes.ts';
+import { comparedIn, defaultMode, type Mode, modeOfFlag, ourModes } from '../../model/modes.ts';
 import type { NamedNetwork } from '../../model/network.ts';
 import { type Family, families, familyBits } from '../../net/family.ts';
 import { parsePrefix, prefixProblem } from '../../net/prefix.ts';
 import { mostPods, mostWithoutDemand } from '../../plan/blocks/claim-limits.ts';
 import type { Rules } from '../../plan/blocks/decide-node.ts';
-import { type HoldingSource, holdingSources } from '../../plan/blocks/holdings.ts';
-import { hostScopeSources } from '../../plan/blocks/host-scope.ts';
+
 import { readClusterPool } from '../../plan/pools/cluster-pool.ts';
 import { readWhole } from '../numbers.ts';
 import { readSwitch } from '../switch-flag.ts';
@@ -28,6 +28,8 @@ export interface IpamSettings {
   rules: Rules;
   /** Which records are believed when blocks are taken over, best first. */
   sources: HoldingSource[];
+  /** Records that are compared, and not adopted from. */
+  compared: readonly HoldingSource[];
   /** The pool that the flags describe, in the modes that cut from flags. */
   clusterPool?: Pool;
   /** From --service-cidr: networks that no pool may overlap. */
@@ -90,7 +92,7 @@ export function addIpamFlags(command: Command): Command {
   list('--service-cidr <cidr>', 'a Service network, never to be cut into; repeatable');
   list(
     '--adopt-from <sources>',
-    'records to take held blocks from, best first (default: report,ciliumnode,spec,annotation)',
+    'records to take held blocks from, best first (default: report,ciliumnode,spec,annotation; cluster-pool: report,ciliumnode)',
   );
   return command;
 }
@@ -110,7 +112,12 @@ export function readIpamFlags(values: IpamFlagValues): IpamSettings {
     );
   }
   const { byDemand } = mode;
-  const settings = { mode, sources: readSources(mode, values.adoptFrom), serviceNetworks };
+  const settings = {
+    mode,
+    sources: readSources(mode, values.adoptFrom),
+    compared: values.adoptFrom === undefined ? comparedIn(mode) : [],
+    serviceNetworks,
+  };
   if (mode.pools !== 'flags') {
     return { ...settings, rules: { families: servedFamilies(enabled), byDemand } };
   }
@@ -171,8 +178,8 @@ function readServiceNetworks(texts: readonly string[]): NamedNetwork[] {
  */
 function readSources(mode: Mode, given: readonly string[] | undefined): HoldingSource[] {
   // There the truth is Node.spec, then the annotation; CiliumNode is only compared with them.
-  if (!mode.allocates) return [...hostScopeSources, 'ciliumnode'];
-  if (given === undefined) return [...holdingSources];
+  if (!mode.allocates) return [...mode.adoptsFrom, 'ciliumnode'];
+  if (given === undefined) return [...mode.adoptsFrom];
   const found: HoldingSource[] = [];
   for (const word of given) {
     if (word !== 'report' && word !== 'ciliumnode' && word !== 'spec' && word !== 'annotation') {

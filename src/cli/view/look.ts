@@ -42,7 +42,7 @@ export async function lookAt(
   return {
     settings,
     state,
-    register: registerOf(state, settings.sources),
+    register: registerOf(state, settings),
     nowMs: terminal.clock.wallMs(),
   };
 }

@@ -190,6 +190,28 @@ describe('a draining block', () => {
     expect(step([pool, elsewhere, draining], '10.0.0.0/24')).toEqual(bySilence);
   });
 
+  test('and not while the agent of Cilium serves from it, whatever records say', () => {
+    const lives = (ip: string, type = 'CiliumInternalIP') => {
+      const object = ciliumNodeObject('n', ['10.0.1.0/24']);
+      const addresses = [
+        { type: 'InternalIP', ip: '192.0.2.1' },
+        { type, ip },
+      ];
+      return { ...object, spec: { ...(object.spec as object), addresses } };
+    };
+    const of = (cilium: KubeObject) =>
+      step([pool, nodeObject('n'), cilium, draining], '10.0.0.0/24');
+    expect(of(lives('10.0.0.17'))).toMatchObject({
+      kind: 'used',
+      why: expect.stringContaining('serves from 10.0.0.0/24 (CiliumInternalIP 10.0.0.17)'),
+    });
+    expect(of(lives('10.0.1.17'))).toEqual(bySilence);
+    // It runs, and has not said where it lives.
+    expect(of(lives('192.0.2.2', 'Hostname'))).toMatchObject({ kind: 'used' });
+    // Cadastre made it: nobody runs there.
+    expect(of(ciliumNodeObject('n', ['10.0.1.0/24']))).toEqual(bySilence);
+  });
+
   test('and stays while any record does, exactly or by overlap', () => {
     const named = nodeObject('n', { podCIDRs: ['10.0.0.0/24'] });
     expect(step([pool, named, draining], '10.0.0.0/24')).toEqual(stay);

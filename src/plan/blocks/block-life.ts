@@ -5,6 +5,8 @@ import { type Block, recordedAddresses, type WitnessName } from '../../model/nod
 import { gaveBack, type NodeReport } from '../../model/node-report.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
+import { AgentUses } from '../cilium/agent-uses.ts';
+import { agentIsSilent, agentStillServes } from '../cilium/still-used.ts';
 import { unattributedWords, whyUnattributed } from './attribution.ts';
 import { allHoldings } from './holdings.ts';
 import type { Register } from './register.ts';
@@ -23,7 +25,8 @@ import { isOfAnotherMachine } from './same-machine.ts';
  * before it is written, because a cache or a list may be stale. `cool` with
  * `nodeGone`: read the Node, take it in, and ask again (one that merely carries a
  * deletionTimestamp is there, and still runs pods). `cool` with `noRecord`: the same
- * with the Node and the CiliumNode. In the same way a guard is freed only if the
+ * with the Node and the CiliumNode, and no pod and no endpoint may have an address in
+ * the block: records say what a node is to use, not what it uses. In the same way a guard is freed only if the
  * API server itself says that none of `unlessExists` exists: a leader that has
  * seen the guard need not have seen the block behind it.
  */
@@ -34,6 +37,8 @@ export type BlockStep =
   /** A witness for a block that its node still holds, or the end of one (null). */
   | { kind: 'witness'; by: WitnessName | null; detail: string }
   | { kind: 'cool'; reason: Reason; nodeGone: boolean; noRecord: boolean }
+  /** No record names it, but the node's agent of Cilium serves from it. */
+  | { kind: 'used'; why: string }
   /** Its node gave it back, by a report that another node's agent may have written. */
   | { kind: 'doubt'; why: string }
   | { kind: 'rest'; seconds: number }
@@ -61,7 +66,7 @@ export function decideBlock(
   }
   if (node.uid !== block.nodeUid) return { kind: 'stay' };
   const proof = proofOfRelease(register, block, byDemand);
-  if (proof?.kind === 'doubt') return proof;
+  if (proof?.kind === 'doubt' || proof?.kind === 'used') return proof;
   if (proof !== undefined) {
     const noRecord = proof.kind === 'no record';
     return { kind: 'cool', reason: 'Released', nodeGone: false, noRecord };
@@ -130,7 +135,7 @@ function proofOfRelease(
   register: Register,
   block: Block,
   byDemand: boolean,
-): { kind: 'word' | 'no record' } | { kind: 'doubt'; why: string } | undefined {
+): { kind: 'word' | 'no record' } | { kind: 'doubt' | 'used'; why: string } | undefined {
   const isDraining = block.phase === 'Draining';
   const report = register.reports.get(block.nodeName);
   const doubt = whyUnattributed(register.attribution, report);
@@ -144,7 +149,11 @@ function proofOfRelease(
   if (!isDraining || doubt !== undefined) return undefined;
   const records = allHoldings(register.holdingsOf(block.nodeName));
   const isRecorded = records.some((held) => held.overlaps(block.prefix));
-  return isRecorded ? undefined : { kind: 'no record' };
+  if (isRecorded) return undefined;
+  const cilium = register.ciliumNodes.get(block.nodeName);
+  const uses = new AgentUses({ nodes: [], ciliumNodes: cilium === undefined ? [] : [cilium] });
+  const why = agentStillServes(uses.of(block.nodeName), block.prefix) ?? agentIsSilent(cilium);
+  return why === undefined ? { kind: 'no record' } : { kind: 'used', why };
 }
 
 /** A node always has a block of a family: when it gives all of them back, the oldest stays. */

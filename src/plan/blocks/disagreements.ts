@@ -22,10 +22,11 @@ export function disagreements(
     cidr: value,
     detail: `${sourceNames[source]} of ${node} has "${value}", which is not a CIDR`,
   }));
+  found.push(...pooledFindings(register, node, blocks, holdings.pooled));
   for (const family of families) {
     const ours = blocks.filter((prefix) => prefix.family === family);
     if (ours.length === 0) continue;
-    const others = [...holdings.bySource]
+    const others = [...holdings.bySource, ...holdings.compared]
       .filter(([source]) => source !== 'report')
       .filter(([, theirs]) => theirs[family].length > 0 && !sameSet(theirs[family], ours))
       .map(([source, theirs]) => `${sourceNames[source]} says ${theirs[family].join(', ')}`);
@@ -36,6 +37,42 @@ export function disagreements(
       cidr: ours.join(', '),
       detail: `${node} has ${ours.join(', ')}, but ${others.join(' and ')}`,
     });
+  }
+  return found;
+}
+
+/** What multi-pool gave the node and the register does not know; what it gave to two nodes. */
+function pooledFindings(
+  register: Register,
+  node: string,
+  blocks: readonly Prefix[],
+  pooled: readonly Prefix[],
+): Finding[] {
+  const unknown = pooled.filter((prefix) => !blocks.some((own) => own.equals(prefix)));
+  if (unknown.length === 0) return [];
+  const cidr = unknown.join(', ');
+  const found: Finding[] = [
+    {
+      reason: 'SourcesDisagree',
+      nodes: [node],
+      cidr,
+      detail: `CiliumNode.spec.ipam.pools of ${node} has ${cidr}, given by Cilium's multi-pool; nobody is given it`,
+    },
+  ];
+  for (const prefix of unknown) {
+    for (const { owner, prefix: theirs } of register.claims.overlapping(prefix)) {
+      const [kind, other = ''] = owner.split('/', 2);
+      if ((kind !== 'node' && kind !== 'pooled') || other === node) continue;
+      const isSame = theirs.equals(prefix);
+      found.push({
+        reason: isSame ? 'DuplicateBlock' : 'OverlappingBlocks',
+        nodes: [other, node].sort(),
+        cidr: `${prefix}`,
+        detail: isSame
+          ? `${prefix} of CiliumNode.spec.ipam.pools is held by ${other} and by ${node}`
+          : `${prefix} of CiliumNode.spec.ipam.pools of ${node} overlaps ${theirs} of ${other}`,
+      });
+    }
   }
   return found;
 }

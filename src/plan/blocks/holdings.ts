@@ -1,4 +1,5 @@
 import type { CiliumNode } from '../../model/cilium-node.ts';
+import type { HoldingSource } from '../../model/holding-source.ts';
 import { podCidrAnnotations } from '../../model/keys.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { NodeReport } from '../../model/node-report.ts';
@@ -17,15 +18,7 @@ import { isReportOf, statedUses } from './report-uses.ts';
  * says block by block what is in use, and may be behind the register. So it is never
  * compared as a list: each block in it that the register lacks is claimed by itself.
  */
-export type HoldingSource = 'report' | 'ciliumnode' | 'spec' | 'annotation' | 'old-annotation';
-
-export const holdingSources: readonly HoldingSource[] = [
-  'report',
-  'ciliumnode',
-  'spec',
-  'annotation',
-  'old-annotation',
-];
+export { type HoldingSource, holdingSources } from '../../model/holding-source.ts';
 
 /** Where a person finds the record. */
 export const sourceNames: Readonly<Record<HoldingSource, string>> = {
@@ -39,6 +32,13 @@ export const sourceNames: Readonly<Record<HoldingSource, string>> = {
 export interface Holdings {
   /** Per source and family, in the order the record gives them. */
   bySource: Map<HoldingSource, Record<Family, Prefix[]>>;
+  /**
+   * Records that are not adopted from in this mode: compared, and given to nobody else,
+   * because whatever wrote them may use them.
+   */
+  compared: Map<HoldingSource, Record<Family, Prefix[]>>;
+  /** What Cilium's multi-pool gave the node, by its CiliumNode: in use, whatever our mode is. */
+  pooled: Prefix[];
   malformed: Array<{ source: HoldingSource; value: string }>;
 }
 
@@ -47,9 +47,11 @@ export function readHoldings(
   cilium: CiliumNode | undefined,
   sources: readonly HoldingSource[],
   report?: NodeReport | undefined,
+  compared: readonly HoldingSource[] = [],
 ): Holdings {
-  const holdings: Holdings = { bySource: new Map(), malformed: [] };
-  for (const source of sources) {
+  const holdings: Holdings = { ...noHoldings(), pooled: pooledOf(cilium) };
+  for (const source of [...sources, ...compared]) {
+    const into = sources.includes(source) ? holdings.bySource : holdings.compared;
     const seen = new Set<string>();
     const records = recordsOf(source, node, cilium, report);
     for (const value of records.slice(0, mostRecords)) {
@@ -58,8 +60,8 @@ export function readHoldings(
         holdings.malformed.push({ source, value });
         continue;
       }
-      const found = holdings.bySource.get(source) ?? { ipv4: [], ipv6: [] };
-      holdings.bySource.set(source, found);
+      const found = into.get(source) ?? { ipv4: [], ipv6: [] };
+      into.set(source, found);
       const text = prefix.toString();
       if (!seen.has(text)) found[prefix.family].push(prefix);
       seen.add(text);
@@ -69,6 +71,15 @@ export function readHoldings(
     }
   }
   return holdings;
+}
+
+export function noHoldings(): Holdings {
+  return { bySource: new Map(), compared: new Map(), pooled: [], malformed: [] };
+}
+
+function pooledOf(cilium: CiliumNode | undefined): Prefix[] {
+  const texts = new Set(cilium?.poolCidrs ?? []);
+  return [...texts].slice(0, mostRecords).flatMap((text) => parsePrefix(text) ?? []);
 }
 
 /** More blocks than a node can hold of any pool: one record must not cost everybody's time. */
@@ -130,7 +141,9 @@ export function isRestOf(
 }
 
 export function allHoldings(holdings: Holdings, without?: HoldingSource): Prefix[] {
-  return [...holdings.bySource].flatMap(([source, found]) =>
+  const { bySource, compared, pooled } = holdings;
+  const lists = [...bySource, ...compared].flatMap(([source, found]) =>
     source === without ? [] : [...found.ipv4, ...found.ipv6],
   );
+  return [...lists, ...pooled];
 }

@@ -110,8 +110,7 @@ function projections(
     const onNode = projectOnNode(node, prefixes, refused.length === 0, switches);
     if (onNode.kind === 'patch') add('Node', onNode.overwrites);
     const cilium = register.ciliumNodes.get(name);
-    const onCilium = projectOnCiliumNode(node, cilium, prefixes, switches);
-    if (onCilium.kind === 'create') add('CiliumNode, which is made', []);
+    const onCilium = projectOnCiliumNode(cilium, prefixes, switches);
     if (onCilium.kind === 'patch') add('CiliumNode', onCilium.overwrites);
     return written;
   });

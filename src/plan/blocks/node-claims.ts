@@ -15,8 +15,11 @@ import {
 /** A claim of a node that no NodeBlock stands behind. */
 export interface UnregisteredClaim {
   prefix: Prefix;
-  /** node: its own. shadow: of a less trusted record. address: where one of its addresses is. */
-  kind: 'node' | 'shadow' | 'address';
+  /**
+   * node: its own. shadow: of a less trusted record. pooled: of Cilium's multi-pool.
+   * address: where one of its addresses is.
+   */
+  kind: 'node' | 'shadow' | 'pooled' | 'address';
   source: HoldingSource | 'address';
 }
 
@@ -43,12 +46,30 @@ export function nodeClaims(limits: ClaimLimits, claiming: ClaimingNode): NodeCla
   for (const { prefix } of claiming.blocks) registered.set(prefix.toString(), prefix);
   for (const prefix of claiming.pending) registered.set(prefix.toString(), prefix);
   const records = limits.judge(registered.values(), recordClaims(claiming, registered));
+  const pooled = claiming.holdings.pooled
+    .filter((prefix) => !registered.has(prefix.toString()) && !isVast(prefix))
+    .slice(0, mostPooled)
+    .map((prefix) => ({
+      ...({ prefix, kind: 'pooled', source: 'ciliumnode' } as const),
+      isInPool: limits.poolAt(prefix) !== undefined,
+    }));
   const around = limits.judge([], addressClaims(claiming.node));
   return {
     registered: [...registered.values()],
-    kept: [...records.kept, ...around.kept],
+    kept: [...records.kept, ...pooled, ...around.kept],
     refused: [...records.refused, ...around.refused],
   };
+}
+
+/**
+ * A pool's own limits do not fit: multi-pool gives many small blocks. These are more than
+ * a node's pods can fill, and still cannot stop a pool (decision 33).
+ */
+const mostPooled = 256;
+const vastest = { ipv4: 20, ipv6: 56 } as const;
+
+function isVast({ family, length }: Prefix): boolean {
+  return length < vastest[family];
 }
 
 const addressesOf = new WeakMap<ClusterNode, UnregisteredClaim[]>();
@@ -83,7 +104,7 @@ function recordClaims(
     }
   }
   for (const prefix of formerUses) add(prefix, 'shadow', 'report');
-  for (const [source, found] of holdings.bySource) {
+  for (const [source, found] of [...holdings.bySource, ...holdings.compared]) {
     for (const prefix of [...found.ipv4, ...found.ipv6]) add(prefix, 'shadow', source);
   }
   return [...claims.values()];

@@ -143,26 +143,15 @@ describe('Node.spec.podCIDRs', () => {
 
 describe('the CiliumNode', () => {
   const project = (object: KubeObject | undefined, blocks = both) =>
-    projectOnCiliumNode(node('n'), object && readCiliumNode(object), blocks, ciliumNode);
+    projectOnCiliumNode(object && readCiliumNode(object), blocks, ciliumNode);
   const bare = (spec?: object): KubeObject => ({
     kind: 'CiliumNode',
     metadata: { name: 'n', uid: 'c' },
     ...(spec ? { spec } : {}),
   });
 
-  test('is made, owned by its Node, if Cilium has not made it yet', () => {
-    expect(project(undefined)).toEqual({
-      kind: 'create',
-      body: {
-        apiVersion: 'cilium.io/v2',
-        kind: 'CiliumNode',
-        metadata: {
-          name: 'n',
-          ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'uid-n' }],
-        },
-        spec: { ipam: { podCIDRs: ['10.0.0.0/24', 'fd00::/64'] } },
-      },
-    });
+  test('is never made: the agent makes its own, and without one nobody reads it', () => {
+    expect(project(undefined)).toEqual({ kind: 'none' });
   });
 
   test.each([
@@ -208,7 +197,7 @@ describe('the CiliumNode', () => {
     const right = ciliumNodeObject('n', ['fd00::/64', '10.0.0.0/24']);
     expect(project(right)).toEqual({ kind: 'none' });
     expect(project(right, [])).toEqual({ kind: 'none' });
-    expect(projectOnCiliumNode(node('n'), undefined, both, off)).toEqual({ kind: 'none' });
+    expect(projectOnCiliumNode(readCiliumNode(bare()), both, off)).toEqual({ kind: 'none' });
   });
 });
 

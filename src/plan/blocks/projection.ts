@@ -28,8 +28,7 @@ export interface PatchOperation {
 export type Projection =
   | { kind: 'none' }
   /** `overwrites`: the CIDRs that a record names and the register does not. */
-  | { kind: 'patch'; operations: PatchOperation[]; overwrites: string[] }
-  | { kind: 'create'; body: object };
+  | { kind: 'patch'; operations: PatchOperation[]; overwrites: string[] };
 
 /** The one block per family that single-valued records can carry: the oldest. */
 function firstOf(blocks: readonly Prefix[], family: Family): Prefix | undefined {
@@ -100,25 +99,18 @@ export function immutableDisagreement(
   return `Node.spec.podCIDRs of ${node.name} is ${node.podCidrs.join(', ')} and cannot be changed to ${blocks.join(', ')}; only a Node that is deleted and registered again can carry another value`;
 }
 
-/** The CiliumNode with all blocks of the node; made if Cilium has not made it yet. */
+/**
+ * The CiliumNode with all blocks of the node. It is never made: Cilium's agent makes its own
+ * before it asks for a block, in every mode that reads it. Where there is none runs no agent,
+ * and one of ours would tell the others of a node without addresses.
+ */
 export function projectOnCiliumNode(
-  node: ClusterNode,
   cilium: CiliumNode | undefined,
   blocks: readonly Prefix[],
   switches: ProjectionSwitches,
 ): Projection {
-  if (!switches.ciliumNode || blocks.length === 0) return { kind: 'none' };
+  if (!switches.ciliumNode || blocks.length === 0 || cilium === undefined) return { kind: 'none' };
   const podCIDRs = blocks.map((prefix) => prefix.toString());
-  if (cilium === undefined) {
-    const owner = { apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid };
-    const body = {
-      apiVersion: 'cilium.io/v2',
-      kind: 'CiliumNode',
-      metadata: { name: node.name, ownerReferences: [owner] },
-      spec: { ipam: { podCIDRs } },
-    };
-    return { kind: 'create', body };
-  }
   if (
     podCIDRs.length === cilium.podCidrs.length &&
     podCIDRs.every((c) => cilium.podCidrs.includes(c))

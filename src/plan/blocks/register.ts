@@ -12,7 +12,7 @@ import { type Attribution, believeAll } from './attribution.ts';
 import { BlockLists } from './block-lists.ts';
 import { ClaimLimits } from './claim-limits.ts';
 import { ClaimSets } from './claim-sets.ts';
-import { type HoldingSource, type Holdings, readHoldings } from './holdings.ts';
+import { type HoldingSource, type Holdings, noHoldings, readHoldings } from './holdings.ts';
 import { type NodeClaims, nodeClaims } from './node-claims.ts';
 import { claimSame, usesOfFormer } from './report-uses.ts';
 
@@ -35,6 +35,7 @@ import { claimSame, usesOfFormer } from './report-uses.ts';
  *   shadow/N    what less trusted records say N holds, and what the report of a
  *               former Node of that name uses; nobody else is given it, but its
  *               true owner may adopt it
+ *   pooled/N    what Cilium's multi-pool gave N: nothing is cut over it, for nobody
  *   guard/NAME  a cell that odd-sized blocks lie in
  *   pool/P      what pool P reserves of its own CIDRs, as long as P may serve
  *   address/N   node N's own address, where it lies in a pool
@@ -45,7 +46,7 @@ import { claimSame, usesOfFormer } from './report-uses.ts';
  * What an object claims is brought up to date when it changes. What a change of pools does to
  * the claims of others is found out when somebody asks (`#settle`): a start brings thousands.
  */
-export type ClaimOwner = `${'node' | 'shadow' | 'guard' | 'pool' | 'address'}/${string}`;
+export type ClaimOwner = `${'node' | 'shadow' | 'pooled' | 'guard' | 'pool' | 'address'}/${string}`;
 
 export class Register {
   readonly nodes = new Map<string, ClusterNode>();
@@ -56,6 +57,7 @@ export class Register {
   attribution: Attribution = believeAll;
 
   readonly #sources: readonly HoldingSource[];
+  readonly #compared: readonly HoldingSource[];
   readonly #claims = new ClaimSets();
   readonly #unregistered = new ClaimSets();
   /** All of them. */
@@ -71,8 +73,14 @@ export class Register {
   /** Where pools came, went or changed since the claims there were judged. */
   #unjudged: Prefix[] = [];
 
-  constructor(sources: readonly HoldingSource[], byDemand = false) {
+  /** `compared`: records that are not adopted from, but compared and kept from others. */
+  constructor(
+    sources: readonly HoldingSource[],
+    byDemand = false,
+    compared: readonly HoldingSource[] = [],
+  ) {
     this.#sources = sources;
+    this.#compared = compared;
     this.#limits = new ClaimLimits(byDemand);
   }
 
@@ -208,7 +216,7 @@ export class Register {
   /** What records other than the register say the node holds. */
   holdingsOf(nodeName: string): Holdings {
     const known = this.#holdings.get(nodeName);
-    return known ?? { bySource: new Map(), malformed: [] };
+    return known ?? noHoldings();
   }
 
   /** What the node claims without a NodeBlock, its own addresses among it. */
@@ -246,8 +254,9 @@ export class Register {
     const node = this.nodes.get(nodeName);
     const cilium = this.ciliumNodes.get(nodeName);
     const report = this.reports.get(nodeName);
-    const holdings = readHoldings(node, cilium, this.#sources, report);
-    if (holdings.bySource.size > 0 || holdings.malformed.length > 0) {
+    const holdings = readHoldings(node, cilium, this.#sources, report, this.#compared);
+    const { bySource, compared, pooled, malformed } = holdings;
+    if (bySource.size + compared.size + pooled.length + malformed.length > 0) {
       this.#holdings.set(nodeName, holdings);
     } else this.#holdings.delete(nodeName);
 

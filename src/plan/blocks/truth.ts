@@ -6,13 +6,7 @@ import type { Block } from '../../model/node-block.ts';
 import type { NodeReport } from '../../model/node-report.ts';
 import { families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
-import {
-  type HoldingSource,
-  holdingSources,
-  readHoldings,
-  trustedHoldings,
-  usedHoldings,
-} from './holdings.ts';
+import { type HoldingSource, readHoldings, trustedHoldings, usedHoldings } from './holdings.ts';
 import { hostScopeSources } from './host-scope.ts';
 
 /** Which record is the truth of a node's blocks. Everything else is compared with it. */
@@ -33,18 +27,18 @@ export function findTruth(state: ClusterState): Truth {
   }
   if (state.blocks.some(({ phase }) => phase !== 'Guard')) {
     const mode = stated ?? modes[pools.length > 0 ? 'ip-pool' : 'cluster-pool'];
-    return { mode, record: mode.truth, sources: holdingSources, why: 'NodeBlocks exist' };
+    return { mode, record: mode.truth, sources: mode.adoptsFrom, why: 'NodeBlocks exist' };
   }
   if (stated !== undefined) {
     const why = `--ipam ${stated.name}, and no NodeBlock exists yet`;
-    return { mode: stated, record: stated.truthBefore, sources: holdingSources, why };
+    return { mode: stated, record: stated.truthBefore, sources: stated.adoptsFrom, why };
   }
   const theirs = cilium === undefined ? undefined : modeOfCilium(cilium.ipam);
   // Cilium stands in mode kubernetes where IPPools serve; they count before the first block is cut.
   const byPools: Truth = {
     mode: modes['ip-pool'],
     record: modes['ip-pool'].truthBefore,
-    sources: holdingSources,
+    sources: modes['ip-pool'].adoptsFrom,
     why: 'IPPools exist, and no NodeBlock yet',
   };
   if (pools.length > 0 && theirs?.truthBefore === 'node') return byPools;

@@ -68,8 +68,14 @@ describe('the agent', () => {
   });
 
   test('where there is none, and no record names the block, a live node does not use it', () => {
-    expect(by({ node: node('n') })).toBe('NoRecord');
+    expect(by({ node: node('n'), traces: [] })).toBe('NoRecord');
     expect(by({ node: node('n'), isRecorded: true })).toBe('awaiting');
+  });
+
+  test('records alone are not enough: what lives in the block is looked for, and named', () => {
+    expect(by({ node: node('n') })).toBe('look for traces');
+    const traces = ['1 pod has addresses in it'];
+    expect(find({ node: node('n'), traces })).toEqual({ kind: 'awaiting', missing: traces });
   });
 });
 
@@ -92,7 +98,7 @@ describe('a report that another agent may have written', () => {
 
   test('does not make the block one without a record by naming another Node', () => {
     const another = report({ nodeUid: 'another' });
-    expect(by({ node: node('n'), report: another })).toBe('NoRecord');
+    expect(by({ node: node('n'), report: another, traces: [] })).toBe('NoRecord');
     expect(by({ doubt, node: node('n'), report: another })).toBe('awaiting');
   });
 

@@ -36,7 +36,10 @@ export interface WitnessCase {
   /** A record of the node (annotation, spec, CiliumNode) names the block. */
   isRecorded: boolean;
   routers: RoutersVerdict;
-  /** What else is still there of the node: Pods, CiliumEndpoints, … Absent: nobody has looked. */
+  /**
+   * What else is still there: of a node that is gone its Pods, its CiliumNode, …; of one
+   * that is there only what lives in the block. Absent: nobody has looked.
+   */
   traces?: readonly string[];
 }
 
@@ -93,10 +96,13 @@ function askAgent({ block, node, report, doubt }: WitnessCase): Witnessed | Awai
 }
 
 /** A block of a Node that is there cools only because it was given back. */
-function ofLiveNode({ block, report, doubt, isRecorded }: WitnessCase): WitnessVerdict {
+function ofLiveNode(one: WitnessCase): WitnessVerdict {
+  const { block, report, doubt, isRecorded, traces } = one;
   // Whoever can write a report can also make it one of another Node.
   if (report?.nodeUid !== block.nodeUid && doubt === undefined && !isRecorded) {
-    return says('NoRecord', `no record of ${block.nodeName} names it`);
+    if (traces === undefined) return { kind: 'look for traces' };
+    if (traces.length > 0) return { kind: 'awaiting', missing: [...traces] };
+    return says('NoRecord', `no record of ${block.nodeName} names it, and nothing lives in it`);
   }
   const missing = [`Node ${block.nodeName} is there, and has not given the block back`];
   return { kind: 'awaiting', missing };
@@ -175,6 +181,11 @@ function says(by: WitnessName, detail: string): Witnessed {
 /** `Fenced: node1 withdrew it from its routers and does not use it`. */
 export function witnessWords({ by, detail }: BlockWitness): string {
   return detail === undefined ? by : `${by}: ${detail}`;
+}
+
+/** What lives in a block of a node that is there, as one sentence for people. */
+export function usedBlockWords({ nodeName }: Block, uses: readonly string[]): string {
+  return `${nodeName} uses it: ${uses.join('; ')}`;
 }
 
 /** What is missing, as one sentence for people, with the command that cures it. */

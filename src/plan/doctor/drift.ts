@@ -65,7 +65,7 @@ export class DriftRecord {
 }
 
 /** The same fault at the same place, whatever its records say meanwhile. */
-function keyOf({ reason, node, prefix, owner }: DoctorFinding): string {
+export function keyOf({ reason, node, prefix, owner }: DoctorFinding): string {
   return [reason, node, prefix, owner].join(' ');
 }
 

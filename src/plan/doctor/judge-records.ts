@@ -1,7 +1,10 @@
 import { plural } from '../../base/count-text.ts';
+import type { CiliumSettings } from '../../model/cilium-config.ts';
+import { ciliumOperatorCure } from '../../model/cilium-operator.ts';
 import { modeOfCilium, type TruthRecord } from '../../model/modes.ts';
 import { type Family, families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
+import { readPrefixes } from '../blocks/truth.ts';
 import { type DoctorFinding, finding } from './finding.ts';
 import { wrongRecord } from './fixes.ts';
 import type { RecordName } from './records.ts';
@@ -102,15 +105,61 @@ function disagreementFix(
     return `see what the agent of ${node} waits for: kubectl describe nodereport ${node}`;
   }
   if (differing.includes('Node.spec')) {
-    const never = 'Node.spec.podCIDRs never changes: delete and re-create the Node to clear it';
+    // A Node that is made again gets another block where somebody allocates, and the agent
+    // of Cilium stays in the one it has: pods would be lost for a record that nobody reads.
+    const never = 'Node.spec.podCIDRs cannot be changed';
     return wrong === undefined
-      ? `${truthIs} is what counts; ${never}`
-      : `pods use ${truthIs}, but ${wrong}; ${never}, or upgrade Cilium`;
+      ? `${truthIs} is what counts; ${never}, and goes with the Node: leave it, and stop who writes it`
+      : `pods use ${truthIs}, but ${wrong}: upgrade Cilium; ${never}`;
   }
   if (differing.includes('annotation')) {
     return `correct the annotation of ${node}: it must say what ${truthIs} says`;
   }
   return `${truthIs} is what counts; correct ${differing.join(' and ')} of ${node}`;
+}
+
+/**
+ * Cilium's operator by its own flag: it runs, gives out blocks, and so does Cadastre. On
+ * the same addresses that is a matter of time, whatever records say today.
+ */
+function ciliumAllocates(survey: Survey): DoctorFinding | undefined {
+  const { truth, evidence, poolSpace } = survey;
+  const { ciliumOperator: operator, cilium } = evidence;
+  if (truth.record !== 'register' || operator?.runs !== true) return undefined;
+  const ipam = operator.ipam ?? cilium?.ipam;
+  if (ipam === undefined || !allocatingModes.has(ipam)) return undefined;
+  const ranges = ipam === 'multi-pool' ? [] : clusterPoolRanges(cilium);
+  // Of multi-pool the ranges are in other objects: not known here to be others than ours.
+  const isSame =
+    poolSpace === undefined ||
+    ranges.length === 0 ||
+    ranges.some((one) => poolSpace.overlapping(one) !== undefined);
+  const given = ranges.length === 0 ? '' : ` out of ${ranges.join(', ')}`;
+  return finding('SecondAllocator', isSame ? 'critical' : 'warning', {
+    says: {
+      NodeBlock: `the truth in mode ${truth.mode.name} (${truth.why})`,
+      'cilium-operator': `runs with ipam ${ipam} and gives out blocks${given}`,
+    },
+    fix: ciliumOperatorCure,
+  });
+}
+
+/** Modes in which Cilium's operator cuts blocks, in every version that had them. */
+const allocatingModes: ReadonlySet<string> = new Set([
+  'cluster-pool',
+  'cluster-pool-v2beta',
+  'multi-pool',
+]);
+
+function clusterPoolRanges(cilium: CiliumSettings | undefined): Prefix[] {
+  return families.flatMap((family) => readPrefixes(cilium?.clusterPool[family].cidrs ?? []));
+}
+
+/** Whether what a record says is cut from the addresses that our pools are made of. */
+function drawsFromOurs({ nodes, poolSpace }: Survey, record: RecordName): boolean {
+  return [...nodes.values()].some(({ records }) =>
+    (records.get(record) ?? []).some((prefix) => poolSpace?.overlapping(prefix) !== undefined),
+  );
 }
 
 /**
@@ -125,13 +174,13 @@ function secondAllocators(
   const { truth, evidence } = survey;
   const served = [...survey.nodes.values()].filter(({ blocks }) => blocks.length > 0).length;
   const found: DoctorFinding[] = [];
-  const report = (record: RecordName, who: string, fix: string) => {
+  const report = (record: RecordName, who: string, fix: string, isSame = false) => {
     const { nodes, differ } = records.get(record) ?? { nodes: [], differ: 0 };
     const says = {
       [truthName[truth.record]]: `the truth in mode ${truth.mode.name} (${truth.why})`,
       [record]: `set on ${nodes.length} of ${plural(survey.nodes.size, 'node')} by ${who}, and differs on ${differ}`,
     };
-    found.push(finding('SecondAllocator', 'warning', { says, fix }));
+    found.push(finding('SecondAllocator', isSame ? 'critical' : 'warning', { says, fix }));
   };
   const spec = records.get('Node.spec');
   const isEverywhere = (record: { nodes: string[]; differ: number } | undefined) =>
@@ -143,12 +192,19 @@ function secondAllocators(
         'Node.spec',
         'kube-controller-manager',
         'run kube-controller-manager with --allocate-node-cidrs=false',
+        isKnown && drawsFromOurs(survey, 'Node.spec'),
       );
     }
   }
-  const ciliumAllocates = modeOfCilium(evidence.cilium?.ipam ?? '')?.pools === 'flags';
-  if (truth.record === 'register' && ciliumAllocates && isEverywhere(records.get('CiliumNode'))) {
-    report('CiliumNode', "Cilium's operator", 'set ipam: kubernetes in cilium-config');
+  const ofCilium = ciliumAllocates(survey);
+  if (ofCilium !== undefined) found.push(ofCilium);
+  else if (
+    truth.record === 'register' &&
+    evidence.ciliumOperator === undefined &&
+    modeOfCilium(evidence.cilium?.ipam ?? '')?.pools === 'flags' &&
+    isEverywhere(records.get('CiliumNode'))
+  ) {
+    report('CiliumNode', "Cilium's operator", ciliumOperatorCure);
   }
   if (truth.record === 'node' && isEverywhere(records.get('NodeBlock'))) {
     report(

@@ -38,6 +38,19 @@ const withTor1 = (
   routers: [router('tor1', routes)],
 });
 
+const podAt = (name: string, at: string, address: string) => ({
+  name,
+  uid: name,
+  resourceVersion: '',
+  namespace: 'default',
+  node: at,
+  addresses: [address],
+});
+const livesAt = (name: string, cidr: string, internal: string) => ({
+  ...ciliumNode(name, cidr),
+  internalIps: [internal],
+});
+
 interface Pair {
   /** A world in which it is found, */
   triggers: Evidence;
@@ -310,6 +323,32 @@ const pairs: Record<DoctorReason, Pair> = {
   NoAddressOfFamily: agentFound('NoAddressOfFamily'),
   MasqueradeRefused: agentFound('MasqueradeRefused'),
   MalformedConfig: agentFound('MalformedConfig'),
+  DuplicateAddress: {
+    triggers: {
+      ...ofCilium(),
+      pods: [podAt('one', 'a', '10.1.0.5'), podAt('two', 'b', '10.1.0.5')],
+    },
+    beside: { ...ofCilium(), pods: [podAt('one', 'a', '10.1.0.5'), podAt('two', 'b', '10.1.1.5')] },
+    finding: {
+      prefix: '10.1.0.5/32',
+      owner: 'a',
+      node: 'b',
+      severity: 'critical',
+      says: { Pods: 'default/one on a, default/two on b' },
+      hurts: { now: ['a', 'b'], if: [] },
+    },
+  },
+  AgentOnOldBlock: {
+    triggers: {
+      ...ofCilium(),
+      ciliumNodes: [livesAt('a', '10.1.0.0/24', '10.1.1.7'), ciliumNode('b', '10.1.1.0/24')],
+    },
+    beside: {
+      ...ofCilium(),
+      ciliumNodes: [livesAt('a', '10.1.0.0/24', '10.1.0.7'), ciliumNode('b', '10.1.1.0/24')],
+    },
+    finding: { prefix: '10.1.1.0/24', owner: 'b', node: 'a', severity: 'critical' },
+  },
   DuplicateBlock: {
     triggers: {
       ...ofNodes(),

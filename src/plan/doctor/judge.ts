@@ -18,6 +18,7 @@
  *   judge-restored  RestoredFromBackup
  *   judge-hijacks   Hijacked
  *   judge-reports   what agents found out by themselves
+ *   judge-uses      DuplicateAddress, AgentOnOldBlock, PodsOutsideBlocks without a report
  *   truth-table     the same survey, node by node and source by source
  *
  * Load-bearing: everything is sorted before it is judged, so that the order in
@@ -40,6 +41,7 @@ import { judgeRecords } from './judge-records.ts';
 import { judgeReports } from './judge-reports.ts';
 import { judgeRestored } from './judge-restored.ts';
 import { judgeRoutes } from './judge-routes.ts';
+import { judgeUses } from './judge-uses.ts';
 import { type Survey, survey } from './survey.ts';
 
 /** What is wrong, worst first. */
@@ -70,6 +72,7 @@ export function* judgeInSteps(surveyed: Survey): Generator<undefined, DoctorFind
     () => judgeRestored(surveyed),
     () => judgeHijacks(surveyed),
     () => judgeReports(surveyed),
+    () => judgeUses(surveyed, claimants),
   ];
   const found: DoctorFinding[] = [];
   for (const part of parts) {

@@ -106,7 +106,12 @@ const lacking: ReadonlySet<DoctorReason> = new Set([
   'Detour',
 ]);
 const foreign: ReadonlySet<DoctorReason> = new Set(['Detour', 'Orphan', 'UnknownPrefix']);
-const ofAgents: ReadonlySet<DoctorReason> = new Set(['PodsOutsideBlocks', 'Hijacked']);
+const ofAgents: ReadonlySet<DoctorReason> = new Set([
+  'PodsOutsideBlocks',
+  'AgentOnOldBlock',
+  'DuplicateAddress',
+  'Hijacked',
+]);
 const shown: ReadonlySet<DoctorReason> = new Set<DoctorReason>([
   'SourcesDisagree',
   ...conflicts,

@@ -1,6 +1,6 @@
 import type { Block } from '../../model/node-block.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import type { HoldingSource } from '../blocks/holdings.ts';
+import type { HoldingSource, Holdings } from '../blocks/holdings.ts';
 import type { Register } from '../blocks/register.ts';
 
 /** Everything that claims a part of a prefix. */
@@ -29,7 +29,7 @@ export function prefixClaims(register: Register, prefix: Prefix): PrefixClaims {
     const slash = owner.indexOf('/');
     const kind = owner.slice(0, slash);
     const name = owner.slice(slash + 1);
-    if (kind === 'node' || kind === 'shadow') names.add(name);
+    if (kind === 'node' || kind === 'shadow' || kind === 'pooled') names.add(name);
     if (kind === 'pool') reserved.push({ pool: name, cidr });
   }
   return {
@@ -41,13 +41,19 @@ export function prefixClaims(register: Register, prefix: Prefix): PrefixClaims {
       .filter((block) => block.prefix.overlaps(prefix))
       .sort((a, b) => a.prefix.compare(b.prefix)),
     records: [...names].flatMap((node) =>
-      [...register.holdingsOf(node).bySource].flatMap(([source, { ipv4, ipv6 }]) =>
-        [...ipv4, ...ipv6]
-          .filter((cidr) => cidr.overlaps(prefix))
-          .map((cidr) => ({ node, cidr, source })),
+      recordsOf(register.holdingsOf(node)).flatMap(({ source, prefixes }) =>
+        prefixes.filter((cidr) => cidr.overlaps(prefix)).map((cidr) => ({ node, cidr, source })),
       ),
     ),
     reserved,
     isFree: claims.length === 0,
   };
+}
+
+function recordsOf({ bySource, compared, pooled }: Holdings) {
+  const lists = [...bySource, ...compared].map(([source, { ipv4, ipv6 }]) => ({
+    source,
+    prefixes: [...ipv4, ...ipv6],
+  }));
+  return [...lists, { source: 'ciliumnode' as const, prefixes: pooled }];
 }
