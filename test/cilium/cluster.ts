@@ -7,6 +7,8 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { cacheDir } from '../../scripts/checkout.mjs';
+import { withLock } from '../../scripts/lock.mjs';
 import { deleteNamespaces, endProcesses } from '../../src/lab/namespaces.ts';
 import { startControllerManager } from '../parts/controller-manager.ts';
 import { freePort } from '../parts/free-port.ts';
@@ -70,7 +72,27 @@ export class CiliumCluster {
     this.pods = new Pods(this, cilium);
   }
 
-  static async start(cilium: string, mode: Mode): Promise<CiliumCluster> {
+  /** Names and addresses are the machine's: a second run waits until the first has ended. */
+  static use<T>(
+    cilium: string,
+    mode: Mode,
+    work: (cluster: CiliumCluster) => Promise<T>,
+  ): Promise<T> {
+    const onWait = (waitedMs: number, owner: number) =>
+      console.error(
+        `process ${owner} runs Cilium on this machine; waiting (${Math.round(waitedMs / 1000)} s)`,
+      );
+    return withLock(join(cacheDir(), 'locks/cilium-run'), onWait, async () => {
+      const cluster = await CiliumCluster.#start(cilium, mode);
+      try {
+        return await work(cluster);
+      } finally {
+        await cluster.#stop();
+      }
+    });
+  }
+
+  static async #start(cilium: string, mode: Mode): Promise<CiliumCluster> {
     await removeLeftovers();
     const world = await World.start({ extraArgs: ['--bind-address=0.0.0.0'] });
     try {
@@ -96,7 +118,7 @@ export class CiliumCluster {
     }
   }
 
-  async stop(): Promise<void> {
+  async #stop(): Promise<void> {
     await this.#kubelet?.close();
     await this.pods.close();
     await this.stopCiliumOperator();

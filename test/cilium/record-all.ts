@@ -15,14 +15,11 @@ interface NodeConfig {
 
 export async function recordAll(cilium: string, say: (words: string) => void): Promise<void> {
   for (const mode of ['cluster-pool', 'kubernetes', 'multi-pool'] as const) {
-    const cluster = await CiliumCluster.start(cilium, mode);
-    try {
+    await CiliumCluster.use(cilium, mode, async (cluster) => {
       await fill(cluster, mode);
       await record(cluster, mode);
-      say(`${mode}: recorded`);
-    } finally {
-      await cluster.stop();
-    }
+    });
+    say(`${mode}: recorded`);
   }
 }
 

@@ -53,26 +53,30 @@ export class Stage {
     cilium: string,
     say: (words: string) => void,
   ): Promise<Played> {
-    const start = performance.now();
-    const cluster = await CiliumCluster.start(cilium, scenario.mode);
-    const stage = new Stage(cluster, (words) => say(`${scenario.name}: ${words}`));
-    try {
-      await scenario.play(stage);
-      await stage.endPings();
-    } catch (error) {
-      stage.fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    } finally {
-      for (const { stream } of stage.#streams) stream.close();
-      await cluster.stop();
-    }
+    return CiliumCluster.use(cilium, scenario.mode, async (cluster) => {
+      const start = performance.now();
+      const stage = new Stage(cluster, (words) => say(`${scenario.name}: ${words}`));
+      try {
+        await scenario.play(stage);
+        await stage.endPings();
+      } catch (error) {
+        stage.fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
+      } finally {
+        for (const { stream } of stage.#streams) stream.close();
+      }
+      return stage.#played(scenario.name, start);
+    });
+  }
+
+  #played(scenario: string, start: number): Played {
     return {
-      scenario: scenario.name,
-      steps: stage.#steps,
-      failures: stage.#failures,
-      pings: { sent: stage.#sent, lost: stage.#lost },
-      inTwoPlaces: stage.#inTwoPlaces,
-      findings: [...stage.#findings].sort(),
-      routes: stage.#routes,
+      scenario,
+      steps: this.#steps,
+      failures: this.#failures,
+      pings: { sent: this.#sent, lost: this.#lost },
+      inTwoPlaces: this.#inTwoPlaces,
+      findings: [...this.#findings].sort(),
+      routes: this.#routes,
       seconds: (performance.now() - start) / 1000,
     };
   }
