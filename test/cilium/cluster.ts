@@ -192,10 +192,15 @@ export class CiliumCluster {
     this.#operator = undefined;
   }
 
-  async announcePods(): Promise<void> {
-    for (const object of bgpObjects) {
+  async announcePods(type = this.#announces): Promise<void> {
+    for (const object of bgpObjects(type)) {
       await this.world.must('POST', bgpPaths[object.kind]!, object);
     }
+  }
+
+  /** In multi-pool an advertisement of type PodCIDR announces nothing. */
+  get #announces(): 'PodCIDR' | 'CiliumPodIPPool' {
+    return this.config.ipam === 'multi-pool' ? 'CiliumPodIPPool' : 'PodCIDR';
   }
 
   /** The machine, its Node and its agent; back when the agent is started, not when it serves. */

@@ -35,13 +35,22 @@ export const operatorDeployment = (args: readonly string[]) => ({
 
 const api = 'cilium.io/v2alpha1';
 
-/** Every node announces its PodCIDRs to the router. */
-export const bgpObjects = [
+/** All of them: Cilium takes no selector as none. */
+const everyPool = {
+  matchExpressions: [{ key: 'never', operator: 'NotIn', values: ['such-a-pool'] }],
+};
+
+/** Every node announces its blocks to the router: PodCIDRs, or in multi-pool those of its pools. */
+export const bgpObjects = (type: 'PodCIDR' | 'CiliumPodIPPool') => [
   {
     apiVersion: api,
     kind: 'CiliumBGPAdvertisement',
     metadata: { name: 'pods', labels: { advertise: 'pods' } },
-    spec: { advertisements: [{ advertisementType: 'PodCIDR' }] },
+    spec: {
+      advertisements: [
+        { advertisementType: type, ...(type === 'PodCIDR' ? {} : { selector: everyPool }) },
+      ],
+    },
   },
   {
     apiVersion: api,

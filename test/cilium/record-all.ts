@@ -14,18 +14,29 @@ interface NodeConfig {
 }
 
 export async function recordAll(cilium: string, say: (words: string) => void): Promise<void> {
-  for (const mode of ['cluster-pool', 'kubernetes', 'multi-pool'] as const) {
+  const clusters = [
+    { name: 'cluster-pool', mode: 'cluster-pool', announces: 'PodCIDR' },
+    { name: 'kubernetes', mode: 'kubernetes', announces: 'PodCIDR' },
+    // The advertisement is there, and announces nothing.
+    { name: 'multi-pool', mode: 'multi-pool', announces: 'PodCIDR' },
+    { name: 'multi-pool-announced', mode: 'multi-pool', announces: 'CiliumPodIPPool' },
+  ] as const;
+  for (const { name, mode, announces } of clusters) {
     await CiliumCluster.use(cilium, mode, async (cluster) => {
-      await fill(cluster, mode);
-      await record(cluster, mode);
+      await fill(cluster, mode, announces);
+      await record(cluster, name);
     });
-    say(`${mode}: recorded`);
+    say(`${name}: recorded`);
   }
 }
 
-async function fill(cluster: CiliumCluster, mode: Mode): Promise<void> {
+async function fill(
+  cluster: CiliumCluster,
+  mode: Mode,
+  announces: 'PodCIDR' | 'CiliumPodIPPool',
+): Promise<void> {
   await cluster.startCiliumOperator();
-  await cluster.announcePods();
+  await cluster.announcePods(announces);
   const names = ['n1', 'n2', 'n3'];
   for (const [at, name] of names.entries()) {
     const podCIDRs = [`10.50.${at + 1}.0/24`];

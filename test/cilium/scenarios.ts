@@ -313,11 +313,59 @@ const migrate: Scenario = {
   },
 };
 
+const multiPoolFlags = ['--ipam=multi-pool'];
+
+const multiPool: Scenario = {
+  name: 'multi-pool',
+  mode: 'multi-pool',
+  what: 'agents with `ipam: multi-pool`, `cadastre operator --ipam multi-pool` takes over from cilium-operator',
+  async play(stage) {
+    const { cluster } = stage;
+    await stage.standardCluster(3);
+    await stage.checkAll('three nodes');
+    const before = await cluster.blocks();
+    const took = await stage.timed(async () => {
+      await cluster.stopCiliumOperator();
+      await cluster.startCiliumOperator(['--ipam=kubernetes']);
+      await cluster.world.registerCrds();
+      await cluster.world.createPool('default', {
+        cidrs: [podNetwork],
+        blockSize: { ipv4: 27 },
+        cooldownSeconds: 5,
+      });
+      await cluster.world.leader(multiPoolFlags);
+      await whenHeld(stage, before);
+    });
+    stage.step(`all ${Object.values(before).flat().length} blocks adopted in ${took}`);
+    await stage.checkAll('handover');
+    // More pods than a /27 has addresses: the agent asks for another block.
+    const names = Array.from({ length: 32 }, (_, at) => `many-${at}`);
+    const filled = await stage.timed(async () => {
+      for (const name of names) await cluster.pods.start(name, 'n1');
+    });
+    const blocks = (await cluster.blocks()).n1 ?? [];
+    stage.check(blocks.length > 1, `n1 has 33 pods and ${blocks.join(', ')}`);
+    stage.step(`32 more pods on n1 in ${filled}: it has ${blocks.join(', ')}`);
+    await stage.checkAll('n1 has more than a block');
+    stage.step(`n4 joins: ${await join(stage, 'n4')}`);
+    await stage.checkAll('n4 joined');
+    stage.step(`agents restarted in ${await stage.timed(() => cluster.restartAgents())}`);
+    await cluster.world.stopOperators();
+    await cluster.world.leader(multiPoolFlags);
+    await stage.checkAll('agents and Cadastre restarted');
+    const told = await recreateNode(stage, 'n2');
+    stage.step(told);
+    stage.check(told.includes('all pods answer'), told);
+    await stage.checkAll('Node n2 deleted and made again');
+  },
+};
+
 export const scenarios: readonly Scenario[] = [
   baseline,
   handover,
   nodeSpec,
   annotations,
+  multiPool,
   incident,
   migrate,
 ];
