@@ -4,7 +4,7 @@
  * wants it. Kubelets there are none: `Pods` calls cilium-cni and writes the pods' status.
  */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { cacheDir } from '../../scripts/checkout.mjs';
@@ -125,6 +125,21 @@ export class CiliumCluster {
     await Promise.all([...this.machines.values()].map((machine) => machine.down()));
     await this.fabric.stop();
     await this.world.stop();
+  }
+
+  /** Everybody's, for whoever wants to know why something was not right. */
+  keepLogs(folder: string): void {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    for (const name of this.machines.keys()) {
+      copyFileSync(
+        join(this.world.dir, name, 'agent.log'),
+        join(folder, `cilium-agent-${name}.log`),
+      );
+    }
+    for (const file of readdirSync(this.world.dir)) {
+      if (file.endsWith('.log')) copyFileSync(join(this.world.dir, file), join(folder, file));
+    }
   }
 
   /** cilium-config as it stands in the API. */

@@ -15,6 +15,7 @@ import {
 } from '../../src/lab/namespaces.ts';
 import { type PartProcess, startPart, untilReady } from '../parts/part-process.ts';
 import { eventually, pause } from '../world/eventually.ts';
+import { cadastreProgram } from '../world/operator-process.ts';
 import { writeConfigFiles } from './config.ts';
 import type { Fabric } from './fabric.ts';
 import { namespaceOf, nodeAddress } from './layout.ts';
@@ -39,8 +40,10 @@ export class Machine {
   readonly #folder: string;
   #holder: PartProcess | undefined;
   #agent: PartProcess | undefined;
+  #ours: PartProcess | undefined;
+  #ourFlags: readonly string[] = [];
   #supervisor: NodeJS.Timeout | undefined;
-  /** How often the agent ended by itself. */
+  /** How often the agent ended without being asked to. */
   agentDeaths = 0;
 
   constructor(options: MachineOptions) {
@@ -52,7 +55,7 @@ export class Machine {
   }
 
   async up(fabric: Fabric): Promise<void> {
-    for (const name of ['run', 'lib', 'config', 'bin', 'cni']) {
+    for (const name of ['run', 'lib', 'config', 'bin', 'cni', 'our-run', 'our-lib']) {
       mkdirSync(join(this.#folder, name), { recursive: true });
     }
     await ipBatch(undefined, [`netns add ${this.namespace}`]);
@@ -127,6 +130,32 @@ export class Machine {
     });
   }
 
+  /** Our own agent, beside Cilium's. */
+  async startOurAgent(flags: readonly string[]): Promise<void> {
+    this.#ourFlags = flags;
+    const program = await cadastreProgram();
+    this.#ours = startPart({
+      name: `agent of ${this.name}`,
+      binary: 'nsenter',
+      args: this.enter([
+        ...[process.execPath, program, 'agent', `--node-name=${this.name}`],
+        ...[`--kubeconfig=${this.#options.kubeconfig}`, '--listen=127.0.0.1:0', ...flags],
+      ]),
+      logFile: join(this.#options.dir, `agent-${this.name}.log`),
+      dir: this.#folder,
+    });
+  }
+
+  async restartOurAgent(): Promise<void> {
+    await this.#ours?.stop();
+    await this.startOurAgent(this.#ourFlags);
+  }
+
+  /** The folder of CNI plugins besides Cilium's own. */
+  get plugins(): string {
+    return join(this.#folder, 'cni');
+  }
+
   async whenAgentServes(withinMs = 60_000): Promise<void> {
     if (this.#agent === undefined) throw new Error(`${this.name}: the agent was never started`);
     await untilReady(this.#agent, () => this.#isHealthy(), withinMs);
@@ -147,6 +176,11 @@ export class Machine {
     await agent.kill9();
   }
 
+  /** As a crash: it is started again. */
+  async killAgent(): Promise<void> {
+    await this.#agent?.kill9();
+  }
+
   get agentTail(): string {
     return this.#agent?.tail(40) ?? '';
   }
@@ -155,6 +189,7 @@ export class Machine {
   async down(): Promise<void> {
     clearInterval(this.#supervisor);
     await this.#agent?.kill9();
+    await this.#ours?.kill9();
     await this.#holder?.kill9();
     await endProcesses([this.namespace]);
     await eventually(() => deleteNamespaces([this.namespace]));
@@ -178,7 +213,9 @@ export class Machine {
 
 /** `$1`: the node's folder, `$2`: Cilium's. */
 const mountScript = `
-mkdir -p /var/run/cilium /var/lib/cilium /etc/cilium-config
+mkdir -p /var/run/cilium /var/lib/cilium /etc/cilium-config /run/cadastre /var/lib/cadastre
+mount --bind "$1/our-run" /run/cadastre
+mount --bind "$1/our-lib" /var/lib/cadastre
 mount --bind "$1/run" /var/run/cilium
 mount --bind "$1/lib" /var/lib/cilium
 mount --bind "$1/config" /etc/cilium-config

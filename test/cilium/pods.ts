@@ -151,16 +151,15 @@ export class Pods {
     command: 'ADD' | 'DEL',
     { name, node, namespace, uid }: Pick<Pod, 'name' | 'node' | 'namespace' | 'uid'>,
   ): Promise<string> {
-    return this.#cluster
-      .machine(node)
-      .run([join(this.#cilium, 'cilium-cni')], JSON.stringify(this.netConf), {
-        CNI_COMMAND: command,
-        CNI_CONTAINERID: uid,
-        CNI_NETNS: namespacePath(namespace),
-        CNI_IFNAME: 'eth0',
-        CNI_PATH: this.#cilium,
-        CNI_ARGS: `IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=${name};K8S_POD_UID=${uid}`,
-      });
+    const machine = this.#cluster.machine(node);
+    return machine.run([join(this.#cilium, 'cilium-cni')], JSON.stringify(this.netConf), {
+      CNI_COMMAND: command,
+      CNI_CONTAINERID: uid,
+      CNI_NETNS: namespacePath(namespace),
+      CNI_IFNAME: 'eth0',
+      CNI_PATH: `${this.#cilium}:${machine.plugins}`,
+      CNI_ARGS: `IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=${name};K8S_POD_UID=${uid}`,
+    });
   }
 }
 

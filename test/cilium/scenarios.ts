@@ -1,8 +1,9 @@
 /** What README, docs, plan, doctor and migrate promise about Cilium, played with the real one. */
 
 import { eventually, pause } from '../world/eventually.ts';
-import type { OperatorProcess } from '../world/operator-process.ts';
+import { cadastreProgram, type OperatorProcess } from '../world/operator-process.ts';
 import { type Mode, podNetwork } from './config.ts';
+import { nodeAsn, router } from './layout.ts';
 import { ciliumPaths } from './objects.ts';
 import { findingWords, type Stage } from './stage.ts';
 
@@ -64,9 +65,13 @@ async function join(stage: Stage, name: string): Promise<string> {
  * While the Node is gone its CiliumNode goes too, and with it routes and sessions: Cilium's
  * agent has it so. Says how long the node's pod was away, or that it did not come back.
  */
-async function recreateNode(stage: Stage, name: string): Promise<string> {
+async function recreateNode(
+  stage: Stage,
+  name: string,
+  agent: 'runs' | 'is killed' = 'runs',
+): Promise<string> {
   const { cluster } = stage;
-  const had = (await cluster.blocks())[name];
+  const had = (await stage.blocks())[name];
   const deaths = cluster.machine(name).agentDeaths;
   await stage.endPings();
   await cluster.world.deleteNode(name);
@@ -76,13 +81,14 @@ async function recreateNode(stage: Stage, name: string): Promise<string> {
     const { status } = await cluster.world.call('GET', `/api/v1/nodes/${name}`);
     if (status !== 404) throw new Error(`${name} is still there`);
   });
+  if (agent === 'is killed') await cluster.machine(name).killAgent();
   await pause(2000);
   const start = performance.now();
   await cluster.createNode(name);
   let words = '';
   try {
     await stage.whenAnnounced(30_000);
-    await stage.pingSteadily([...cluster.pods.running.values()], 15_000);
+    await stage.pingSteadily([...cluster.pods.running.values()], 30_000);
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     words = `all pods answer ${seconds} s after it is there again`;
   } catch {
@@ -90,8 +96,8 @@ async function recreateNode(stage: Stage, name: string): Promise<string> {
     await stage.endPings(true);
   }
   const ended = cluster.machine(name).agentDeaths - deaths;
-  const has = (await cluster.blocks())[name];
-  return `Node ${name} deleted and made again: had ${had}, has ${has}, ${words}${ended > 0 ? ` (its agent ended by itself, and was started again)` : ''}`;
+  const has = (await stage.blocks())[name];
+  return `Node ${name} deleted and made again: had ${had}, has ${has}, ${words}${ended > 0 ? ` (its agent ended meanwhile, and was started again)` : ''}`;
 }
 
 const baseline: Scenario = {
@@ -176,10 +182,12 @@ async function poolScenario(stage: Stage, project: 'node-spec' | 'annotations'):
   await cluster.startCiliumOperator();
   await stage.checkAll('both operators restarted');
   stage.step('Cadastre and cilium-operator restarted');
-  const told = await recreateNode(stage, 'n2');
-  stage.step(told);
-  stage.check(told.includes('all pods answer'), told);
-  await stage.checkAll('Node n2 deleted and made again');
+  for (const agent of ['runs', 'is killed'] as const) {
+    const told = await recreateNode(stage, 'n2', agent);
+    stage.step(told);
+    stage.check(told.includes('all pods answer'), told);
+    await stage.checkAll(`Node n2 deleted and made again, its agent ${agent}`);
+  }
 }
 
 const nodeSpec: Scenario = {
@@ -360,12 +368,65 @@ const multiPool: Scenario = {
   },
 };
 
+/** Our agent on a node of Cilium: it gives addresses to cilium-cni, and announces. */
+async function installOurs(stage: Stage, name: string): Promise<void> {
+  const machine = stage.cluster.machine(name);
+  await machine.run([
+    ...[process.execPath, await cadastreProgram(), 'cni', 'install', '--ipam-only'],
+    ...['--bin-dir', machine.plugins, '--conf-dir', machine.plugins],
+  ]);
+  await machine.startOurAgent(['--wiring=false']);
+}
+
+const delegated: Scenario = {
+  name: 'delegated',
+  mode: 'delegated-plugin',
+  what: 'agents with `ipam: delegated-plugin`, our plugin as `ipam.type` under cilium-cni, our agent announces',
+  async play(stage) {
+    const { cluster } = stage;
+    cluster.pods.netConf = { ...cluster.pods.netConf, ipam: { type: 'cadastre' } };
+    await cluster.startCiliumOperator();
+    await cluster.world.leader(['--ipam=ip-pool']);
+    await cluster.world.createPool('pods', { cidrs: [podNetwork], blockSize: { ipv4: 24 } });
+    await cluster.world.must('POST', '/apis/cadastre.dev/v1alpha1/bgppeers', {
+      apiVersion: 'cadastre.dev/v1alpha1',
+      kind: 'BGPPeer',
+      metadata: { name: 'router' },
+      spec: {
+        address: router.address,
+        asn: router.asn,
+        localASN: nodeAsn,
+        connectRetrySeconds: 1,
+      },
+    });
+    await cluster.addNodes(3);
+    for (const name of cluster.machines.keys()) await installOurs(stage, name);
+    await eventually(async () => {
+      const held = Object.keys(await stage.blocks());
+      if (held.length < 3) throw new Error(`blocks are held by ${held.join(', ')}`);
+    });
+    await stage.whenAnnounced();
+    await stage.podOnEach();
+    await stage.checkAll('three nodes');
+    stage.step('three nodes, a pod each, addresses by our plugin');
+    stage.step(`Cilium's agents restarted in ${await stage.timed(() => cluster.restartAgents())}`);
+    await stage.checkAll("Cilium's agents restarted");
+    for (const machine of cluster.machines.values()) await machine.restartOurAgent();
+    await stage.checkAll('our agents restarted');
+    stage.step('our agents restarted');
+    await cluster.pods.start('more', 'n1');
+    await cluster.pods.end('more');
+    await stage.checkAll('a pod came and went');
+  },
+};
+
 export const scenarios: readonly Scenario[] = [
   baseline,
   handover,
   nodeSpec,
   annotations,
   multiPool,
+  delegated,
   incident,
   migrate,
 ];

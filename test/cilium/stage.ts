@@ -3,6 +3,7 @@
  * on answering, and the checks that every step ends with. What does not hold is collected,
  * so that a run tells all of it.
  */
+import { join } from 'node:path';
 import { PingStream } from '../../src/lab/replay/ping-stream.ts';
 import { eventually, pause } from '../world/eventually.ts';
 import { CiliumCluster, type Finding } from './cluster.ts';
@@ -64,6 +65,11 @@ export class Stage {
       } finally {
         for (const { stream } of stage.#streams) stream.close();
       }
+      if (stage.#failures.length > 0) {
+        const folder = join('artefacts/cilium', scenario.name);
+        cluster.keepLogs(folder);
+        say(`${scenario.name}: the logs are in ${folder}`);
+      }
       return stage.#played(scenario.name, start);
     });
   }
@@ -124,9 +130,21 @@ export class Stage {
     );
   }
 
+  /** By node. With delegated IPAM no record of Cilium's has any: the register's. */
+  async blocks(): Promise<Record<string, string[]>> {
+    const { cluster } = this;
+    if (cluster.config.ipam !== 'delegated-plugin') return cluster.blocks();
+    const held: Record<string, string[]> = {};
+    for (const { spec } of await cluster.world.blocks()) {
+      if (spec.phase !== 'Active' || spec.node === undefined) continue;
+      held[spec.node.name] = [...(held[spec.node.name] ?? []), spec.cidr];
+    }
+    return held;
+  }
+
   /** What the router is to hold if every node announces the blocks of its CiliumNode. */
   async blockTable(): Promise<string[]> {
-    const blocks = await this.cluster.blocks();
+    const blocks = await this.blocks();
     return Object.entries(blocks)
       .flatMap(([node, cidrs]) =>
         cidrs.map((cidr) => `${cidr} via ${this.cluster.machine(node).address}`),
