@@ -1,7 +1,9 @@
 /**
  * Brings what a suite needs, or says why it cannot be had.
  */
+
 import { say } from './checkout.mjs';
+import { builtCilium, ciliumVersion } from './cilium.mjs';
 import { ensureDebianPackages } from './debian.mjs';
 import { ensureGoTool } from './go-tools.mjs';
 import { PartMissing } from './part-missing.mjs';
@@ -15,6 +17,9 @@ export async function meetNeeds(needs) {
   if (needs.root) {
     if (process.platform !== 'linux') return `needs Linux; this is ${process.platform}`;
     if (process.getuid?.() !== 0) return 'needs root for network namespaces';
+  }
+  if (needs.cilium && builtCilium() === undefined) {
+    return `Cilium ${ciliumVersion} is not built here: npm run soak -- cilium builds it once`;
   }
   if (needs.debian) {
     const reason = await ensureDebianPackages(needs.debian);

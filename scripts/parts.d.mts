@@ -8,3 +8,21 @@ export function ensureGoCommand(name: string): Promise<string>;
 export function ensureE2eTest(): Promise<string>;
 /** The program with the tests of container runtimes, critest; built if need be. */
 export function ensureCritest(): Promise<string>;
+/** Where what is made of these inputs is, or would be. */
+export function builtFolder(label: string, inputs: string[], module?: string): string;
+/** Makes the folder unless it exists; one that exists is whole. */
+export function buildOnce(
+  label: string,
+  inputs: string[],
+  build: (dir: string) => Promise<void>,
+  module?: string,
+): Promise<string>;
+/** `go build` of packages into a folder, with its progress on stderr. */
+export function goBuild(
+  dir: string,
+  flags: string[],
+  parts: { name: string; package: string }[],
+  aboutSeconds: number,
+  command?: string[],
+  module?: string,
+): Promise<void>;

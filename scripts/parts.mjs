@@ -66,8 +66,11 @@ export async function ensureClusterParts() {
 export async function ensureE2eTest() {
   const flags = kubeFlags();
   const part = { name: 'e2e.test', package: 'k8s.io/kubernetes/test/e2e' };
-  const dir = await buildOnce('e2e', [flags.join(' '), part.package], (into) =>
-    goBuild(into, flags, [part], 420, ['test', '-c']),
+  const dir = await buildOnce(
+    'e2e',
+    [flags.join(' '), part.package],
+    (into) => goBuild(into, flags, [part], 420, ['test', '-c']),
+    moduleDir,
   );
   return join(dir, part.name);
 }
@@ -93,12 +96,13 @@ export async function ensureCritest() {
 async function buildParts(label, parts) {
   const flags = kubeFlags();
   const inputs = [flags.join(' '), ...parts.map((part) => part.package)];
-  return buildOnce(label, inputs, async (dir) => {
+  const build = async (/** @type {string} */ dir) => {
     await goBuild(dir, flags, parts, aboutSeconds[label] ?? 60);
     for (const part of parts) {
       if (part.built) renameSync(join(dir, part.built), join(dir, part.name));
     }
-  });
+  };
+  return buildOnce(label, inputs, build, moduleDir);
 }
 
 /**
@@ -118,26 +122,40 @@ export async function ensureGoCommand(name) {
       .sort()
       .map((file) => `${file.slice(source.length)}\n${readFileSync(file, 'utf8')}`),
   ];
-  const dir = await buildOnce(name, inputs, (into) =>
-    goBuild(into, flags, [{ name, package: `./cmd/${name}` }], 60),
+  const dir = await buildOnce(
+    name,
+    inputs,
+    (into) => goBuild(into, flags, [{ name, package: `./cmd/${name}` }], 60),
+    moduleDir,
   );
   return join(dir, name);
+}
+
+/**
+ * Where what is made of these inputs is, or would be.
+ * @param {string} label
+ * @param {string[]} inputs
+ * @param {string | undefined} module its folder, unless the inputs say it all
+ */
+export function builtFolder(label, inputs, module = undefined) {
+  const hash = createHash('sha256');
+  for (const file of module === undefined ? [] : ['go.mod', 'go.sum']) {
+    hash.update(readFileSync(join(/** @type {string} */ (module), file)));
+  }
+  for (const input of [goVersion(), process.platform, process.arch, ...inputs]) {
+    hash.update(`\0${input}`);
+  }
+  return join(cacheDir(), 'parts', `${label}-${hash.digest('hex').slice(0, 16)}`);
 }
 
 /**
  * @param {string} label
  * @param {string[]} inputs
  * @param {(dir: string) => Promise<void>} build
- * @param {string} module its folder
+ * @param {string | undefined} module its folder, unless the inputs say it all
  */
-async function buildOnce(label, inputs, build, module = moduleDir) {
-  const hash = createHash('sha256');
-  for (const file of ['go.mod', 'go.sum']) hash.update(readFileSync(join(module, file)));
-  for (const input of [goVersion(), process.platform, process.arch, ...inputs]) {
-    hash.update(`\0${input}`);
-  }
-  const parts = join(cacheDir(), 'parts');
-  const dir = join(parts, `${label}-${hash.digest('hex').slice(0, 16)}`);
+export async function buildOnce(label, inputs, build, module) {
+  const dir = builtFolder(label, inputs, module);
   if (existsSync(dir)) return dir;
   const onWait = (/** @type {number} */ waitedMs, /** @type {number} */ owner) =>
     say(`parts: process ${owner} is building ${label}; waiting (${Math.round(waitedMs / 1000)} s)`);
@@ -181,7 +199,7 @@ function kubeFlags() {
  * @param {string[]} command `-v` makes `go build` name each package
  * @param {string} module its folder
  */
-async function goBuild(
+export async function goBuild(
   dir,
   flags,
   parts,

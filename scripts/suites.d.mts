@@ -7,6 +7,8 @@ export interface Needs {
   cluster?: boolean;
   /** programs of other projects, from the table in go-tools.mjs */
   goTools?: GoTool[];
+  /** the real Cilium, which is not built for it */
+  cilium?: boolean;
   /** network namespaces */
   root?: boolean;
   /** packages, from the table in debian.mjs */
@@ -33,6 +35,8 @@ export interface Suite {
   /** files at a time, where they mostly wait and share nothing */
   workers?: number;
   needs?: Needs;
+  /** skipped without complaint also where CI=true forgives nothing */
+  mayBeSkipped?: boolean;
 }
 export const suites: Suite[];
 /** The test files a suite would run. */

@@ -168,6 +168,19 @@ export const suites = [
       ],
     },
   },
+  {
+    name: 'cilium',
+    what: 'beside the real Cilium, where it is built already (npm run soak -- cilium builds it)',
+    include: ['test/cilium/**/*.test.ts'],
+    usesRealParts: true,
+    mayBeSkipped: true,
+    needs: {
+      root: true,
+      kube: true,
+      cilium: true,
+      debian: ['iproute2', 'iputils-ping', 'iptables', 'ipset', 'clang-19', 'llvm-19', 'frr'],
+    },
+  },
 ];
 
 /** The test files a suite would run. @param {import('./suites.mjs').Suite} suite */

@@ -1,10 +1,12 @@
-/** Replaces what stands between two marks of docs/conformance.md. */
+/** Replaces what stands between two marks of a page. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const page = 'docs/conformance.md';
-
-export function writeSection(name: string, lines: readonly string[]): void {
+export function writeSection(
+  name: string,
+  lines: readonly string[],
+  page = 'docs/conformance.md',
+): void {
   const text = readFileSync(page, 'utf8');
   const marks = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`] as const;
   const [begin, end] = marks.map((mark) => text.indexOf(mark)) as [number, number];

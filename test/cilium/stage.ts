@@ -1,0 +1,247 @@
+/**
+ * Where a scenario is played: a cluster, pings without end between everything that must go
+ * on answering, and the checks that every step ends with. What does not hold is collected,
+ * so that a run tells all of it.
+ */
+import { join } from 'node:path';
+import { PingStream } from '../../src/lab/replay/ping-stream.ts';
+import { eventually, pause } from '../world/eventually.ts';
+import { CiliumCluster, type Finding } from './cluster.ts';
+import type { Mode } from './config.ts';
+import type { Pod } from './pods.ts';
+
+export interface Played {
+  readonly scenario: string;
+  readonly steps: readonly string[];
+  readonly failures: readonly string[];
+  readonly pings: { readonly sent: number; readonly lost: number };
+  /** The most that was seen at the end of any step. */
+  readonly inTwoPlaces: number;
+  readonly findings: readonly string[];
+  readonly routes: number;
+  readonly seconds: number;
+}
+
+export interface Expected {
+  /** `Reason of NODE`, each finding of the doctor. Default: none. */
+  readonly findings?: readonly string[];
+  /** What the router holds. Default: every CiliumNode's block by its node. */
+  readonly table?: readonly string[];
+}
+
+export const findingWords = ({ reason, node }: Finding): string =>
+  node === undefined ? reason : `${reason} of ${node}`;
+
+export class Stage {
+  readonly cluster: CiliumCluster;
+  readonly #say: (words: string) => void;
+  readonly #steps: string[] = [];
+  readonly #failures: string[] = [];
+  readonly #streams: Array<{ stream: PingStream; pod: string; from: number }> = [];
+  readonly #findings = new Set<string>();
+  #sent = 0;
+  #lost = 0;
+  #inTwoPlaces = 0;
+  #routes = 0;
+
+  private constructor(cluster: CiliumCluster, say: (words: string) => void) {
+    this.cluster = cluster;
+    this.#say = say;
+  }
+
+  static async play(
+    scenario: { name: string; mode: Mode; play: (stage: Stage) => Promise<void> },
+    cilium: string,
+    say: (words: string) => void,
+  ): Promise<Played> {
+    return CiliumCluster.use(cilium, scenario.mode, async (cluster) => {
+      const start = performance.now();
+      const stage = new Stage(cluster, (words) => say(`${scenario.name}: ${words}`));
+      try {
+        await scenario.play(stage);
+        await stage.endPings();
+      } catch (error) {
+        stage.fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
+      } finally {
+        for (const { stream } of stage.#streams) stream.close();
+      }
+      if (stage.#failures.length > 0) {
+        const folder = join('artefacts/cilium', scenario.name);
+        cluster.keepLogs(folder);
+        say(`${scenario.name}: the logs are in ${folder}`);
+      }
+      return stage.#played(scenario.name, start);
+    });
+  }
+
+  #played(scenario: string, start: number): Played {
+    return {
+      scenario,
+      steps: this.#steps,
+      failures: this.#failures,
+      pings: { sent: this.#sent, lost: this.#lost },
+      inTwoPlaces: this.#inTwoPlaces,
+      findings: [...this.#findings].sort(),
+      routes: this.#routes,
+      seconds: (performance.now() - start) / 1000,
+    };
+  }
+
+  /** Goes into the page: what was done, and a figure where there is one. */
+  step(words: string): void {
+    this.#steps.push(words);
+    this.#say(words);
+  }
+
+  fail(words: string): void {
+    this.#failures.push(words);
+    this.#say(`NOT RIGHT: ${words}`);
+  }
+
+  check(isRight: boolean, words: string): void {
+    if (!isRight) this.fail(words);
+  }
+
+  /** Cilium's own operator, the BGP objects, and nodes with a pod each. */
+  async standardCluster(nodes: number): Promise<void> {
+    await this.cluster.startCiliumOperator();
+    await this.cluster.announcePods();
+    await this.cluster.addNodes(nodes);
+    await this.podOnEach();
+  }
+
+  async podOnEach(): Promise<void> {
+    const names = [...this.cluster.machines.keys()];
+    await Promise.all(names.map((node) => this.cluster.pods.start(`steady-${node}`, node)));
+    await this.whenAnnounced();
+    await this.pingSteadily([...this.cluster.pods.running.values()]);
+  }
+
+  /** Until the router leads every block to its node. */
+  async whenAnnounced(withinMs = 30_000): Promise<void> {
+    await eventually(
+      async () => {
+        const [table, wanted] = await Promise.all([this.cluster.fabric.table(), this.blockTable()]);
+        if (table.join() !== wanted.join()) {
+          throw new Error(`the router holds ${table.join('; ')}, wanted ${wanted.join('; ')}`);
+        }
+      },
+      { withinMs },
+    );
+  }
+
+  /** By node. With delegated IPAM no record of Cilium's has any: the register's. */
+  async blocks(): Promise<Record<string, string[]>> {
+    const { cluster } = this;
+    if (cluster.config.ipam !== 'delegated-plugin') return cluster.blocks();
+    const held: Record<string, string[]> = {};
+    for (const { spec } of await cluster.world.blocks()) {
+      if (spec.phase !== 'Active' || spec.node === undefined) continue;
+      held[spec.node.name] = [...(held[spec.node.name] ?? []), spec.cidr];
+    }
+    return held;
+  }
+
+  /** What the router is to hold if every node announces the blocks of its CiliumNode. */
+  async blockTable(): Promise<string[]> {
+    const blocks = await this.blocks();
+    return Object.entries(blocks)
+      .flatMap(([node, cidrs]) =>
+        cidrs.map((cidr) => `${cidr} via ${this.cluster.machine(node).address}`),
+      )
+      .sort();
+  }
+
+  /** The router to each pod, and each pod to the next. None of these pods moves. */
+  async pingSteadily(pods: readonly Pod[], withinMs = 30_000): Promise<void> {
+    for (const [at, pod] of pods.entries()) {
+      this.#streams.push({
+        stream: new PingStream(this.cluster.fabric.namespace, pod.address),
+        pod: pod.name,
+        from: 0,
+      });
+      const next = pods[(at + 1) % pods.length]!;
+      if (next !== pod) {
+        this.#streams.push({
+          stream: new PingStream(pod.namespace, next.address),
+          pod: pod.name,
+          from: 0,
+        });
+      }
+    }
+    await eventually(
+      () => {
+        const silent = this.#streams.filter(({ stream }) => !stream.isAnswering);
+        if (silent.length > 0) {
+          throw new Error(
+            `no answer from ${silent.map(({ stream }) => stream.address).join(', ')}`,
+          );
+        }
+      },
+      { withinMs },
+    );
+    // What was sent before everything was there is not lost.
+    for (const one of this.#streams) {
+      if (pods.some(({ name }) => name === one.pod) && one.from === 0) one.from = one.stream.mark;
+    }
+  }
+
+  /** Counts what was lost since they began, and ends them. */
+  async endPings(isLossRight = false): Promise<{ sent: number; lost: number }> {
+    const counts: Array<{ sent: number; lost: number; address: string }> = [];
+    await pause(300);
+    for (const { stream, from } of this.#streams) {
+      const to = stream.mark;
+      await stream.settled(from, to);
+      counts.push({ ...stream.count(from, to), address: stream.address });
+      stream.close();
+    }
+    this.#streams.length = 0;
+    const sum = (key: 'sent' | 'lost') => counts.reduce((all, count) => all + count[key], 0);
+    const [sent, lost] = [sum('sent'), sum('lost')];
+    this.#sent += sent;
+    if (!isLossRight) {
+      this.#lost += lost;
+      for (const count of counts.filter((one) => one.lost > 0)) {
+        this.fail(`${count.lost} of ${count.sent} pings to ${count.address} lost`);
+      }
+    }
+    return { sent, lost };
+  }
+
+  /** What must hold after every step. */
+  async checkAll(after: string, expected: Expected = {}): Promise<void> {
+    const { cluster } = this;
+    const doubled = await cluster.pods.inTwoPlaces();
+    this.#inTwoPlaces = Math.max(this.#inTwoPlaces, doubled.length);
+    this.check(doubled.length === 0, `${after}: in two places: ${doubled.join('; ')}`);
+    const wanted = expected.table ?? (await this.blockTable());
+    let table: string[] = [];
+    try {
+      await eventually(
+        async () => {
+          table = await cluster.fabric.table();
+          if (table.join() !== [...wanted].sort().join()) throw new Error('another table');
+        },
+        { withinMs: 15_000 },
+      );
+    } catch {
+      this.fail(`${after}: the router holds ${table.join('; ')}; right is ${wanted.join('; ')}`);
+    }
+    this.#routes = table.length;
+    const found = (await cluster.doctor()).map(findingWords).sort();
+    for (const words of found) this.#findings.add(words);
+    const right = [...(expected.findings ?? [])].sort();
+    this.check(
+      found.join() === right.join(),
+      `${after}: the doctor finds ${found.join('; ') || 'nothing'}; true is ${right.join('; ') || 'nothing'}`,
+    );
+  }
+
+  /** Seconds that the work took. */
+  async timed(work: () => Promise<unknown>): Promise<string> {
+    const start = performance.now();
+    await work();
+    return `${((performance.now() - start) / 1000).toFixed(1)} s`;
+  }
+}
