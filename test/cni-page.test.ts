@@ -13,7 +13,7 @@ test('docs/cni.md explains every error code', () => {
 
 test('its configurations are JSON', () => {
   const blocks = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text]) => JSON.parse(text!));
-  expect(blocks).toHaveLength(2);
+  expect(blocks).toHaveLength(3);
 });
 
 test('the plugin, the agent and the page say the same limit', () => {

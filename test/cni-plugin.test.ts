@@ -53,6 +53,8 @@ describe.skipIf(plugin === undefined)('the plugin', () => {
   async function agentSays(bytes: string): Promise<void> {
     agent = createServer((socket) => {
       socket.on('error', () => undefined);
+      // A piece may end in the middle of a character.
+      socket.setEncoding('utf8');
       socket.on('data', (piece) => {
         heard += piece;
         const end = heard.indexOf('\r\n\r\n');

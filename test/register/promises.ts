@@ -181,9 +181,8 @@ export function checkCuts(
   rules: Rules,
 ): void {
   const { node, keep, rebind, adopt, assign, refused } = decision;
-  const counting = [...keep, ...rebind].filter(
-    ({ phase }) => !rules.byDemand || phase !== 'Draining',
-  );
+  // A node needs another block before a draining one is empty.
+  const counting = [...keep, ...rebind].filter(({ phase }) => phase !== 'Draining');
   const held: Held[] = [...counting, ...adopt].map(({ prefix, pool }) => {
     const cidr = prefix.toString();
     return { cidr, pool: poolAround(api, { cidr, pool }) };

@@ -37,7 +37,7 @@ export class SteppedOperator {
       assertLeading: () => {},
     });
     const nothing = {
-      projector: { project: async () => ({ kind: 'done' }) },
+      projector: { project: async () => ({ kind: 'done' }), reportOnCiliumNode: async () => {} },
       reporter: { note() {}, forget() {}, report: async () => {} },
     } as unknown as Pick<NodeWorkerOptions, 'projector' | 'reporter'>;
     this.#worker = new NodeWorker({

@@ -111,8 +111,8 @@ function describerOf(look: Look, plan: AllocationPlan): (node: ClusterNode) => N
 
 /** What records other than the register say, most trusted first. */
 export function recordsByNode({ register }: Look, nodeName: string): NodeDescription['records'] {
-  const { bySource } = register.holdingsOf(nodeName);
-  return [...bySource].map(([source, { ipv4, ipv6 }]) => ({
+  const { bySource, compared } = register.holdingsOf(nodeName);
+  return [...bySource, ...compared].map(([source, { ipv4, ipv6 }]) => ({
     source: sourceNames[source],
     cidrs: [...ipv4, ...ipv6].map(String),
   }));
