@@ -1,5 +1,6 @@
 /** What README, docs, plan, doctor and migrate promise about Cilium, played with the real one. */
 
+import { ensureShim } from '../../scripts/shim.mjs';
 import { eventually, pause } from '../world/eventually.ts';
 import { cadastreProgram, type OperatorProcess } from '../world/operator-process.ts';
 import { type Mode, podNetwork } from './config.ts';
@@ -371,8 +372,18 @@ const multiPool: Scenario = {
 /** Our agent on a node of Cilium: it gives addresses to cilium-cni, and announces. */
 async function installOurs(stage: Stage, name: string): Promise<void> {
   const machine = stage.cluster.machine(name);
+  const plugin = ensureShim();
+  if (plugin === undefined) throw new Error('no compiler for our CNI plugin');
   await machine.run([
-    ...[process.execPath, await cadastreProgram(), 'cni', 'install', '--ipam-only'],
+    ...[
+      process.execPath,
+      await cadastreProgram(),
+      'cni',
+      'install',
+      '--ipam-only',
+      '--plugin',
+      plugin,
+    ],
     ...['--bin-dir', machine.plugins, '--conf-dir', machine.plugins],
   ]);
   await machine.startOurAgent(['--wiring=false']);
