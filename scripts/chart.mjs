@@ -46,6 +46,12 @@ Cilium reads. In place of operator.yaml and agent.yaml.`,
     values: { profile: 'beside-cilium', crds: { managedBy: 'operator' }, bgp: { configMap: '' } },
     templates: ['operator-rights', 'operator'],
   },
+  'deploy/announce-only.yaml': {
+    head: `Agents beside Cilium's data path: they announce the blocks by BGP and do nothing else. With
+beside-cilium.yaml; Cilium itself must announce no pod CIDRs then.`,
+    values: { profile: 'beside-cilium', agent: { announceOnly: true }, bgp: { configMap: '' } },
+    templates: ['agent-policy', 'agent-rights', 'agent'],
+  },
   'deploy/shadow.yaml': {
     head: `The operator in shadow mode: it says what an operator would do, and may write nothing.
 The rights below are all it needs; a test runs it with exactly these on a real API server.`,

@@ -29,7 +29,7 @@ const fill = async () => {
   for (let i = 0; i < 5; i++) await bench.book.allocate({ owner: `${i}`, families: ['ipv4'] });
 };
 const status = () =>
-  bench.agent.addresses.cni.handle({
+  bench.agent.addresses!.cni.handle({
     command: 'STATUS',
     containerId: '',
     netns: '',

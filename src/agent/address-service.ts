@@ -26,6 +26,8 @@ interface AddressServiceOptions {
   /** /run/cadastre/agent.sock */
   socketPath: string;
   driver: PodDriver;
+  /** False: pods' interfaces are another plugin's, and only addresses are given. */
+  wires?: boolean;
   /** Absent where an agent will set them. */
   blocks?: readonly PodBlock[];
   clock: Clock;
@@ -82,6 +84,7 @@ export class AddressService {
         driver,
         log,
         readyMark,
+        ...(options.wires === undefined ? {} : { wires: options.wires }),
         beforeAdd: (containerId, ifname) => spool.replayFor(cni, containerId, ifname),
         ...(options.mtu === undefined ? {} : { mtu: options.mtu }),
         ...(options.limitation === undefined ? {} : { limitation: options.limitation }),

@@ -36,7 +36,8 @@ interface AgentReporterOptions {
   world: AgentWorld;
   settings: AgentSettings;
   status: AgentStatus;
-  cni: AddressService['cni'];
+  /** Undefined if it only announces. */
+  cni: AddressService['cni'] | undefined;
   podBlocks: PodBlocks;
   usage: BlockUsage;
   drain: NodeDrain;
@@ -54,6 +55,14 @@ export interface RoundFacts {
   readonly spec: ReportSpec;
   /** Of what is to be announced. */
   readonly announcementFindings: readonly Finding[];
+}
+
+/** What became of what was declared to the kernel. */
+export interface InKernel {
+  readonly kernel: RouteReport;
+  readonly routeFindings: readonly Finding[];
+  /** Why the kernel masquerades nothing. */
+  readonly masqueradeProblems: readonly string[];
 }
 
 export class AgentReporter {
@@ -84,14 +93,19 @@ export class AgentReporter {
   /** What the agent waits for, or that it serves. */
   state(state: AgentState): void {
     this.#o.status.set(state);
-    this.#condition.declare(agentConditionType, state);
+    if (this.#marksNode) this.#condition.declare(agentConditionType, state);
   }
 
   /** This machine may not serve the Node. Only if nobody else does is that stated on the Node. */
   standBy(state: AgentState, isOurs: boolean): void {
     this.#o.status.set(state);
     this.#o.writer.withhold();
-    if (isOurs) this.#condition.declare(agentConditionType, state);
+    if (isOurs && this.#marksNode) this.#condition.declare(agentConditionType, state);
+  }
+
+  /** Conditions and the taint are about pods' addresses: who only announces writes nothing on the Node. */
+  get #marksNode(): boolean {
+    return this.#o.settings.scope !== 'announcements';
   }
 
   /** The kernel has not taken the routes: the last report again, with what that means. */
@@ -120,16 +134,7 @@ export class AgentReporter {
   }
 
   /** Everything is declared to kernel and routers. */
-  async report(
-    facts: RoundFacts,
-    seen: {
-      kernel: RouteReport;
-      routeFindings: readonly Finding[];
-      /** Why the kernel masquerades nothing. */
-      masqueradeProblems: readonly string[];
-      hijacks: readonly Hijack[];
-    },
-  ): Promise<void> {
+  async report(facts: RoundFacts, seen: InKernel & { hijacks: readonly Hijack[] }): Promise<void> {
     const { status, podBlocks, usage, identity, cni, announcer, drain } = this.#o;
     const { node, truth } = facts.knowledge;
     this.unannounced(facts);
@@ -146,16 +151,17 @@ export class AgentReporter {
     this.#logFindings(findings);
     const state = usage.stateOf(facts.situation.state);
     this.state(state);
-    if (state.isReady) this.#room.declare(podBlocks.use);
+    if (state.isReady && this.#marksNode) this.#room.declare(podBlocks.use);
     const hijacks = this.#hijacks.declare(node, seen.hijacks);
-    const routes = await this.#kernel.routes({ protocol: nodeRouteProtocol });
+    const isWired = (this.#o.settings.scope ?? 'node') === 'node';
+    const routes = isWired ? await this.#kernel.routes({ protocol: nodeRouteProtocol }) : [];
     const own = truth.blocks.map(({ prefix }) => `${prefix}`);
     const reported = status.report({
-      owned: truth.blocks,
+      owned: this.#marksNode ? truth.blocks : [],
       use: podBlocks.use,
       kernel: {
         ...seen.kernel,
-        repaired: seen.kernel.repaired + cni.repairedPods,
+        repaired: seen.kernel.repaired + (cni?.repairedPods ?? 0),
         refused: [...seen.kernel.refused],
         ownRoutes: own.filter((cidr) =>
           routes.some(({ prefix, type }) => type !== 'unicast' && `${prefix}` === cidr),
@@ -207,7 +213,7 @@ export class AgentReporter {
     world.metrics.onCollect(() => {
       ready.set(status.state.isReady ? 1 : 0);
       unknown.set(podBlocks.unknownOwners === undefined ? 0 : 1);
-      const now = cni.repairedPods;
+      const now = cni?.repairedPods ?? 0;
       repaired.inc({}, now - counted);
       counted = now;
     });

@@ -7,9 +7,21 @@ import type { Routing } from '../plan/node/desired-routes.ts';
 import type { OnCordon } from '../plan/node/leaving.ts';
 import type { TruthRules } from '../plan/node/node-truth.ts';
 
+/**
+ * How much of the node is the agent's. Each does less than the one before.
+ *
+ *   node           addresses of pods, their interfaces, routes, masquerade; announcements
+ *   addresses      addresses of pods for another CNI plugin (ipam.type); announcements. The kernel
+ *                  is that plugin's
+ *   announcements  announcements alone: another program has the addresses and the kernel
+ */
+export type AgentScope = 'node' | 'addresses' | 'announcements';
+
 export interface AgentSettings {
   nodeName: string;
   version: string;
+  /** Undefined: node. */
+  scope?: AgentScope | undefined;
   rules: TruthRules;
   /** cluster-pool-v2: ask for blocks as pods fill them, give empty ones back. */
   byDemand: boolean;

@@ -15,7 +15,7 @@ import type { Finding } from '../plan/blocks/finding.ts';
 import type { OwnedBlock } from '../plan/node/node-truth.ts';
 import type { Unannounced, UnannouncedReason } from '../plan/node/unannounced.ts';
 import type { PodBlockUse } from '../plan/pod-address/pod-address.ts';
-import type { AgentSettings } from './agent-settings.ts';
+import type { AgentScope, AgentSettings } from './agent-settings.ts';
 
 export interface AgentState {
   isReady: boolean;
@@ -38,7 +38,8 @@ interface Observed {
 /** The part of GET /v1/status that is not about addresses. */
 export interface AgentStatusJson {
   node: string;
-  mode: { routing: string; directRoutes: boolean };
+  /** `scope`: absent from an agent of an earlier version, which is `node`. */
+  mode: { routing: string; directRoutes: boolean; scope?: AgentScope };
   version: string;
   ready: boolean;
   reason: Reason;
@@ -180,12 +181,12 @@ export class AgentStatus {
   }
 
   json(): AgentStatusJson {
-    const { nodeName, routing, directRoutes, version } = this.#settings;
+    const { nodeName, routing, directRoutes, version, scope = 'node' } = this.#settings;
     const { isReady, reason, detail } = this.#state;
     const kernel = this.#observed?.kernel ?? noKernel;
     return {
       node: nodeName,
-      mode: { routing, directRoutes },
+      mode: { routing, directRoutes, scope },
       version,
       ready: isReady,
       reason,

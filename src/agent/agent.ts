@@ -56,6 +56,7 @@ import { timerMs } from '../base/timer-ms.ts';
 import type { KernelEvent } from '../kernel/kernel.ts';
 import { isOurLink } from '../kernel/link.ts';
 import { nodeRouteProtocol } from '../kernel/route.ts';
+import type { Prefix } from '../net/prefix.ts';
 import type { AddressService } from './address-service.ts';
 import { AgentCaches } from './agent-caches.ts';
 import { AgentReporter } from './agent-reporter.ts';
@@ -84,7 +85,8 @@ import { tunnelDevices } from './route-reconciler.ts';
 /** The parts that the agent shares with the CNI server and the socket. */
 interface AgentParts {
   status: AgentStatus;
-  addresses: Pick<AddressService, 'book' | 'cni'>;
+  /** Undefined if it only announces. */
+  addresses: Pick<AddressService, 'book' | 'cni'> | undefined;
 }
 
 export class Agent {
@@ -135,10 +137,10 @@ export class Agent {
     });
     const { accepted } = writer;
     const usage = new BlockUsage({ ...world, settings, accepted, onConfirmed: onChange });
-    const podBlocks = new PodBlocks({ book: addresses.book, log, settings });
+    const podBlocks = new PodBlocks({ book: addresses?.book, log, settings });
     const parts = { status, caches, source, identity, announcer, drain, writer, usage, podBlocks };
     const options = { ...parts, world, settings, pace };
-    const reporter = new AgentReporter({ ...options, cni: addresses.cni });
+    const reporter = new AgentReporter({ ...options, cni: addresses?.cni });
     const againAfter = (ms: number) => this.#loop.touchAfter(ms);
     const round = new NodeRound({ ...options, reporter, againAfter });
     this.#loop = new ReconcileLoop({ ...world, reconcile: () => round.run(), coalesceMs });
@@ -161,9 +163,8 @@ export class Agent {
   /** Until the signal aborts; `how` is asked then. */
   async run(signal: AbortSignal, how: () => 'restart' | 'drain' = () => 'restart'): Promise<void> {
     const { kernel, log } = this.#world;
-    await this.#resume();
-    const kept = await kernel.routes({ protocol: nodeRouteProtocol });
-    await this.#announcer.listen(kept.map(({ prefix }) => prefix));
+    const isSameBoot = await this.#resume();
+    await this.#announcer.listen(await this.#forwarded(isSameBoot));
     const stopWatching = kernel.watch((event) => this.#kernelChanged(event));
     const grace = setTimeout(() => {
       this.#source.endGrace();
@@ -191,14 +192,23 @@ export class Agent {
     }
   }
 
-  /** What an earlier run has left on disk. */
-  async #resume(): Promise<void> {
+  /** What the node forwarded all the time while no agent ran. */
+  async #forwarded(isSameBoot: boolean): Promise<readonly Prefix[] | 'everything'> {
+    // Another program's data path does not end with us, only with the machine.
+    if ((this.#settings.scope ?? 'node') !== 'node') return isSameBoot ? 'everything' : [];
+    const kept = await this.#world.kernel.routes({ protocol: nodeRouteProtocol });
+    return kept.map(({ prefix }) => prefix);
+  }
+
+  /** What an earlier run has left on disk. Whether that run was of the same boot. */
+  async #resume(): Promise<boolean> {
     const memory = await this.#source.load();
-    if (memory === undefined) return;
+    if (memory === undefined) return false;
     this.#podBlocks.resume(memory.releases);
     if (memory.drain !== undefined) this.#drain.resume(memory.drain);
     const contact = await this.#usage.load(memory);
     if (contact !== undefined) this.#announcer.resume(contact);
+    return contact !== undefined;
   }
 
   async #follow(signal: AbortSignal): Promise<void> {

@@ -52,7 +52,7 @@ export class Announcer {
   #declaredMs: number | undefined;
   /** Absent: blocks are never withheld. */
   withholdBlocksAfterMs: number | undefined;
-  #kept: readonly Prefix[] = [];
+  #kept: readonly Prefix[] | 'everything' = [];
   #blocks: readonly DesiredAnnouncement[] = [];
   #services: readonly DesiredAnnouncement[] = [];
   /** Announcements that can be sent to nobody, with the reason. */
@@ -94,8 +94,9 @@ export class Announcer {
   /**
    * To be called before the kernel is touched: which routes were there when we
    * came. Only they prove that packets were forwarded all the time (RFC 4724).
+   * `everything`: another program forwards, whether we run or not.
    */
-  async listen(kept: readonly Prefix[]): Promise<void> {
+  async listen(kept: readonly Prefix[] | 'everything'): Promise<void> {
     this.#kept = kept;
     this.#looking = setInterval(() => this.#look(), lookEveryMs);
     this.#looking.unref();
@@ -311,10 +312,12 @@ export class Announcer {
       return { hasRestarted: false, forwarding: [] };
     }
     // Not those of Services: the nodes' own rules carry them, whether we run or not.
+    const kept = this.#kept;
     const wasKept = (family: Family) =>
+      kept === 'everything' ||
       this.#blocks.every(
         ({ prefix }) =>
-          familyOf(prefix) !== family || this.#kept.some((route) => route.toString() === prefix),
+          familyOf(prefix) !== family || kept.some((route) => route.toString() === prefix),
       );
     return { hasRestarted: true, forwarding: families.filter(wasKept) };
   }

@@ -8,7 +8,8 @@
  *   addresses ◀─ agent              the blocks to give addresses from
  *
  * The socket opens before the blocks are known: DEL works from the journal, and
- * an ADD is answered with what the node waits for.
+ * an ADD is answered with what the node waits for. An agent that only announces has
+ * no addresses: its socket shows its status and nothing else.
  */
 import { mkdir } from 'node:fs/promises';
 import type { HealthCheck, HealthChecks } from '../base/health-routes.ts';
@@ -17,10 +18,12 @@ import { Agent } from './agent.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import { AgentStatus } from './agent-status.ts';
 import type { AgentWorld } from './agent-world.ts';
+import { startStatusService } from './status-service.ts';
 
 export interface AssembledAgent {
   readonly status: AgentStatus;
-  readonly addresses: AddressService;
+  /** Undefined if it only announces. */
+  readonly addresses: AddressService | undefined;
   /** What /readyz says. */
   readonly readiness: HealthChecks;
   /** Until the signal aborts; `how` is asked then. */
@@ -33,16 +36,40 @@ export async function assembleAgent(
   world: AgentWorld,
   settings: AgentSettings,
 ): Promise<AssembledAgent> {
-  const { kernel, files, clock, log } = world;
-  const { stateFolder, socketPath, version, restMs, sweepEveryMs } = settings;
+  const { clock, log } = world;
+  const { stateFolder, socketPath, scope = 'node' } = settings;
   await mkdir(stateFolder, { recursive: true, mode: 0o700 });
   const status = new AgentStatus(settings, clock, log);
-  const addresses = await AddressService.start({
+  const agentStatus = () => status.json();
+  const addresses =
+    scope === 'announcements' ? undefined : await startAddresses(world, settings, status);
+  const stop =
+    addresses === undefined
+      ? await startStatusService({ stateFolder, socketPath, agentStatus, log })
+      : () => addresses.stop();
+  const agent = new Agent(world, settings, { status, addresses });
+  return {
+    status,
+    addresses,
+    readiness: new Map([['blocks', () => blocksCheck(status)], ...agent.readiness]),
+    run: (signal, how) => agent.run(signal, how),
+    close: stop,
+  };
+}
+
+function startAddresses(
+  { kernel, files, clock, log }: AgentWorld,
+  settings: AgentSettings,
+  status: AgentStatus,
+): Promise<AddressService> {
+  const { stateFolder, socketPath, version, restMs, sweepEveryMs, scope = 'node' } = settings;
+  return AddressService.start({
     stateFolder,
     socketPath,
     version,
     restMs,
     sweepEveryMs,
+    wires: scope === 'node',
     driver: kernel,
     files,
     clock,
@@ -52,14 +79,6 @@ export async function assembleAgent(
     notReady: () => status.whyNotReady,
     agentStatus: () => status.json(),
   });
-  const agent = new Agent(world, settings, { status, addresses });
-  return {
-    status,
-    addresses,
-    readiness: new Map([['blocks', () => blocksCheck(status)], ...agent.readiness]),
-    run: (signal, how) => agent.run(signal, how),
-    close: () => addresses.stop(),
-  };
 }
 
 function blocksCheck({ state }: AgentStatus): HealthCheck {

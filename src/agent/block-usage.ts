@@ -213,8 +213,10 @@ export class BlockUsage {
     isSaved: boolean,
   ): Required<Pick<NodeReport, 'uses' | 'fenced' | 'silentAfter' | 'reconfirmAfterSeconds'>> {
     const entry = ({ block: { prefix, uid } }: BlockUse) => ({ cidr: prefix.toString(), uid });
-    const used = this.#uses.filter(({ isUsed }) => isUsed).slice(0, maxReported);
-    const fenced = isSaved ? this.#uses.filter(({ isFenced }) => isFenced) : [];
+    // Who only announces does not know whether pods use a block.
+    const known = this.#o.settings.scope === 'announcements' ? [] : this.#uses;
+    const used = known.filter(({ isUsed }) => isUsed).slice(0, maxReported);
+    const fenced = isSaved ? known.filter(({ isFenced }) => isFenced) : [];
     const silent = isSaved ? this.#uses : [];
     return {
       uses: used.map((use) => (use.block.uid === '' ? { cidr: entry(use).cidr } : entry(use))),

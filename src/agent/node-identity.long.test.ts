@@ -25,7 +25,7 @@ const says = (bench: AgentBench, reason: string) =>
 const give = (bench: AgentBench) => bench.book.allocate({ owner: 'pod', families: ['ipv4'] });
 const holder = () => (first.report()?.agent as { machine?: string } | undefined)?.machine;
 const add = (bench: AgentBench, command: string) =>
-  bench.agent.addresses.cni.handle({
+  bench.agent.addresses!.cni.handle({
     command,
     containerId: 'c1',
     netns: '/run/netns/c1',

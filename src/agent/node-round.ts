@@ -14,10 +14,11 @@
  * A round that fails is repeated by the loop; each step is safe to repeat.
  */
 import { describeError } from '../base/errors.ts';
-import { ownUplink, type Uplink } from '../plan/node/desired-routes.ts';
+import { announcementsOnly } from '../model/node-report.ts';
+import { type DesiredRoutes, ownUplink, type Uplink } from '../plan/node/desired-routes.ts';
 import { nodePeers } from '../plan/node/node-peers.ts';
 import type { AgentCaches } from './agent-caches.ts';
-import type { AgentReporter, RoundFacts } from './agent-reporter.ts';
+import type { AgentReporter, InKernel, RoundFacts } from './agent-reporter.ts';
 import type { AgentSettings, Pace } from './agent-settings.ts';
 import type { AgentStatus } from './agent-status.ts';
 import type { AgentWorld } from './agent-world.ts';
@@ -54,6 +55,13 @@ interface NodeRoundOptions {
 
 /** What there is to act upon. */
 type Known = Situation & { knowledge: Knowledge };
+
+/** The data path is another program's. */
+const untouchedKernel: InKernel = {
+  kernel: { wanted: 0, held: 0, repaired: 0, refused: [] },
+  routeFindings: [],
+  masqueradeProblems: [],
+};
 
 /** While routers have not yet been sent, or not acknowledged, what was declared. */
 const unsentAgainMs = 100;
@@ -104,8 +112,8 @@ export class NodeRound {
   }
 
   async #serve(situation: Known): Promise<void> {
-    const { announcer, reporter, usage, podBlocks, world, pace, againAfter } = this.#o;
-    const uplinks = await this.#routes.uplinks();
+    const { announcer, reporter, usage, podBlocks, settings, pace, againAfter } = this.#o;
+    const uplinks = this.#wires ? await this.#routes.uplinks() : [];
     const { knowledge, peers, contact, routes, wanted, leaving, demand } = this.#judge(
       situation,
       uplinks,
@@ -127,9 +135,30 @@ export class NodeRound {
         releases: isSaved ? podBlocks.releases : [],
         ...usage.promises(isSaved),
         neededAddresses: demand ?? {},
+        ...(settings.scope === 'announcements' ? { scope: announcementsOnly } : {}),
       },
       announcementFindings: announcements.findings,
     };
+    const inKernel =
+      routes === undefined ? untouchedKernel : await this.#declareToKernel(facts, routes);
+
+    announcer.declare(peers, announcements);
+    // The judgement knew of the loss: what it withholds is not declared.
+    if (contact.wasLost) announcer.confirm();
+
+    const { hijacks } = contact;
+    await reporter.report(facts, { ...inKernel, hijacks });
+    this.#lookAgain();
+  }
+
+  /** Whether interfaces, routes and masquerade of the node are ours. */
+  get #wires(): boolean {
+    return (this.#o.settings.scope ?? 'node') === 'node';
+  }
+
+  async #declareToKernel(facts: RoundFacts, routes: DesiredRoutes): Promise<InKernel> {
+    const { reporter, world, pace, againAfter } = this.#o;
+    const { knowledge } = facts;
     const { blocks } = knowledge.truth;
     const former = this.#former.with(routes, blocks, world.clock.monotonicMs());
     if (former.againInMs !== undefined) againAfter(former.againInMs + pace.coalesceMs);
@@ -138,15 +167,7 @@ export class NodeRound {
       throw error;
     });
     const masqueradeProblems = await this.#masquerade.declare(this.#desired.masquerade(knowledge));
-
-    announcer.declare(peers, announcements);
-    // The judgement knew of the loss: what it withholds is not declared.
-    if (contact.wasLost) announcer.confirm();
-
-    const { hijacks } = contact;
-    const seen = { kernel, routeFindings: routes.findings, masqueradeProblems, hijacks };
-    await reporter.report(facts, seen);
-    this.#lookAgain();
+    return { kernel, routeFindings: routes.findings, masqueradeProblems };
   }
 
   /** Without a pause. */
@@ -171,8 +192,8 @@ export class NodeRound {
     announcer.withholdBlocksAfterMs = usage.reconfirmAfterMs;
     const { hasPods, demand } = podBlocks.chooseReleases(truth.blocks, situation.isNodeThere);
     podBlocks.set(knowledge.truth.blocks);
-    const routes = this.#desired.routes(knowledge, uplinks);
-    status.podMtu = routes.tunnel?.mtu ?? ownUplink(uplinks, node)?.mtu;
+    const routes = this.#wires ? this.#desired.routes(knowledge, uplinks) : undefined;
+    status.podMtu = routes?.tunnel?.mtu ?? ownUplink(uplinks, node)?.mtu;
     const wanted = this.#desired.announcements(knowledge);
     const leaving = this.#leave(node, hasPods, wanted.onlyHere);
     return { knowledge, peers, contact, routes, wanted, leaving, demand };

@@ -1,6 +1,7 @@
 /**
  * The blocks that the address book gives addresses out of, the pods in them, and the blocks that
- * are given back (cluster-pool-v2).
+ * are given back (cluster-pool-v2). An agent that only announces has no address book: every block
+ * may have pods then, and none is ever given back.
  *
  * A block is given back between two requests for an address: `chooseReleases` and `set` are called
  * in one step, without a pause, or a pod could get an address of a block that was just found empty.
@@ -18,7 +19,7 @@ import type { AgentSettings } from './agent-settings.ts';
 import { describeUnknownOwners } from './unknown-owners.ts';
 
 interface PodBlocksOptions {
-  book: AddressBook;
+  book: AddressBook | undefined;
   log: Log;
   settings: Pick<AgentSettings, 'byDemand' | 'preAllocate' | 'reserved'>;
 }
@@ -35,7 +36,7 @@ export class PodBlocks {
 
   /** What an earlier run has given back. */
   resume(releases: readonly BlockRelease[]): void {
-    this.#releases = releases;
+    if (this.#o.book !== undefined) this.#releases = releases;
   }
 
   /** Blocks that are given back, until the register has taken them. */
@@ -44,12 +45,12 @@ export class PodBlocks {
   }
 
   get use(): PodBlockUse[] {
-    return this.#o.book.use();
+    return this.#o.book?.use() ?? [];
   }
 
   /** Why blocks give nothing new since the journal of addresses was damaged, if so. */
   get unknownOwners(): string | undefined {
-    const unknown = this.#o.book.unknownOwners;
+    const unknown = this.#o.book?.unknownOwners;
     return unknown && describeUnknownOwners(unknown);
   }
 
@@ -63,13 +64,16 @@ export class PodBlocks {
   }
 
   *pods(): Iterable<{ who: string; addresses: readonly Address[] }> {
-    for (const { owner, addresses, attachment } of this.#o.book.remembered()) {
+    for (const { owner, addresses, attachment } of this.#o.book?.remembered() ?? []) {
       yield { who: attachment?.pod ?? owner, addresses };
     }
   }
 
   podsIn(prefix: Prefix): number {
-    let pods = this.#o.book.unknownOwnersIn(prefix);
+    const { book } = this.#o;
+    // Not known to be empty.
+    if (book === undefined) return 1;
+    let pods = book.unknownOwnersIn(prefix);
     for (const { addresses } of this.pods()) {
       if (addresses.some((address) => prefix.contains(address))) pods += 1;
     }
@@ -89,6 +93,7 @@ export class PodBlocks {
     /** Only where blocks are given by demand. */
     demand: PodDemand | undefined;
   } {
+    if (this.#o.book === undefined) return { hasPods: true, demand: undefined };
     const { byDemand, preAllocate } = this.#o.settings;
     const use = this.#useOf(owned);
     const demand = byDemand ? podDemand(use, preAllocate) : undefined;
@@ -106,7 +111,7 @@ export class PodBlocks {
     const text = blocks.map(({ prefix, isDraining }) => `${prefix} ${isDraining}`).join();
     if (text === this.#blocksText) return;
     this.#blocksText = text;
-    this.#o.book.setBlocks(blocks, this.#o.settings.reserved);
+    this.#o.book?.setBlocks(blocks, this.#o.settings.reserved);
     const cidrs = blocks.map(({ prefix }) => `${prefix}`);
     this.#o.log.info({ blocks: cidrs }, 'the blocks of this node');
   }

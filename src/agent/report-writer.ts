@@ -21,7 +21,8 @@ import { Wakeup } from './wakeup.ts';
 
 /** What the operator reads. */
 export type ReportSpec = Pick<NodeReport, 'neededAddresses' | 'releases'> &
-  Required<Pick<NodeReport, 'uses' | 'fenced' | 'silentAfter' | 'reconfirmAfterSeconds'>>;
+  Required<Pick<NodeReport, 'uses' | 'fenced' | 'silentAfter' | 'reconfirmAfterSeconds'>> &
+  Pick<NodeReport, 'scope'>;
 
 export interface ReportContent {
   node: { name: string; uid: string };
@@ -177,6 +178,7 @@ export class ReportWriter {
       spec: {
         ...spec,
         nodeUID: node.uid,
+        scope: spec.scope ?? null,
         neededAddresses: { ipv4: null, ipv6: null, ...spec.neededAddresses },
       },
     };

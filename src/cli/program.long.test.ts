@@ -60,7 +60,7 @@ describe('failures', () => {
     const { stderr } = await run(['plan', '--ipam', 'magic']);
     expect(stderr.split('\n')).toEqual([
       'cadastre: --ipam=magic is not a mode Cadastre knows',
-      'Use one of: ip-pool, cluster-pool, cluster-pool-v2, kubernetes.',
+      'Use one of: ip-pool, cluster-pool, cluster-pool-v2, multi-pool, kubernetes.',
       '',
     ]);
   });

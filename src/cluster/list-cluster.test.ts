@@ -2,6 +2,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { run } from '../../test/cli/collecting-terminal.ts';
 import { sendStatus } from '../../test/parts/fault-proxy.ts';
 import { looseCrd, TestApi } from '../../test/parts/test-api.ts';
+import { KubeClient } from '../kube/client.ts';
+import { ciliumBgpKinds } from '../model/cluster-kinds.ts';
+import { ClusterList } from './list-cluster.ts';
 
 let api: TestApi;
 
@@ -85,3 +88,27 @@ test('a node that does not exist cannot be drained, and it is said in a sentence
   expect(code).toBe(1);
   expect(stderr).toContain('cadastre: there is no Node nope');
 });
+
+test.each(['v2alpha1', 'v2'])(
+  'BGP objects of Cilium are found where it serves %s',
+  async (version) => {
+    const group = 'cilium.io';
+    const plural = 'ciliumbgpclusterconfigs';
+    await api.register(looseCrd({ group, version, plural, kind: 'CiliumBGPClusterConfig' }));
+    api.put(`/apis/${group}/${version}/${plural}/rack1`, {
+      spec: { bgpInstances: [{ name: 'main', peers: [{ name: 'tor1' }] }] },
+    });
+    const client = new KubeClient(api.access());
+    try {
+      const list = new ClusterList(client, { origin: '', isLenient: true });
+      await list.readAll(ciliumBgpKinds);
+      const { items } = list.result();
+      expect([...(items.ciliumBgpClusterConfigs ?? [])]).toMatchObject([
+        { name: 'rack1', nodeSelector: { kind: 'all' }, peers: [{ name: 'tor1' }] },
+      ]);
+      expect(items.ciliumBgpPeerConfigs).toEqual([]);
+    } finally {
+      await client.close();
+    }
+  },
+);

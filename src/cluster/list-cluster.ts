@@ -4,7 +4,12 @@ import type { KubeClient } from '../kube/client.ts';
 import { groupVersion } from '../kube/resource.ts';
 import { ciliumConfigName } from '../model/cilium-config.ts';
 import { ciliumOperatorName } from '../model/cilium-operator.ts';
-import { bgpConfigName, type ClusterKind, clusterKinds } from '../model/cluster-kinds.ts';
+import {
+  bgpConfigName,
+  type ClusterKind,
+  clusterKinds,
+  type KindRow,
+} from '../model/cluster-kinds.ts';
 import type { KubeObject } from '../model/object.ts';
 import { ipPools } from '../model/resources.ts';
 import { ItemCollector, type ReadCluster } from './read-cluster.ts';
@@ -123,8 +128,26 @@ export class ClusterList {
     kind: ClusterKind,
     options: { namespace?: string; labelSelector?: string },
   ): Promise<number> {
+    const { olderVersions = [], ...newest } = clusterKinds[kind].resource;
+    const versions = [newest.version, ...olderVersions];
+    for (;;) {
+      const resource = { ...newest, version: versions.shift()! };
+      try {
+        return await this.#listVersion(kind, resource, options);
+      } catch (error) {
+        const isUnknown = error instanceof ApiError && error.isNotFound;
+        if (!isUnknown || versions.length === 0) throw error;
+      }
+    }
+  }
+
+  async #listVersion(
+    kind: ClusterKind,
+    resource: KindRow<unknown>['resource'],
+    options: { namespace?: string; labelSelector?: string },
+  ): Promise<number> {
     let count = 0;
-    await this.#client.listEach<KubeObject>(clusterKinds[kind].resource, options, {
+    await this.#client.listEach<KubeObject>(resource, options, {
       onStart: () => {
         this.#collector.clear(kind);
         count = 0;

@@ -2,13 +2,17 @@ import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { ClusterKind } from '../model/cluster-kinds.ts';
+import {
+  type ClusterKind,
+  ciliumBgpKinds,
+  foreignServicePoolKinds,
+} from '../model/cluster-kinds.ts';
 import type { ItemLists } from '../model/cluster-state.ts';
 import { ClusterList } from './list-cluster.ts';
 
 /**
  * What stands around the blocks and changes rarely: Service networks, Cilium's
- * settings and version, pools of other load balancers, and whether
+ * settings and version, what its BGP objects say, pools of other load balancers, and whether
  * kube-controller-manager allocates. Listed every now and then instead of
  * watched; a kind that the cluster does not have, or does not show us, is empty.
  */
@@ -17,8 +21,8 @@ export const surroundingKinds = [
   'configMaps',
   'daemonSets',
   'deployments',
-  'ciliumServicePools',
-  'metallbPools',
+  ...foreignServicePoolKinds,
+  ...ciliumBgpKinds,
   'peers',
   'pods',
 ] as const satisfies readonly ClusterKind[];

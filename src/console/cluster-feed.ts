@@ -8,6 +8,8 @@ import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { cachedItems } from '../cluster/cluster-caches.ts';
 import { Surroundings } from '../cluster/surroundings.ts';
+import { UsedAddresses } from '../cluster/used-addresses.ts';
+import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { ListWatch } from '../kube/list-watch.ts';
 import { type ClusterState, clusterState, type StatedSettings } from '../model/cluster-state.ts';
@@ -47,11 +49,14 @@ type FollowedKind = Pick<ListWatch<never>, 'hasSynced' | 'refusal' | 'silentMs' 
 const coalesceMs = 100;
 /** How long a watch may be silent before its source counts as not seen. */
 const silentMs = 120_000;
+/** How often it is asked whether pods are to be listed again. */
+const askForPodsMs = 5_000;
 
 export class ClusterFeed {
   readonly #o: ClusterFeedOptions;
   readonly #caches: ConsoleCaches;
   readonly #surroundings: Surroundings;
+  readonly #used: UsedAddresses;
   readonly #time: TimeLine;
   readonly #blocksOf = new Map<string, Map<string, Block>>();
   readonly #dirtyNodes = new Set<string>();
@@ -78,6 +83,7 @@ export class ClusterFeed {
       bgpConfigMap: options.stated.bgpConfigMap,
       onChange: () => this.#touch(true),
     });
+    this.#used = new UsedAddresses({ client, clock });
     this.#caches = makeCaches({ client, clock, log }, this.#listener());
   }
 
@@ -85,6 +91,7 @@ export class ClusterFeed {
     const { cluster, events } = this.#caches;
     for (const cache of [...Object.values(cluster), events]) cache.start(signal);
     void this.#lookAround(signal);
+    void this.#followPods(signal);
   }
 
   /** Why it does not know everything yet, if so. What the cluster does not have is known not to be. */
@@ -118,7 +125,14 @@ export class ClusterFeed {
 
   /** The cluster as it is now. */
   clusterState(): ClusterState {
-    const items = { ...this.#surroundings.items, ...cachedItems(this.#caches.cluster) };
+    const { items: around } = this.#surroundings;
+    const { pods = [], ...used } = this.#used.items;
+    const items = {
+      ...around,
+      ...cachedItems(this.#caches.cluster),
+      ...used,
+      pods: [...(around.pods ?? []), ...pods],
+    };
     return clusterState(items, this.#o.stated);
   }
 
@@ -232,6 +246,21 @@ export class ClusterFeed {
     this.#hasLookedAround = true;
     this.#touch(true);
     await this.#surroundings.follow(signal);
+  }
+
+  async #followPods(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (this.#used.isDue) {
+          await this.#used.look();
+          this.#touch(true);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#o.log.warn({ error: describeError(error) }, 'could not list pods; trying again');
+      }
+      await pause(askForPodsMs, signal);
+    }
   }
 
   #touch(isNews: boolean): void {

@@ -96,6 +96,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const examiner = new Examiner({
     evidence: () =>
       evidenceOf(feed.clusterState(), {
+        isPodListApart: true,
         nowMs: clock.wallMs(),
         routers: routers?.tables?.() ?? tablesOf(routerViews()),
       }),

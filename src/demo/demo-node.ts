@@ -146,7 +146,7 @@ export class DemoNode {
   }
 
   async #cni(command: 'ADD' | 'DEL', pod: DemoPod): Promise<boolean> {
-    const { isError } = await this.#agent.addresses.cni.handle({
+    const answer = await this.#agent.addresses?.cni.handle({
       command,
       containerId: pod.id,
       netns: pod.netns,
@@ -155,7 +155,7 @@ export class DemoNode {
       plugin: 'cadastre',
       stdin: cniConfig,
     });
-    return !isError;
+    return answer?.isError === false;
   }
 }
 

@@ -1,7 +1,11 @@
 import { ClusterList } from '../cluster/list-cluster.ts';
 import type { ReadCluster } from '../cluster/read-cluster.ts';
 import type { KubeClient } from '../kube/client.ts';
-import type { ClusterKind } from '../model/cluster-kinds.ts';
+import {
+  type ClusterKind,
+  ciliumBgpKinds,
+  foreignServicePoolKinds,
+} from '../model/cluster-kinds.ts';
 import type { ClusterPod } from '../model/pod.ts';
 
 export interface ListEvidenceOptions {
@@ -23,8 +27,8 @@ const kinds = [
   'deployments',
   'peers',
   'services',
-  'ciliumServicePools',
-  'metallbPools',
+  ...foreignServicePoolKinds,
+  ...ciliumBgpKinds,
   'servicePools',
   'serviceAddresses',
   'reports',

@@ -37,6 +37,8 @@ export function objectSources(read: ReadCluster, state: ClusterState): Source[] 
       state.reports.length,
       'no NodeReport: blocks in use, kernel routes and BGP sessions were not compared',
     ),
+    // Mostly of no interest; but who may not look must know that nobody did.
+    ...(read.unread.has('pods') ? [source('pods', 'pods', 0, '')] : []),
   ];
 }
 
@@ -67,7 +69,7 @@ function ciliumSource(
     `ipam ${ipam}`,
     ...(modeOfCilium(ipam)?.pools === 'flags' ? pools : []),
     version === undefined ? 'version not known' : `Cilium ${version.major}.${version.minor}`,
-    bgp === 'off' ? 'announces no pods' : 'announces pods by BGP',
+    announcing[bgp],
   ];
   return {
     name,
@@ -78,3 +80,10 @@ function ciliumSource(
     ...(problems.length > 0 ? { note: problems.join('; ') } : {}),
   };
 }
+
+const announcing: Readonly<Record<CiliumSettings['bgp'], string>> = {
+  off: 'announces no pods',
+  metallb: 'announces pods by BGP',
+  // Its BGP objects say what.
+  'control-plane': 'BGP control plane',
+};

@@ -58,7 +58,8 @@ export async function beginMove(client: KubeClient, move: NewMove): Promise<Node
   const raw = await client.get<KubeObject>(nodes, move.node);
   const node = readMovingNode(raw);
   const report = await getIfThere(client, nodeReports, move.node);
-  const cilium = await getIfThere(client, ciliumNodes, move.node);
+  const ciliumNode = await getIfThere(client, ciliumNodes, move.node);
+  const cilium = ciliumNode === undefined ? undefined : readCiliumNode(ciliumNode);
   const isAnnounced = report !== undefined && isAnnouncing(readNodeReport(report), node);
   const body = writeMigration({
     nodeName: move.node,
@@ -73,7 +74,8 @@ export async function beginMove(client: KubeClient, move: NewMove): Promise<Node
     undoUid: '',
     saved: {
       node: savedNode(raw),
-      ...(cilium === undefined ? {} : { ciliumPodCidrs: readCiliumNode(cilium).podCidrs }),
+      ...(cilium === undefined ? {} : { ciliumPodCidrs: cilium.podCidrs }),
+      ...(cilium?.internalIps === undefined ? {} : { ciliumInternalIps: cilium.internalIps }),
     },
   });
   return readMigration(await client.create<KubeObject>(nodeMigrations, body));
@@ -184,6 +186,7 @@ function wordsOf(action: string, { nodeName, from }: NodeMigration): string {
     'create node': `the Node ${nodeName} is re-created`,
     'clear cilium': `CiliumNode ${nodeName} no longer names ${old}`,
     'restore cilium': `CiliumNode ${nodeName} names ${old} again`,
+    'restart agent': `Cilium's agent on ${nodeName} is started again, and takes the block that its records name`,
     finish: 'done',
   };
   return words[action] ?? action;

@@ -78,6 +78,11 @@ export async function perform(
       await client.create(nodes, body);
       return undefined;
     }
+    case 'restart agent': {
+      const { namespace, name: pod, uid } = action.pod;
+      await client.delete(pods, pod, { namespace, uid });
+      return undefined;
+    }
     case 'restore cilium':
       await restoreCilium(client, name, action.podCidrs);
       return undefined;

@@ -11,8 +11,6 @@ export interface CiliumSettings {
   ipam: string;
   clusterPool: Readonly<Record<Family, { cidrs: readonly string[]; maskSize: number }>>;
   enabled: Readonly<Record<Family, boolean>>;
-  /** Whether nodes announce their pods' blocks over BGP, by either implementation. */
-  announcesPods: boolean;
   /** `bgp-announce-pod-cidr` (MetalLB inside the agent) or `enable-bgp-control-plane` (GoBGP). */
   bgp: 'metallb' | 'control-plane' | 'off';
   version?: CiliumVersion | undefined;
@@ -65,7 +63,6 @@ export function readCiliumConfig(object: KubeObject): CiliumSettings {
     ipam: text('ipam') || 'cluster-pool',
     clusterPool: { ipv4: pool('ipv4'), ipv6: pool('ipv6') },
     enabled: { ipv4: isOn('enable-ipv4', true), ipv6: isOn('enable-ipv6', false) },
-    announcesPods: isMetalLb || isControlPlane,
     bgp: isMetalLb ? 'metallb' : isControlPlane ? 'control-plane' : 'off',
     problems,
   };

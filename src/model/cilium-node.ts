@@ -16,6 +16,8 @@ export interface CiliumNode extends Identity {
   internalIps?: readonly string[];
   /** Absent when no agent has filled in its addresses: perhaps nobody runs there. */
   nodeIps?: readonly string[];
+  /** spec.ipam.pools exists, be it empty. */
+  hasPools?: true;
   /** What an operator could not do for the node: status.ipam.operator-status.error. */
   operatorError?: string;
   /** Whether the list exists, be it empty: a JSON patch that tests it must know. */
@@ -54,6 +56,7 @@ export function readCiliumNode(object: KubeObject): CiliumNode {
     ...(pooled.length > 0 ? { poolCidrs: pooled } : {}),
     ...(pools.length > 0 ? { pools } : {}),
     ...(requested.length > 0 ? { requested } : {}),
+    ...(spec?.ipam?.pools ? { hasPools: true as const } : {}),
     ...(internal.length > 0 ? { internalIps: internal } : {}),
     ...(own.length > 0 ? { nodeIps: own } : {}),
     ...(error === '' ? {} : { operatorError: error }),

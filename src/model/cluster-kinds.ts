@@ -9,6 +9,18 @@ import { type BgpConfig, loadConfigMapObject } from './bgp-config-map.ts';
 import { type ReadBgpPeer, readBgpPeer } from './bgp-peer.ts';
 import { type BlockLog, readHistory } from './block-history.ts';
 import {
+  type CiliumBgpAdvertisement,
+  type CiliumBgpClusterConfig,
+  type CiliumBgpNodeConfig,
+  type CiliumBgpPeerConfig,
+  type CiliumBgpPeeringPolicy,
+  readCiliumBgpAdvertisement,
+  readCiliumBgpClusterConfig,
+  readCiliumBgpNodeConfig,
+  readCiliumBgpPeerConfig,
+  readCiliumBgpPeeringPolicy,
+} from './cilium-bgp.ts';
+import {
   type CiliumSettings,
   type CiliumVersion,
   ciliumConfigName,
@@ -53,7 +65,13 @@ export interface ClusterItems {
   deployments: KeptDeployment;
   pods: ClusterPod;
   ciliumServicePools: KeptNetworks;
+  ciliumBgpClusterConfigs: CiliumBgpClusterConfig;
+  ciliumBgpPeerConfigs: CiliumBgpPeerConfig;
+  ciliumBgpAdvertisements: CiliumBgpAdvertisement;
+  ciliumBgpNodeConfigs: CiliumBgpNodeConfig;
+  ciliumBgpPeeringPolicies: CiliumBgpPeeringPolicy;
   metallbPools: KeptNetworks;
+  metallbOldPools: KeptNetworks;
 }
 
 export type ClusterKind = keyof ClusterItems;
@@ -112,6 +130,8 @@ export interface KindRow<T> {
     readonly plural: string;
     readonly kind: string;
     readonly namespaced: boolean;
+    /** Versions with the same fields, for clusters that do not serve `version`; best first. */
+    readonly olderVersions?: readonly string[];
   };
   read(object: KubeObject): Read<T>;
 }
@@ -205,11 +225,30 @@ export const clusterKinds: { readonly [K in ClusterKind]: KindRow<ClusterItems[K
     ...identityOf(object),
     networks: ciliumPoolNetworks(object),
   })),
-  metallbPools: row(resources.metallbAddressPools, (object) => ({
-    ...namespacedOf(object),
-    networks: metallbPoolNetworks(object),
-  })),
+  ciliumBgpClusterConfigs: row(resources.ciliumBgpClusterConfigs, readCiliumBgpClusterConfig),
+  ciliumBgpPeerConfigs: row(resources.ciliumBgpPeerConfigs, readCiliumBgpPeerConfig),
+  ciliumBgpAdvertisements: row(resources.ciliumBgpAdvertisements, readCiliumBgpAdvertisement),
+  ciliumBgpNodeConfigs: row(resources.ciliumBgpNodeConfigs, readCiliumBgpNodeConfig),
+  ciliumBgpPeeringPolicies: row(resources.ciliumBgpPeeringPolicies, readCiliumBgpPeeringPolicy),
+  metallbPools: row(resources.metallbAddressPools, readMetallbPool),
+  metallbOldPools: row(resources.metallbOldPools, readMetallbPool),
 };
+
+/** Objects that say what Cilium announces. */
+export const ciliumBgpKinds = [
+  'ciliumBgpClusterConfigs',
+  'ciliumBgpPeerConfigs',
+  'ciliumBgpAdvertisements',
+  'ciliumBgpNodeConfigs',
+  'ciliumBgpPeeringPolicies',
+] as const satisfies readonly ClusterKind[];
+
+/** Pools of Service addresses that are not ours. */
+export const foreignServicePoolKinds = [
+  'ciliumServicePools',
+  'metallbPools',
+  'metallbOldPools',
+] as const satisfies readonly ClusterKind[];
 
 export const clusterKindNames = Object.keys(clusterKinds) as ClusterKind[];
 
@@ -239,6 +278,10 @@ const byName = new Map<string, ClusterKind>(
 
 function namespacedOf(object: KubeObject): Identity & { namespace: string } {
   return { ...identityOf(object), namespace: object.metadata?.namespace ?? 'default' };
+}
+
+function readMetallbPool(object: KubeObject): KeptNetworks {
+  return { ...namespacedOf(object), networks: metallbPoolNetworks(object) };
 }
 
 function readConfigMap(object: KubeObject): KeptConfigMap {

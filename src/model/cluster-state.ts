@@ -8,6 +8,7 @@
 import type { Prefix } from '../net/prefix.ts';
 import type { BgpPeer } from './bgp-peer.ts';
 import type { BlockLog } from './block-history.ts';
+import type { CiliumBgp } from './cilium-bgp.ts';
 import type { CiliumSettings, CiliumVersion } from './cilium-config.ts';
 import type { CiliumEndpoint } from './cilium-endpoint.ts';
 import type { CiliumNode } from './cilium-node.ts';
@@ -16,8 +17,10 @@ import {
   bgpConfigName,
   type ClusterItems,
   type ClusterKind,
+  ciliumBgpKinds,
   clusterKindOf,
   clusterKinds,
+  foreignServicePoolKinds,
   type KeptConfigMap,
   type WitnessReport,
 } from './cluster-kinds.ts';
@@ -57,6 +60,10 @@ export interface ClusterState {
   cilium?: CiliumSettings | undefined;
   /** The Deployment cilium-operator; undefined: it was not to be seen. */
   ciliumOperator?: CiliumOperator | undefined;
+  /** Cilium's objects about BGP; undefined: not looked at, or none. */
+  ciliumBgp?: CiliumBgp | undefined;
+  /** MetalLB has pools here: it announces Services, and never blocks of pods. */
+  hasMetallb?: boolean | undefined;
   /** kube-controller-manager's --allocate-node-cidrs; undefined: its Pod was not to be seen. */
   controllerManagerAllocates?: boolean | undefined;
   /** Pods with addresses; undefined: pods were not looked at. */
@@ -125,8 +132,7 @@ export function clusterState(
       ...(bgp?.pools ?? []).flatMap(({ addresses }) => addresses.flatMap(networksOfRange)),
       ...serviceAddresses.flatMap(({ address }) => networksOfText(address.toString())),
       ...all('services').flatMap((one) => one.externalAddresses.flatMap(networksOfText)),
-      ...all('ciliumServicePools').flatMap(({ networks }) => networks),
-      ...all('metallbPools').flatMap(({ networks }) => networks),
+      ...foreignServicePoolKinds.flatMap((kind) => all(kind).flatMap(({ networks }) => networks)),
     ],
     peers: [
       ...all('peers').flatMap((read) => (read.kind === 'peer' ? [read.peer] : [])),
@@ -135,6 +141,16 @@ export function clusterState(
     cilium: ciliumOf(all('configMaps'), all('daemonSets'), stated.ciliumVersion),
     ciliumOperator: all('deployments').find(({ ciliumOperator }) => ciliumOperator !== undefined)
       ?.ciliumOperator,
+    ciliumBgp: ciliumBgpKinds.every((kind) => all(kind).length === 0)
+      ? undefined
+      : {
+          clusterConfigs: all('ciliumBgpClusterConfigs'),
+          peerConfigs: all('ciliumBgpPeerConfigs'),
+          advertisements: all('ciliumBgpAdvertisements'),
+          nodeConfigs: all('ciliumBgpNodeConfigs'),
+          peeringPolicies: all('ciliumBgpPeeringPolicies'),
+        },
+    hasMetallb: all('metallbPools').length + all('metallbOldPools').length > 0,
     controllerManagerAllocates: manager?.allocatesNodeCidrs,
     // Files without a Pod say nothing of pods.
     pods: addressed.length > 0 ? addressed : undefined,

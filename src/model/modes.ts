@@ -30,7 +30,7 @@ export interface Mode {
    * agents use alone: kube-controller-manager may still write Node.spec, which nobody there reads.
    */
   adoptsFrom: readonly HoldingSource[];
-  /** CiliumNode lists the blocks by pool there, and they count in place of podCIDRs. */
+  /** CiliumNode lists the blocks by pool, in place of podCIDRs, and asks for addresses by pool. */
   isPooledByCilium: boolean;
   /** Where blocks are written for others to read, unless the user says otherwise. */
   projections: readonly ProjectionName[];
@@ -54,7 +54,12 @@ export type ModeName = (typeof modeNames)[number];
  */
 export type TruthRecord = 'register' | 'ciliumnode' | 'node';
 
-export const projectionNames = ['annotations', 'node-spec', 'ciliumnode'] as const;
+export const projectionNames = [
+  'annotations',
+  'node-spec',
+  'ciliumnode',
+  'ciliumnode-pools',
+] as const;
 export type ProjectionName = (typeof projectionNames)[number];
 
 export const modes: Readonly<Record<ModeName, Mode>> = {
@@ -105,17 +110,17 @@ export const modes: Readonly<Record<ModeName, Mode>> = {
   },
   'multi-pool': {
     name: 'multi-pool',
-    description: "Cilium's own: blocks of several pools a node; only compared",
-    isOurs: false,
-    allocates: false,
-    pools: 'none',
+    description: "blocks of the IPPools that Cilium's agent asks for by name, in CiliumNode",
+    isOurs: true,
+    allocates: true,
+    pools: 'objects',
     byDemand: true,
     selectsNodes: false,
-    truth: 'ciliumnode',
+    truth: 'register',
     truthBefore: 'ciliumnode',
-    adoptsFrom: ['ciliumnode'],
+    adoptsFrom: ['report', 'pools'],
     isPooledByCilium: true,
-    projections: [],
+    projections: ['ciliumnode-pools'],
     ciliumNames: ['multi-pool'],
   },
   kubernetes: {

@@ -21,7 +21,7 @@ const spec = field.object('', ['node', 'method', 'phase'], {
   from: field.list('The blocks it had.', 64, field.cidrText),
   pools: field.list('The pools that its new blocks come from.', 64, field.name()),
   method: field.text(
-    'release: its agent gives the old block back; the Node stays. recreate: the Node is deleted and made anew, the only way past Node.spec.podCIDRs.',
+    'release: it gets the new block beside the old one, which drains; the Node stays. recreate: the Node is deleted and made anew, the only way past Node.spec.podCIDRs.',
     { enum: ['release', 'recreate'] },
   ),
   phase: field.text('', { enum: ['Moving', 'Moved', 'Undoing', 'Undone'] }),
@@ -32,6 +32,11 @@ const spec = field.object('', ['node', 'method', 'phase'], {
   saved: field.object('What was there before, to go back to.', [], {
     node: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
     ciliumPodCIDRs: field.list('CiliumNode.spec.ipam.podCIDRs.', 64, field.cidrText),
+    ciliumInternalIPs: field.list(
+      'CiliumInternalIP of the CiliumNode: the node has an agent of Cilium, which serves from the block of these.',
+      16,
+      field.text('', { maxLength: 64 }),
+    ),
   }),
 });
 
@@ -42,8 +47,8 @@ export type MigrationPhase = NodeMigrationSpec['phase'];
 export const nodeMigrationDefinition: ResourceDefinition = {
   resource: nodeMigrations,
   shortName: 'nm',
-  revision: 7,
-  digest: 'd6aaa2ad0d35209d',
+  revision: 8,
+  digest: '7b8069606dde76bf',
   spec,
   status: field.object('', [], {
     step: field.text('The step that is under way.', { maxLength: 64 }),
@@ -71,6 +76,8 @@ export interface SavedNode {
   node: KubeObject;
   /** CiliumNode.spec.ipam.podCIDRs; absent if there was no CiliumNode. */
   ciliumPodCidrs?: readonly string[];
+  /** CiliumInternalIP; absent: no agent of Cilium ran on the node. */
+  ciliumInternalIps?: readonly string[];
 }
 
 export interface NodeMigration extends Identity {
@@ -98,7 +105,11 @@ export function readMigration(object: KubeObject): NodeMigration {
   const given = (object.spec ?? {}) as Record<string, unknown>;
   const status = (object.status ?? {}) as Record<string, unknown>;
   const node = (given.node ?? {}) as { name?: string; uid?: string };
-  const saved = (given.saved ?? {}) as { node?: KubeObject; ciliumPodCIDRs?: unknown };
+  const saved = (given.saved ?? {}) as {
+    node?: KubeObject;
+    ciliumPodCIDRs?: unknown;
+    ciliumInternalIPs?: unknown;
+  };
   const oneOf = <T extends string>(value: unknown, known: readonly T[], byDefault: T): T =>
     known.find((word) => word === value) ?? byDefault;
   return {
@@ -118,6 +129,9 @@ export function readMigration(object: KubeObject): NodeMigration {
       ...(saved.ciliumPodCIDRs === undefined
         ? {}
         : { ciliumPodCidrs: textList(saved.ciliumPodCIDRs) }),
+      ...(saved.ciliumInternalIPs === undefined
+        ? {}
+        : { ciliumInternalIps: textList(saved.ciliumInternalIPs) }),
     },
     step: typeof status.step === 'string' ? status.step : '',
     message: typeof status.message === 'string' ? status.message : '',
@@ -145,6 +159,9 @@ export function writeMigration(migration: NewMigration): KubeObject {
       saved: {
         node: saved.node,
         ...(saved.ciliumPodCidrs === undefined ? {} : { ciliumPodCIDRs: saved.ciliumPodCidrs }),
+        ...(saved.ciliumInternalIps === undefined
+          ? {}
+          : { ciliumInternalIPs: saved.ciliumInternalIps }),
       },
     },
   };

@@ -1,4 +1,5 @@
 import { type ResourceDefinition, readyReason, readyStatus } from './crd.ts';
+import { announcementsOnly } from './node-report.ts';
 import { nodeReports } from './resources.ts';
 import * as field from './schema/field.ts';
 
@@ -31,6 +32,12 @@ const spec = field.object('', ['nodeUID'], {
     id: field.text('New with every start of the agent.', { maxLength: 64 }),
     machine: field.text('The same for every agent on this machine.', { maxLength: 64 }),
   }),
+  scope: {
+    ...field.text(
+      'Announcements: the agent announces the blocks and does nothing else; another program gives addresses out of them. Absent: the agent gives them itself.',
+    ),
+    enum: [announcementsOnly],
+  },
   uses: field.list(
     'Blocks that the agent uses: pods live in them, or it announces them. What the register lost is taken back from here.',
     maxReported,
@@ -129,8 +136,8 @@ const status = field.object('', [], {
 export const nodeReportDefinition: ResourceDefinition = {
   resource: nodeReports,
   shortName: 'nr',
-  revision: 9,
-  digest: 'c1e4136c0d7e69de',
+  revision: 10,
+  digest: '71e80d33f7b3a578',
   spec,
   status,
   columns: [

@@ -23,6 +23,8 @@ export interface NodeReport extends Identity {
   releases: readonly BlockRelease[];
   /** Which agent, on which machine, wrote it; absent from earlier versions, as all below. */
   agent?: ReportingAgent;
+  /** Its agent only announces: another program gives addresses out of the blocks. Absent: it gives them itself. */
+  scope?: typeof announcementsOnly;
   /** Blocks that it uses, whatever the register says. */
   uses?: readonly BlockUse[];
   /** Withdrawn from every router, and not used again before the API server confirms them. */
@@ -45,6 +47,9 @@ export interface NodeReport extends Identity {
  * before routers may testify (decision 29).
  */
 export const usualReconfirmAfterSeconds = 150;
+
+/** `spec.scope` of an agent with --announce-only. */
+export const announcementsOnly = 'Announcements';
 
 export interface ReportingAgent {
   /** New with every start. */
@@ -74,7 +79,8 @@ export function readNodeReport(object: KubeObject): NodeReport {
   }
   const releases: unknown[] = Array.isArray(spec.releases) ? spec.releases : [];
   const announced = readAnnounced(object.status);
-  const pods = readPods(object.status);
+  const isAnnouncer = spec.scope === announcementsOnly;
+  const pods = isAnnouncer ? undefined : readPods(object.status);
   const underPolicy = object.metadata?.annotations?.[agentPolicyAnnotation];
   return {
     ...(underPolicy === undefined ? {} : { underPolicy }),
@@ -82,22 +88,27 @@ export function readNodeReport(object: KubeObject): NodeReport {
     ...(pods === undefined ? {} : { pods }),
     ...identityOf(object),
     nodeUid: typeof spec.nodeUID === 'string' ? spec.nodeUID : '',
-    neededAddresses,
-    releases: releases.filter(isRelease),
-    ...readPromises(spec),
+    neededAddresses: isAnnouncer ? {} : neededAddresses,
+    releases: isAnnouncer ? [] : releases.filter(isRelease),
+    ...readPromises(spec, isAnnouncer),
   };
 }
 
-/** Left out where there is nothing: most reports of a large cluster have none of these. */
-function readPromises(spec: Record<string, unknown>): Partial<NodeReport> {
+/**
+ * Left out where there is nothing: most reports of a large cluster have none of these. An agent
+ * that only announces does not know whether pods use a block, so nothing that it might say about
+ * that is read.
+ */
+function readPromises(spec: Record<string, unknown>, isAnnouncer: boolean): Partial<NodeReport> {
   const entries = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
   const { id, machine } = (spec.agent ?? {}) as Partial<ReportingAgent>;
-  const uses = entries(spec.uses).filter(isUse);
-  const fenced = entries(spec.fenced).filter(isRelease);
+  const uses = isAnnouncer ? [] : entries(spec.uses).filter(isUse);
+  const fenced = isAnnouncer ? [] : entries(spec.fenced).filter(isRelease);
   const silentAfter = entries(spec.silentAfter).filter(isSilence);
   const { reconfirmAfterSeconds } = spec;
   return {
     ...(typeof id === 'string' && typeof machine === 'string' ? { agent: { id, machine } } : {}),
+    ...(isAnnouncer ? { scope: announcementsOnly } : {}),
     ...(uses.length > 0 ? { uses } : {}),
     ...(fenced.length > 0 ? { fenced } : {}),
     ...(silentAfter.length > 0 ? { silentAfter } : {}),
@@ -137,6 +148,11 @@ function isUse(value: unknown): value is BlockUse {
 
 function isSilence(value: unknown): value is BlockRelease & { seconds: number } {
   return isRelease(value) && typeof (value as { seconds?: unknown }).seconds === 'number';
+}
+
+/** The report, if it is of an agent that gives the node's addresses: only such a one knows what is in use. */
+export function allocatorReport(report: NodeReport | undefined): NodeReport | undefined {
+  return report?.scope === announcementsOnly ? undefined : report;
 }
 
 /** Whether the agent has withdrawn this very block and will not use it again unasked. */

@@ -23,10 +23,23 @@ export const nodeMigrations = clusterWide(apiVersion, 'nodemigrations', 'NodeMig
 export const nodes = clusterWide('v1', 'nodes', 'Node');
 export const ciliumNodes = clusterWide('cilium.io/v2', 'ciliumnodes', 'CiliumNode');
 export const ciliumEndpoints = namespaced('cilium.io/v2', 'ciliumendpoints', 'CiliumEndpoint');
-export const ciliumLoadBalancerPools = clusterWide(
-  'cilium.io/v2alpha1',
+/** In v2 from Cilium 1.18 on, before that in v2alpha1 alone, with the same fields. */
+const sinceV2 = (plural: string, kind: string) => ({
+  ...clusterWide('cilium.io/v2', plural, kind),
+  olderVersions: ['v2alpha1'],
+});
+export const ciliumLoadBalancerPools = sinceV2(
   'ciliumloadbalancerippools',
   'CiliumLoadBalancerIPPool',
+);
+export const ciliumBgpClusterConfigs = sinceV2('ciliumbgpclusterconfigs', 'CiliumBGPClusterConfig');
+export const ciliumBgpPeerConfigs = sinceV2('ciliumbgppeerconfigs', 'CiliumBGPPeerConfig');
+export const ciliumBgpAdvertisements = sinceV2('ciliumbgpadvertisements', 'CiliumBGPAdvertisement');
+export const ciliumBgpNodeConfigs = sinceV2('ciliumbgpnodeconfigs', 'CiliumBGPNodeConfig');
+export const ciliumBgpPeeringPolicies = clusterWide(
+  'cilium.io/v2alpha1',
+  'ciliumbgppeeringpolicies',
+  'CiliumBGPPeeringPolicy',
 );
 export const serviceCidrs = clusterWide('networking.k8s.io/v1', 'servicecidrs', 'ServiceCIDR');
 
@@ -54,3 +67,5 @@ export const metallbAddressPools = namespaced(
   'ipaddresspools',
   'IPAddressPool',
 );
+/** MetalLB 0.13 and 0.14 beside IPAddressPool; gone in 0.15. */
+export const metallbOldPools = namespaced('metallb.io/v1beta1', 'addresspools', 'AddressPool');

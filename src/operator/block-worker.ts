@@ -125,7 +125,8 @@ export class BlockWorker implements Worker {
   async #cool(block: Block, step: Cool): Promise<Outcome> {
     const { writer, clock, search } = this.#o;
     if (!(await this.#isConfirmed(block, step))) return undefined;
-    if (step.noRecord) {
+    // Others than its agent may have written the record, too.
+    if (step.noRecord || step.letGo) {
       const uses = await search.usesOf(block);
       if (uses.length > 0) return this.#stillUsed(block, uses);
     }
@@ -156,8 +157,12 @@ export class BlockWorker implements Worker {
   }
 
   /** As far as the caches go it is so; the API server is asked before that counts. */
-  async #isConfirmed(block: Block, { nodeGone, noRecord }: Cool): Promise<boolean> {
+  async #isConfirmed(block: Block, { nodeGone, noRecord, letGo }: Cool): Promise<boolean> {
     const { nodeStore, ciliumStore, cilium, attribution } = this.#o;
+    if (letGo) {
+      await this.#reread(ciliumNodes, block.nodeName, ciliumStore);
+      return this.#decide(block).kind === 'cool';
+    }
     // After the report was read, which is in the cache.
     if (!nodeGone) await attribution.look();
     if (!nodeGone && !noRecord) return this.#decide(block).kind === 'cool';

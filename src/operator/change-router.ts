@@ -1,3 +1,4 @@
+import type { CiliumNode } from '../model/cilium-node.ts';
 import type { Pool, ReadPool } from '../model/ip-pool.ts';
 import type { ClusterNode } from '../model/node.ts';
 import type { Block } from '../model/node-block.ts';
@@ -156,7 +157,9 @@ export class ChangeRouter {
       ciliumNodes: {
         onPut: (next, prev) => {
           this.#watchingClaims(next.name, () => register.putCiliumNode(next));
-          if (prev?.podCidrs.join() !== next.podCidrs.join()) this.#nodeAndBlocks(next.name);
+          if (prev === undefined || ciliumEssence(prev) !== ciliumEssence(next)) {
+            this.#nodeAndBlocks(next.name);
+          }
         },
         onDelete: (last) => {
           this.#watchingClaims(last.name, () => register.removeCiliumNode(last.name));
@@ -221,4 +224,11 @@ function sameClaims(a: NodeClaims, b: NodeClaims): boolean {
   const words = ({ kept, refused }: NodeClaims) =>
     [kept, refused].map((claims) => claims.map(({ prefix, source }) => `${source} ${prefix}`));
   return a === b || JSON.stringify(words(a)) === JSON.stringify(words(b));
+}
+
+/** What blocks depend on: what it lists, what its agent asks for, and what was said to the agent. */
+/** Its own addresses say which block its agent serves from: until then that one is projected too. */
+function ciliumEssence(cilium: CiliumNode): string {
+  const { uid, podCidrs, pools, requested, internalIps, operatorError } = cilium;
+  return JSON.stringify([uid, podCidrs, pools, requested, internalIps, operatorError]);
 }

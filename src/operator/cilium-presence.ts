@@ -32,7 +32,7 @@ export class CiliumPresence {
 
   get #isWanted(): boolean {
     const { switches, sources } = this.#o.settings;
-    return switches.ciliumNode || sources.includes('ciliumnode');
+    return switches.ciliumNode || switches.ciliumPools || sources.includes('ciliumnode');
   }
 
   /** At the start: those that are there are listed with everything else. */
@@ -42,7 +42,7 @@ export class CiliumPresence {
     if (!this.#isWanted || this.#isUsed) return;
     const message =
       'the CiliumNode CRD is not registered; CiliumNodes are neither read nor written until it is';
-    if (settings.switches.ciliumNode) log.warn({}, message);
+    if (settings.switches.ciliumNode || settings.switches.ciliumPools) log.warn({}, message);
     else log.debug({}, message);
   }
 

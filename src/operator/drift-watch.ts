@@ -123,9 +123,8 @@ export class DriftWatch {
     if (used === undefined) return this.#judgeEvidence(this.#o.evidence());
     if (!used.isDue) return [...(await this.#judgeEvidence(this.#o.evidence())), ...this.#ofPods];
     await used.look();
-    const seen = await this.#judgeEvidence({ ...this.#o.evidence(), ...used.items });
-    // Where pods come and go, agents are behind the list of pods at every moment.
-    const found = seen.filter(({ reason }) => reason !== 'LeakedAddress');
+    const evidence = { ...this.#o.evidence(), ...used.items, isPodListApart: true };
+    const found = await this.#judgeEvidence(evidence);
     used.forget();
     this.#ofPods = found.filter(isOfPods);
     const known = new Set(this.#record.standing().map(keyOf));

@@ -7,7 +7,7 @@ import type { Condition } from '../model/object.ts';
 import type { Reason } from '../model/reasons.ts';
 import { nodes } from '../model/resources.ts';
 import type { NodeDecision } from '../plan/blocks/decide-node.ts';
-import type { BlockRefusal, Finding } from '../plan/blocks/finding.ts';
+import { type BlockRefusal, type Finding, refusalText } from '../plan/blocks/finding.ts';
 import { dated } from '../plan/pools/pool-conditions.ts';
 import type { WriterBase } from './operator-base.ts';
 
@@ -92,7 +92,7 @@ export class NodeReporter {
             type: nodeConditionType,
             status: 'False',
             reason: refused[0]!.reason,
-            message: refused.map(({ family, detail }) => `${family}: ${detail}`).join('; '),
+            message: refusalText(refused),
           }
         : {
             type: nodeConditionType,

@@ -81,6 +81,7 @@ export class NodeWorker implements Worker {
       const projected = await this.#o.projector.project(decision);
       if (projected.kind === 'decide again') continue;
       await this.#o.reporter.report(decision);
+      await this.#o.projector.reportOnCiliumNode(decision);
       return projected.kind === 'later' ? { retryAfterMs: projected.afterMs } : undefined;
     }
     throw new Error(`node ${name}: writes are still due after ${mostRounds} rounds`);
@@ -165,7 +166,9 @@ export class NodeWorker implements Worker {
             'another operator took the block first; choosing another block',
           );
           const again = decideNode(register, node, this.#o.rules);
-          const isStuck = again.refused.length > 0 && again.assign.length === 0;
+          // By pool each cut stands for itself, and another pool may well be refused.
+          const isStuck =
+            !this.#o.rules.byPool && again.refused.length > 0 && again.assign.length === 0;
           if (isStuck) for (const half of created) await half.free();
           return;
         }

@@ -4,7 +4,7 @@ import type { HoldingSource } from '../model/holding-source.ts';
 import type { Pool } from '../model/ip-pool.ts';
 import { comparedIn, type Mode, type ProjectionName } from '../model/modes.ts';
 import type { NamedNetwork } from '../model/network.ts';
-import type { Rules } from '../plan/blocks/decide-node.ts';
+import { type Rules, rulesOf } from '../plan/blocks/decide-node.ts';
 import type { ProjectionSwitches } from '../plan/blocks/projection.ts';
 import type { ReportBelief } from './attribution-watch.ts';
 
@@ -113,7 +113,7 @@ export function operatorSettings(
   const projections = chosen.projections ?? mode.projections;
   return {
     mode,
-    rules: chosen.rules ?? { families: 'auto', byDemand: mode.byDemand },
+    rules: chosen.rules ?? rulesOf(mode, 'auto'),
     sources: chosen.sources ?? mode.adoptsFrom,
     compared: chosen.compared ?? (chosen.sources === undefined ? comparedIn(mode) : []),
     clusterPool: chosen.clusterPool,
@@ -122,6 +122,7 @@ export function operatorSettings(
       annotations: projections.includes('annotations'),
       nodeSpec: projections.includes('node-spec'),
       ciliumNode: projections.includes('ciliumnode'),
+      ciliumPools: projections.includes('ciliumnode-pools'),
     },
     lease: { ...operatorDefaults.lease, identity, ...chosen.lease },
     configMap: chosen.configMap,

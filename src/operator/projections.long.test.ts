@@ -132,3 +132,25 @@ test('somebody who keeps undoing a record is reported, and then left alone', asy
     expect(event).toMatchObject({ type: 'Warning', reason: 'ProjectionContested' });
   });
 });
+
+test('why a node lacks a block is in its CiliumNode, until it is served', async () => {
+  await bench.registerCiliumNodes();
+  const rules = { families: new Set(['ipv4'] as const), byDemand: false };
+  await bench.leader({ projections: ['ciliumnode'], rules });
+  await bench.createNode('n', { podCIDRs: ['10.3.0.0/24'] });
+  await bench.startCiliumOn('n');
+  const status = async () => {
+    const [found] = await bench.ciliumNodes();
+    return (found as { status?: { ipam?: Record<string, { error?: string }> } })?.status?.ipam;
+  };
+  await eventually(async () => {
+    expect((await status())?.['operator-status']?.error).toContain(
+      '10.3.0.0/24 of n lies in no pool',
+    );
+  });
+  await bench.createPool('more', { cidrs: ['10.3.0.0/20'], blockSize: { ipv4: 24 } });
+  await eventually(async () => {
+    expect(await bench.blocksOf('n')).toContain('10.3.0.0/24 Active');
+    expect((await status())?.['operator-status']).toBeUndefined();
+  });
+});

@@ -4,12 +4,15 @@ import { decodeNode } from '../kube/protobuf/node.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { Reason } from '../model/reasons.ts';
 import { ciliumNodes, nodes } from '../model/resources.ts';
-import { type Prefix, parsePrefix } from '../net/prefix.ts';
+import { parsePrefix } from '../net/prefix.ts';
 import type { NodeDecision } from '../plan/blocks/decide-node.ts';
+import { refusalText } from '../plan/blocks/finding.ts';
+import { projectOnPools } from '../plan/blocks/pool-projection.ts';
 import {
   immutableDisagreement,
   type Projection,
   type ProjectionSwitches,
+  projectedBlocks,
   projectOnCiliumNode,
   projectOnNode,
 } from '../plan/blocks/projection.ts';
@@ -32,6 +35,8 @@ interface ProjectorOptions extends WriterBase {
   ciliumStore: { put(raw: unknown): void };
   reporter: Pick<NodeReporter, 'event'>;
 }
+
+const done = { kind: 'done' } as const;
 
 type Projected = { kind: 'done' } | { kind: 'decide again' } | { kind: 'later'; afterMs: number };
 
@@ -74,21 +79,57 @@ export class Projector {
     const { node } = decision;
     const { annotations, nodeSpec, ciliumNode } = this.#o.switches;
     const switches = { annotations, nodeSpec, ciliumNode: ciliumNode && this.#o.cilium.isUsed };
-    const blocks = decision.keep.map((block) => block.prefix).sort(byFamily);
-    if (blocks.length === 0) return { kind: 'done' };
+    const pools = this.#o.switches.ciliumPools && this.#o.cilium.isUsed;
+    const listed = pools ? await this.#projectPools(decision) : done;
+    if (decision.keep.length === 0 || listed.kind === 'decide again') return listed;
+    const cilium = register.ciliumNodes.get(node.name);
+    const { onNode: blocks, onCilium: ciliumBlocks } = projectedBlocks(decision.keep, cilium);
     const complete = decision.refused.length === 0;
     const stuck = immutableDisagreement(node, blocks, switches);
     if (stuck !== undefined) this.#report(decision, 'ProjectionRefused', stuck);
     const onNode = projectOnNode(node, blocks, complete, switches);
     const first = await this.#write(decision, onNode, nodes, 'node');
     if (first.kind === 'decide again') return first;
-    const cilium = register.ciliumNodes.get(node.name);
-    const onCilium = projectOnCiliumNode(cilium, blocks, switches);
+    const onCilium = projectOnCiliumNode(cilium, ciliumBlocks, switches);
     const second = await this.#write(decision, onCilium, ciliumNodes, 'ciliumnode');
     // One record that must wait does not hold up the other.
-    if (first.kind === 'done' || second.kind === 'decide again') return second;
-    if (second.kind === 'done') return first;
-    return { kind: 'later', afterMs: Math.min(first.afterMs, second.afterMs) };
+    if (second.kind === 'decide again') return second;
+    const later = [first, second, listed].filter((one) => one.kind === 'later');
+    if (later.length === 0) return done;
+    return { kind: 'later', afterMs: Math.min(...later.map(({ afterMs }) => afterMs)) };
+  }
+
+  /** Mode multi-pool: the blocks by pool. */
+  #projectPools(decision: NodeDecision): Promise<Projected> {
+    const { register } = this.#o;
+    const cilium = register.ciliumNodes.get(decision.node.name);
+    const projection = projectOnPools(register, cilium, decision.keep);
+    return this.#write(decision, projection, ciliumNodes, 'ciliumnode');
+  }
+
+  /**
+   * Why a node lacks a block, where Cilium's users look for it: the place in which
+   * cilium-operator says so. Cleared when the node is served.
+   */
+  async reportOnCiliumNode({ node, refused }: NodeDecision): Promise<void> {
+    const { switches, cilium, register, client, ciliumStore, log } = this.#o;
+    const known = register.ciliumNodes.get(node.name);
+    const isWanted = switches.ciliumNode || switches.ciliumPools;
+    if (!isWanted || !cilium.isUsed || known === undefined) return;
+    const error = refusalText(refused);
+    if (error === (known.operatorError ?? '')) return;
+    const body = {
+      metadata: { uid: known.uid },
+      status: { ipam: { 'operator-status': error === '' ? null : { error } } },
+    };
+    this.#o.assertLeading();
+    try {
+      const options = { type: 'merge', subresource: 'status', body } as const;
+      ciliumStore.put(await client.patch(ciliumNodes, node.name, options));
+    } catch (failure) {
+      if (!(failure instanceof ApiError) || failure.outcome === 'unknown') throw failure;
+      if (!failure.isNotFound) log.warn({ node: node.name }, failure.message);
+    }
   }
 
   async #write(
@@ -216,9 +257,4 @@ function wordsOf({ node, keep }: NodeDecision): string {
 
 function versionOf(kept: { resourceVersion: string } | undefined): string | undefined {
   return kept?.resourceVersion;
-}
-
-/** Oldest first within a family (the sort is stable), IPv4 before IPv6. */
-function byFamily(a: Prefix, b: Prefix): number {
-  return a.family === b.family ? 0 : a.family === 'ipv4' ? -1 : 1;
 }

@@ -122,7 +122,8 @@ export class Shadow {
       for (const cache of ours) cache.start(signal);
       await Promise.all(ours.map((copy) => copy.synced));
     }
-    const isWanted = settings.switches.ciliumNode || settings.sources.includes('ciliumnode');
+    const { ciliumNode, ciliumPools } = settings.switches;
+    const isWanted = ciliumNode || ciliumPools || settings.sources.includes('ciliumnode');
     if (isWanted && !this.#hasCilium && (await hasCiliumNodes(client))) {
       this.#hasCilium = true;
       ciliumNodes.start(signal);

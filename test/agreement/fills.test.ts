@@ -17,9 +17,11 @@ import { KubeClient } from '../../src/kube/client.ts';
 import { resourcePath } from '../../src/kube/resource.ts';
 import {
   type ClusterKind,
+  ciliumBgpKinds,
   clusterKindNames,
   clusterKindOf,
   clusterKinds,
+  foreignServicePoolKinds,
 } from '../../src/model/cluster-kinds.ts';
 import { type ClusterState, clusterState } from '../../src/model/cluster-state.ts';
 import { crds } from '../../src/model/crds.ts';
@@ -27,8 +29,10 @@ import type { KubeObject } from '../../src/model/object.ts';
 import { TestApi } from '../parts/test-api.ts';
 import { worlds } from './worlds.ts';
 
+/** As by Cilium 1.17, where a kind has an older version: a list finds that one too. */
 const anyCrd = (kind: ClusterKind): KubeObject => {
-  const { group, version, plural, kind: name, namespaced } = clusterKinds[kind].resource;
+  const { group, plural, kind: name, namespaced } = clusterKinds[kind].resource;
+  const version = servedVersion(kind);
   return {
     metadata: { name: `${plural}.${group}` },
     spec: {
@@ -49,14 +53,23 @@ const anyCrd = (kind: ClusterKind): KubeObject => {
   };
 };
 
+function servedVersion(kind: ClusterKind): string {
+  const { version, olderVersions = [] } = clusterKinds[kind].resource;
+  return olderVersions[0] ?? version;
+}
+
 let api: TestApi;
 let client: KubeClient;
 const dir = mkdtempSync(join(tmpdir(), 'cadastre-fills-'));
 
 beforeAll(async () => {
-  const others = (
-    ['ciliumNodes', 'ciliumEndpoints', 'ciliumServicePools', 'metallbPools'] as const
-  ).map(anyCrd);
+  const kinds = [
+    'ciliumNodes',
+    'ciliumEndpoints',
+    ...foreignServicePoolKinds,
+    ...ciliumBgpKinds,
+  ] as const;
+  const others = kinds.map((kind) => anyCrd(kind));
   api = await TestApi.start([...(crds as unknown as KubeObject[]), ...others]);
   client = new KubeClient(api.access());
   api.put('/api/v1/namespaces/metallb-system');
@@ -73,7 +86,8 @@ afterAll(async () => {
 });
 
 function pathOf({ metadata, ...object }: KubeObject): string {
-  const { resource } = clusterKinds[clusterKindOf(object)!];
+  const kind = clusterKindOf(object)!;
+  const resource = { ...clusterKinds[kind].resource, version: servedVersion(kind) };
   return resourcePath(resource, { name: metadata?.name, namespace: metadata?.namespace });
 }
 

@@ -9,6 +9,17 @@ import type { ModeName } from '../../src/model/modes.ts';
 import type { ReportedHijack } from '../../src/model/node-report-status.ts';
 import type { KubeObject } from '../../src/model/object.ts';
 import type { RouterTable } from '../../src/plan/doctor/evidence.ts';
+import {
+  advertisement,
+  clusterConfig,
+  forTor,
+  nodeConfig,
+  ofServices,
+  peerConfig,
+  peeringPolicy,
+  podCidrs,
+  tor1,
+} from '../doctor/cilium-bgp-objects.ts';
 import { route, router } from '../doctor/worlds.ts';
 import {
   blockObject,
@@ -87,6 +98,27 @@ const ciliumOperator = (...args: string[]): KubeObject => {
       template: { metadata: { labels }, spec: { containers } },
     },
   };
+};
+/** The last object is what cilium-operator makes for b, with the state of its session. */
+const bgpOfCilium = (parts: object[], states: Record<string, string> = {}): KubeObject[] => [
+  ciliumConfig('cluster-pool', { 'enable-bgp-control-plane': 'true' }),
+  {
+    apiVersion: 'cilium.io/v2alpha1',
+    kind: 'CiliumLoadBalancerIPPool',
+    metadata: { name: 'lb' },
+    spec: { blocks: [{ cidr: '192.0.2.0/28' }] },
+  },
+  clusterConfig('all', [tor1]),
+  peerConfig('to-tor', forTor),
+  advertisement('all', ...parts),
+  nodeConfig('a', [tor1]),
+  nodeConfig('b', [tor1], states),
+];
+const metallbPool: KubeObject = {
+  apiVersion: 'metallb.io/v1beta1',
+  kind: 'IPAddressPool',
+  metadata: { name: 'lb', namespace: 'metallb-system' },
+  spec: { addresses: ['192.0.2.4-192.0.2.9'] },
 };
 const serviceNetwork = (cidr: string): KubeObject => ({
   apiVersion: 'networking.k8s.io/v1',
@@ -528,17 +560,53 @@ export const worlds: Record<string, World> = {
     blocks: one,
   },
   'addresses of Services, from MetalLB’s pool': {
-    objects: [
-      ...ipPool(),
-      {
-        apiVersion: 'metallb.io/v1beta1',
-        kind: 'IPAddressPool',
-        metadata: { name: 'lb', namespace: 'metallb-system' },
-        spec: { addresses: ['192.0.2.4-192.0.2.9'] },
-      },
-    ],
+    objects: [...ipPool(), metallbPool],
     flags: mode('ip-pool'),
     routers: tor(toA, toB, route('192.0.2.7/32', addressOf.a)),
+    findings: [],
+    blocks: one,
+  },
+  'Cilium announces Services alone': {
+    objects: [...bare(), ...inCilium(), ...bgpOfCilium([ofServices])],
+    routers: tor(route('192.0.2.7/32', addressOf.a)),
+    findings: [],
+    blocks: one,
+  },
+  'Cilium announces blocks': {
+    objects: [...bare(), ...inCilium(), ...bgpOfCilium([ofServices, podCidrs])],
+    routers: tor(toA, toB),
+    findings: [],
+    blocks: one,
+  },
+  'Cilium has no BGP configuration for a node': {
+    objects: [...bare(), ...inCilium(), ...bgpOfCilium([podCidrs]).slice(0, -1)],
+    routers: tor(toA),
+    findings: ['NotAnnounced b 10.1.1.0/24'],
+    withRouters: ['Blackhole b 10.1.1.0/24'],
+    blocks: one,
+  },
+  'Cilium’s session with its router is down': {
+    objects: [...bare(), ...inCilium(), ...bgpOfCilium([podCidrs], { tor1: 'active' })],
+    routers: tor(toA),
+    findings: ['NotAnnounced b 10.1.1.0/24'],
+    withRouters: ['Blackhole b 10.1.1.0/24'],
+    blocks: one,
+  },
+  'Cilium’s older way: a peering policy that exports blocks': {
+    objects: [
+      ...bare(),
+      ...inCilium(),
+      ...bgpOfCilium([]).slice(0, 2),
+      peeringPolicy('all', { exportPodCIDR: true }),
+    ],
+    routers: tor(toA, toB),
+    findings: [],
+    blocks: one,
+  },
+  'kube-controller-manager gives blocks, and MetalLB announces Services': {
+    objects: [...inSpec(), metallbPool],
+    flags: mode('kubernetes'),
+    routers: tor(route('192.0.2.7/32', addressOf.a)),
     findings: [],
     blocks: one,
   },

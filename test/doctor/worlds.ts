@@ -127,7 +127,7 @@ const poolSettings = {
   ipam: 'cluster-pool',
   'cluster-pool-ipv4-cidr': '10.1.0.0/16',
   'cluster-pool-ipv4-mask-size': '24',
-  'enable-bgp-control-plane': 'true',
+  'bgp-announce-pod-cidr': 'true',
 };
 
 /** Two nodes, a and b, in order: one world a mode. */
@@ -136,7 +136,7 @@ export const cleanWorlds = {
     ...empty,
     nodes: [node('a', '10.0.0.1'), node('b', '10.0.0.2')],
     ciliumNodes: [ciliumNode('a', '10.1.0.0/24'), ciliumNode('b', '10.1.1.0/24')],
-    cilium: cilium(poolSettings, 14),
+    cilium: cilium(poolSettings, 13),
     routers: [router('tor1', bothRoutes), router('tor2', bothRoutes)],
   }),
   'kubernetes of Cilium': (): Evidence => ({

@@ -14,6 +14,8 @@ export interface ClusterAgentOptions {
   flags: string[];
   /** The network namespace to run in; absent: where the test runs. */
   inside?: string;
+  /** Inside, as root without any capability. */
+  isPowerless?: boolean;
 }
 
 /** `cadastre agent` of one node, against a real API server. */
@@ -28,8 +30,9 @@ export class ClusterAgent {
   }
 
   async start(): Promise<void> {
-    const { node, dir, kubeconfigPath, flags, inside } = this.#options;
-    const enter = inside === undefined ? [] : [`--net=${inside}`, process.execPath];
+    const { node, dir, kubeconfigPath, flags, inside, isPowerless } = this.#options;
+    const drop = isPowerless ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
+    const enter = inside === undefined ? [] : [`--net=${inside}`, ...drop, process.execPath];
     this.#part = startPart({
       name: `agent-${node}`,
       binary: inside === undefined ? process.execPath : 'nsenter',

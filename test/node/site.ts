@@ -123,12 +123,15 @@ export class Site {
 
   agentOf(name: HostName, ...flags: string[]): ClusterAgent {
     const netns = this.nodes[name].path;
+    // Without a capability it cannot enter a namespace; it is started inside.
+    const isPowerless = flags.includes('--announce-only');
     return new ClusterAgent({
       node: name,
       dir: this.cluster.dir,
       kubeconfigPath: this.cluster.api.kubeconfigPath,
-      flags: ['--ipam=cluster-pool', `--netns=${netns}`, ...flags],
+      flags: ['--ipam=cluster-pool', ...(isPowerless ? [] : [`--netns=${netns}`]), ...flags],
       ...(this.#relay === undefined ? {} : { inside: netns }),
+      isPowerless,
     });
   }
 

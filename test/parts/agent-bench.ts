@@ -157,7 +157,7 @@ export class AgentBench {
   }
 
   get book(): AddressBook {
-    return this.agent.addresses.book;
+    return this.agent.addresses!.book;
   }
 
   /** The uid of the Node. */

@@ -101,7 +101,7 @@ export class AgentMachine {
       const owner = `default/${this.name}-${this.#pods}`;
       await eventually(
         async () => {
-          const { book } = this.agent.addresses;
+          const { book } = this.agent.addresses!;
           const answer = await book.allocate({ owner, families: ['ipv4'] });
           if (answer.kind === 'refused') throw new Error(`${owner}: ${answer.detail}`);
         },
@@ -111,7 +111,7 @@ export class AgentMachine {
   }
 
   addresses(): string[] {
-    return [...this.agent.addresses.book.remembered()].flatMap(({ addresses }) =>
+    return [...this.agent.addresses!.book.remembered()].flatMap(({ addresses }) =>
       addresses.map(String),
     );
   }

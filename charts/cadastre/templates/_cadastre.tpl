@@ -29,7 +29,11 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- if ne .Values.profile "doctor" }}yes{{ end -}}
 {{- end -}}
 {{- define "cadastre.hasAgent" -}}
-{{- if eq .Values.profile "standalone" }}yes{{ end -}}
+{{- if or (eq .Values.profile "standalone") (include "cadastre.announcesOnly" .) }}yes{{ end -}}
+{{- end -}}
+{{- /* Agents beside Cilium's data path: BGP alone. */ -}}
+{{- define "cadastre.announcesOnly" -}}
+{{- if and (eq .Values.profile "beside-cilium") .Values.agent.announceOnly }}yes{{ end -}}
 {{- end -}}
 {{- define "cadastre.hasShadow" -}}
 {{- if and (eq .Values.profile "doctor") .Values.shadow.enabled }}yes{{ end -}}
@@ -55,6 +59,8 @@ app.kubernetes.io/component: {{ index . 1 }}
 annotations
 {{- else if hasPrefix "cluster-pool" .Values.ipam.mode -}}
 ciliumnode
+{{- else if eq .Values.ipam.mode "multi-pool" -}}
+ciliumnode-pools
 {{- else -}}
 none
 {{- end -}}

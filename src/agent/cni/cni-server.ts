@@ -16,7 +16,9 @@
  * next pod could have it while the old one still answers.
  *
  * A failed ADD leaves nothing. A DEL of what is not there is fine. A second ADD
- * for the same container is refused, unless the first one came to nothing.
+ * for the same container is refused, unless the first one came to nothing. That goes
+ * for an IPAM plugin, too, which touches no interface: the plugin that asks would fail
+ * at the interface that is there, and then DEL the address of a pod that lives.
  */
 import { CadastreError, describeError } from '../../base/errors.ts';
 import { type Log, silentLog } from '../../base/log.ts';
@@ -61,6 +63,8 @@ export interface CniAnswer {
 interface CniServerOptions {
   book: AddressBook;
   driver: PodDriver;
+  /** False: it serves as IPAM plugin alone, for another plugin that makes the interfaces. */
+  wires?: boolean;
   /** The MTU of pods whose configuration names none. */
   mtu?: () => number | undefined;
   /** Why pods that run now may have limited connectivity, if so; for a STATUS that fails. */
@@ -158,7 +162,14 @@ export class CniServer {
   }
 
   async #add(config: CniConfig, pod: Pod): Promise<object> {
-    const { book, driver } = this.#options;
+    const { book, driver, wires = true } = this.#options;
+    if (!config.isIpam && !wires) {
+      throw new CniError(
+        'InvalidConfig',
+        'this agent gives addresses alone (--wiring=false), and makes no interface',
+        'name cadastre as ipam.type of the plugin that makes it, and remove the configuration of type cadastre',
+      );
+    }
     if (!config.isIpam && config.prevResult !== undefined) {
       throw new CniError(
         'InvalidConfig',

@@ -42,7 +42,7 @@ export class Sweeper {
   }
 
   /** What the runtime does not know any more is freed. What is being added now is not its business. */
-  async collect({ network, validAttachments, isIpam }: CniConfig): Promise<void> {
+  async collect({ network, validAttachments }: CniConfig): Promise<void> {
     const known = new Set(
       validAttachments.map(({ containerID, ifname }) => `${containerID}/${ifname}`),
     );
@@ -50,7 +50,7 @@ export class Sweeper {
       if (attachment?.network !== network || expiresAtMs !== undefined) return false;
       return !known.has(`${attachment.containerId}/${attachment.ifname}`);
     });
-    await this.#removeAll(gone, isIpam);
+    await this.#removeAll(gone);
   }
 
   /**
@@ -75,7 +75,7 @@ export class Sweeper {
       if (await this.#isGone(allocation, isLiving)) gone.push(allocation);
     }
     this.#living = living;
-    await this.#removeAll(gone, false);
+    await this.#removeAll(gone);
     const [links, routes, addresses] = await Promise.all([
       driver.links(),
       driver.routes({ protocol: podRouteProtocol }),
@@ -122,7 +122,7 @@ export class Sweeper {
     return (await driver.link(hostIfName)) === undefined;
   }
 
-  async #removeAll(gone: readonly Allocation[], isIpam: boolean): Promise<void> {
+  async #removeAll(gone: readonly Allocation[]): Promise<void> {
     const { book, turns, removal, log } = this.#o;
     let failure: unknown;
     for (const { owner, attachment, generation } of gone) {
@@ -132,7 +132,7 @@ export class Sweeper {
         .take(owner, async () => {
           // It may have been deleted, and added anew, while we waited.
           if (book.find(owner)?.generation !== generation) return;
-          await removal.remove({ owner, hostIfName }, isIpam);
+          await removal.remove({ owner, hostIfName }, attachment.addressesOnly === true);
         })
         .catch((error) => {
           failure = error;

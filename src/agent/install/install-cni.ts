@@ -28,9 +28,12 @@ import {
   isOurConflist,
 } from './conflist.ts';
 
+/** `removed` and `none`: the plugin alone was asked for. */
+type ConflistOutcome = 'written' | 'replaced' | 'unchanged' | 'kept' | 'removed' | 'none';
+
 export interface CniInstallation {
   plugin: string;
-  conflist: { path: string; outcome: 'written' | 'replaced' | 'unchanged' | 'kept' };
+  conflist: { path: string; outcome: ConflistOutcome };
   /** Which versions and plugins, and why; absent if an edited file was kept. */
   choice?: string;
   /** A configuration of another network that the runtime reads before ours, and so uses. */
@@ -43,6 +46,8 @@ interface InstallOptions {
   binDir: string;
   confDir: string;
   cniVersion?: CniVersion | undefined;
+  /** The plugin alone: another one names it as ipam.type, and has the network's configuration. */
+  ipamOnly?: boolean | undefined;
 }
 
 export async function installCni(options: InstallOptions): Promise<CniInstallation> {
@@ -56,6 +61,7 @@ export async function installCni(options: InstallOptions): Promise<CniInstallati
   });
   const path = join(confDir, conflistName);
   const before = await readIfThere(path);
+  if (options.ipamOnly) return { plugin, conflist: { path, outcome: await leave(path, before) } };
   const hiddenBy = (await networkFiles(confDir)).find((name) => name < conflistName);
   const hidden = hiddenBy === undefined ? {} : { hiddenBy: join(confDir, hiddenBy) };
   if (before !== undefined && !isOurConflist(before)) {
@@ -70,6 +76,14 @@ export async function installCni(options: InstallOptions): Promise<CniInstallati
   }
   const outcome = before === undefined ? 'written' : text === before ? 'unchanged' : 'replaced';
   return { plugin, conflist: { path, outcome }, choice: choice.why, ...hidden };
+}
+
+/** Our configuration of an earlier installation would compete with that of the other plugin. */
+async function leave(path: string, before: string | undefined): Promise<ConflistOutcome> {
+  if (before === undefined) return 'none';
+  if (!isOurConflist(before)) return 'kept';
+  await rm(path);
+  return 'removed';
 }
 
 /** What a runtime reads in that folder, in its order. */

@@ -29,6 +29,9 @@ interface ApplyFlags extends MigrateFlags {
   yes?: boolean;
   timeout: string;
   bmp?: string;
+  evict: boolean;
+  restartCiliumAgent: boolean;
+  ciliumNamespace: string;
 }
 
 const applyExamples = `
@@ -52,7 +55,7 @@ export function addMigrateApply(migrate: Command, terminal: Terminal): void {
     .argument('[node]', 'the node to move')
     .summary('move one node, or the next ones of the plan')
     .description(
-      'Moves a node: cordons it, evicts its pods, withdraws its routes, releases the old block, waits until the operator has assigned a new one and its routes are announced, and uncordons it. An operator must run.',
+      "Moves a node in the steps that migrate plan shows: it gets a new block, its pods leave the old one, Cilium's agent is restarted where it serves the node, and the old block is released when nobody uses it. An operator must run.",
     )
     .option('--all', 'the nodes of the plan, in its order, one at a time')
     .option('--limit <n>', 'with --all: at most so many')
@@ -77,6 +80,9 @@ function addCommon(command: Command): Command {
   return addClusterFlags(command)
     .option('--yes', 'do not ask')
     .option('--timeout <seconds>', 'how long one node may take', '900')
+    .option('--no-evict', 'wait until somebody else has started the pods of the old block again')
+    .option('--no-restart-cilium-agent', "wait until somebody else has restarted Cilium's agent")
+    .option('--cilium-namespace <name>', 'where the DaemonSet cilium is', 'kube-system')
     .option('--bmp <address>', 'wait until every router that reports here over BMP has the route');
 }
 
@@ -172,7 +178,11 @@ async function withMigrationRun(
       closeRouters = watching.close;
       routers = watching.unseen;
     }
-    const view = new MigrationView({ client, clock, log: silentLog }, signal, routers);
+    const view = new MigrationView({ client, clock, log: silentLog }, signal, {
+      may: { evict: flags.evict, restartAgent: flags.restartCiliumAgent },
+      ciliumNamespace: flags.ciliumNamespace,
+      routers,
+    });
     await view.ready();
     await work({ client, view, clock, timeoutMs, signal: stopping.signal });
   };

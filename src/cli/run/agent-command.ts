@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { AgentSettings } from '../../agent/agent-settings.ts';
+import type { AgentScope, AgentSettings } from '../../agent/agent-settings.ts';
 import { assembleAgent } from '../../agent/assemble-agent.ts';
 import { readMachineId } from '../../agent/machine-id.ts';
 import { tunnelDeviceOf } from '../../agent/route-reconciler.ts';
@@ -60,6 +60,14 @@ export function registerAgent(program: Command): void {
       '--pre-allocate <n>',
       'cluster-pool-v2: addresses kept ready; never so few that the node counts as full',
       '8',
+    )
+    .option(
+      '--wiring [boolean]',
+      'interfaces of pods, routes and masquerade (default: true); false: addresses for another CNI plugin',
+    )
+    .option(
+      '--announce-only',
+      'announce the blocks and Services; addresses and kernel are left to another program',
     )
     .option('--reserved <cidr>', 'a range inside the blocks that no pod gets; repeatable', list)
     .addOption(
@@ -127,9 +135,11 @@ Examples:
   $ cadastre agent --node-name node1 --auto-direct-node-routes
   $ cadastre agent --masquerade-except 10.0.0.0/8    # networks that have routes to pods
   $ cadastre agent --routing vxlan-across-subnets --bgp-config-map kube-system/bgp-config
+  $ cadastre agent --announce-only                   # beside Cilium's data path
+  $ cadastre agent --wiring=false                    # IPAM plugin of another CNI plugin
   $ cadastre status                                  # what it does, from the same machine`,
     )
-    .action((flags: AgentFlags) => runAgent(flags));
+    .action((flags: AgentFlags, command: Command) => runAgent(flags, givenFlags(command)));
 }
 
 interface AgentFlags {
@@ -139,6 +149,8 @@ interface AgentFlags {
   ipam: string;
   families?: string;
   preAllocate: string;
+  wiring?: boolean | string;
+  announceOnly?: boolean;
   reserved?: string[];
   routing: Routing;
   autoDirectNodeRoutes?: boolean;
@@ -162,8 +174,8 @@ interface AgentFlags {
   logLevel: LogLevel;
 }
 
-async function runAgent(flags: AgentFlags): Promise<void> {
-  const settings = readSettings(flags);
+async function runAgent(flags: AgentFlags, given: readonly string[]): Promise<void> {
+  const settings = readSettings(flags, given);
   const listenAt = readListen(flags.listen);
   const access = await loadKubeConfig(flags);
   const log = jsonLog({ level: flags.logLevel, fields: { component: 'agent' } });
@@ -176,7 +188,7 @@ async function runAgent(flags: AgentFlags): Promise<void> {
     netnsPath: flags.netns,
     procSysNet: flags.procSysNet,
   });
-  await assertTunnel(kernel, flags.routing);
+  if (settings.scope === 'node') await assertTunnel(kernel, flags.routing);
   const mark = new RestartMark(join(flags.stateDir, 'alive'));
   const startedMs = clock.monotonicMs();
   const wasAliveMs = startedMs - mark.aliveAgoMs(clock.wallMs());
@@ -206,8 +218,8 @@ async function runAgent(flags: AgentFlags): Promise<void> {
   const onDrain = () => drain.abort();
   process.once('SIGUSR2', onDrain);
   const exit = () => (drain.signal.aborted ? 'drain' : 'restart');
-  const { nodeName, routing } = settings;
-  const about = { node: nodeName, mode: flags.ipam, routing, cluster: access.origin };
+  const { nodeName, routing, scope } = settings;
+  const about = { node: nodeName, mode: flags.ipam, scope, routing, cluster: access.origin };
   log.info({ ...about, port: server.port, socket: flags.socket }, 'starting');
   try {
     await agent.run(AbortSignal.any([stopping.signal, drain.signal]), exit);
@@ -237,23 +249,53 @@ async function assertTunnel(kernel: Kernel, routing: Routing): Promise<void> {
   await kernel.deleteLink(device);
 }
 
-function readSettings(flags: AgentFlags): AgentSettings {
+/** The flags that somebody has typed, by their names in `AgentFlags`. */
+function givenFlags(command: Command): string[] {
+  return Object.keys(command.opts()).filter((name) => command.getOptionValueSource(name) === 'cli');
+}
+
+/** What an agent of less scope does not do, and so cannot be told how to do. */
+const ofKernel = ['routing', 'autoDirectNodeRoutes', 'masqueradeExcept', 'procSysNet'];
+const ofAddresses = ['reserved', 'preAllocate', 'taintWhenFull', 'families'];
+
+function readScope(flags: AgentFlags, given: readonly string[]): AgentScope {
+  const wiring = readSwitch('--wiring', flags.wiring);
+  const refuse = (flag: string, beside: string) => {
+    throw new CadastreError('BAD_FLAG', `${flag} has no meaning with ${beside}`);
+  };
+  const scope = flags.announceOnly ? 'announcements' : wiring === false ? 'addresses' : 'node';
+  if (scope === 'node') return scope;
+  const beside = flags.announceOnly ? '--announce-only' : '--wiring=false';
+  if (flags.announceOnly && wiring) refuse('--wiring', beside);
+  if (readSwitch('--masquerade', flags.masquerade)) refuse('--masquerade', beside);
+  const idle = flags.announceOnly ? [...ofKernel, ...ofAddresses] : ofKernel;
+  const name = idle.find((one) => given.includes(one));
+  if (name !== undefined) {
+    refuse(`--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, beside);
+  }
+  return scope;
+}
+
+function readSettings(flags: AgentFlags, given: readonly string[]): AgentSettings {
   const mode = modeOfFlag(flags.ipam);
+  const scope = readScope(flags, given);
   const nodeName = flags.nodeName ?? process.env.NODE_NAME ?? hostname();
   const config = flags.bgpConfig === undefined ? undefined : readConfigFile(flags.bgpConfig);
   return {
     nodeName: nodeName.toLowerCase(),
     version: readVersion(),
+    scope,
     rules: {
       source: mode.allocates ? 'register' : 'node',
       families: readFamilies(flags.families),
     },
-    byDemand: mode.byDemand,
+    // By demand of pods, which only who gives them addresses can know.
+    byDemand: mode.byDemand && scope !== 'announcements',
     preAllocate: readNumber('--pre-allocate', flags.preAllocate, 65536),
     routing: flags.routing,
     directRoutes: flags.autoDirectNodeRoutes ?? false,
     reserved: (flags.reserved ?? []).map((text) => readCidr('--reserved', text)),
-    ...readMasquerade(flags),
+    ...(scope === 'node' ? readMasquerade(flags) : {}),
     configMap: readConfigMapName(flags.bgpConfigMap),
     filePeers: config?.peers ?? [],
     filePools: config === undefined ? [] : poolsOfConfig(config),

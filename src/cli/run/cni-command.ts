@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { type CniVersion, supportedVersions } from '../../agent/cni/cni-call.ts';
-import { installCni } from '../../agent/install/install-cni.ts';
+import { type CniInstallation, installCni } from '../../agent/install/install-cni.ts';
 import { uninstall } from '../../agent/install/uninstall.ts';
 import { CadastreError } from '../../base/errors.ts';
 import { agentSocketPath, apiVersion } from '../../model/keys.ts';
@@ -31,6 +31,7 @@ export function registerCni(program: Command, terminal: Terminal): void {
         'the only version that the configuration names (default: what portmap and the runtime know)',
       ).choices([...supportedVersions]),
     )
+    .option('--ipam-only', 'no configuration: another plugin names this one as ipam.type')
     .option('--plugin <file>', 'the plugin to install (default: the one that comes with cadastre)')
     .addOption(plainOutputFlag())
     .addHelpText(
@@ -40,7 +41,8 @@ A configuration that somebody edited is kept. portmap, for hostPorts, is in the 
 it is in the folder of plugins.
 
 Examples:
-  $ cadastre cni install --bin-dir /opt/cni/bin --conf-dir /etc/cni/net.d`,
+  $ cadastre cni install --bin-dir /opt/cni/bin --conf-dir /etc/cni/net.d
+  $ cadastre cni install --bin-dir /opt/cni/bin --conf-dir /etc/cni/net.d --ipam-only`,
     )
     .action((flags: InstallFlags) => runInstall(flags, terminal));
   const uninstallation = addFolders(cni.command('uninstall'))
@@ -82,6 +84,7 @@ interface InstallFlags {
   binDir: string;
   confDir: string;
   cniVersion?: CniVersion;
+  ipamOnly?: boolean;
   plugin?: string;
   output: Format;
 }
@@ -92,20 +95,22 @@ function addFolders(command: Command): Command {
     .requiredOption('--conf-dir <folder>', 'where it finds networks, like /etc/cni/net.d');
 }
 
+function conflistLine({ path, outcome }: CniInstallation['conflist'], choice?: string): string[] {
+  if (outcome === 'none') return [];
+  if (outcome === 'kept') return [`kept ${path}: it was edited`];
+  if (outcome === 'removed') return [`removed ${path}: another plugin has the configuration`];
+  return [`${outcome} ${path}: ${choice}`];
+}
+
 async function runInstall(flags: InstallFlags, terminal: Terminal): Promise<void> {
-  const { binDir, confDir, cniVersion } = flags;
+  const { binDir, confDir, cniVersion, ipamOnly } = flags;
   const source = flags.plugin ?? shippedPlugin();
-  const done = await installCni({ source, binDir, confDir, cniVersion });
+  const done = await installCni({ source, binDir, confDir, cniVersion, ipamOnly });
   const { conflist, choice, hiddenBy } = done;
   if (hiddenBy !== undefined) {
     terminal.say(`the runtime uses ${hiddenBy}, because it sorts before ${conflist.path}`);
   }
-  const lines = [
-    `installed ${done.plugin}`,
-    conflist.outcome === 'kept'
-      ? `kept ${conflist.path}: it was edited`
-      : `${conflist.outcome} ${conflist.path}: ${choice}`,
-  ];
+  const lines = [`installed ${done.plugin}`, ...conflistLine(conflist, choice)];
   await printAnswer(terminal, flags.output, {
     data: { apiVersion, kind: 'CniInstallation', ...done },
     names: [],

@@ -53,10 +53,12 @@ function statusText(status: LocalStatus, columns: number): string {
   if (status.shortage !== undefined) lines.push(['', status.shortage]);
   if (agent !== undefined) {
     const { wanted, held, repaired } = agent.kernel;
-    const { routing, directRoutes } = agent.mode;
+    const { routing, directRoutes, scope = 'node' } = agent.mode;
     const direct = routing === 'native' && directRoutes ? ', direct node routes' : '';
-    lines.push(['Routing:', `${routing}${direct}`]);
-    lines.push(['Routes:', `${held} held, ${wanted} wanted, ${repaired} repaired`]);
+    if (scope === 'node') {
+      lines.push(['Routing:', `${routing}${direct}`]);
+      lines.push(['Routes:', `${held} held, ${wanted} wanted, ${repaired} repaired`]);
+    } else lines.push(['Routing:', "another program's; this agent changes nothing in the kernel"]);
     for (const { route, reason } of agent.kernel.refused) lines.push(['', `${route}: ${reason}`]);
     const up = agent.sessions.filter(({ state }) => state === 'Established').length;
     lines.push(['BGP:', `${up}/${agent.sessions.length} sessions established`]);

@@ -12,8 +12,7 @@ import type { NamedNetwork } from '../../model/network.ts';
 import { type Family, families, familyBits } from '../../net/family.ts';
 import { parsePrefix, prefixProblem } from '../../net/prefix.ts';
 import { mostPods, mostWithoutDemand } from '../../plan/blocks/claim-limits.ts';
-import type { Rules } from '../../plan/blocks/decide-node.ts';
-
+import { type Rules, rulesOf } from '../../plan/blocks/decide-node.ts';
 import { readClusterPool } from '../../plan/pools/cluster-pool.ts';
 import { readWhole } from '../numbers.ts';
 import { readSwitch } from '../switch-flag.ts';
@@ -111,7 +110,6 @@ export function readIpamFlags(values: IpamFlagValues): IpamSettings {
       'Leave --enable-ipv4 out, or set one of them to true.',
     );
   }
-  const { byDemand } = mode;
   const settings = {
     mode,
     sources: readSources(mode, values.adoptFrom),
@@ -119,7 +117,7 @@ export function readIpamFlags(values: IpamFlagValues): IpamSettings {
     serviceNetworks,
   };
   if (mode.pools !== 'flags') {
-    return { ...settings, rules: { families: servedFamilies(enabled), byDemand } };
+    return { ...settings, rules: rulesOf(mode, servedFamilies(enabled)) };
   }
   const isOn = { ipv4: enabled.ipv4 ?? true, ipv6: enabled.ipv6 ?? false };
   const read = readClusterPool({
@@ -145,7 +143,7 @@ export function readIpamFlags(values: IpamFlagValues): IpamSettings {
   });
   if (read.kind === 'refused') throw badFlag(read.problems.join('; '));
   const on = new Set(families.filter((family) => isOn[family]));
-  return { ...settings, rules: { families: on, byDemand }, clusterPool: read.pool };
+  return { ...settings, rules: rulesOf(mode, on), clusterPool: read.pool };
 }
 
 /** IPv4 is on unless switched off; IPv6, when nothing is said, follows the pools. */

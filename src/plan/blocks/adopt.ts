@@ -130,8 +130,8 @@ function clashes(
 function nodeClaims(register: Register, prefix: Prefix): Array<{ name: string; theirs: Prefix }> {
   return register.claims
     .overlapping(prefix)
-    .filter(({ owner }) => owner.startsWith('node/'))
-    .map(({ owner, prefix: theirs }) => ({ name: owner.slice('node/'.length), theirs }));
+    .filter(({ owner }) => owner.startsWith('node/') || owner.startsWith('pooled/'))
+    .map(({ owner, prefix: theirs }) => ({ name: owner.slice(owner.indexOf('/') + 1), theirs }));
 }
 
 /**

@@ -71,7 +71,7 @@ describe("what Cilium's multi-pool has given out", () => {
       spec: { ipam: { pools: { allocated: [{ pool: 'default', cidrs }] } } },
     });
 
-  test.each(Object.values(modes).filter(({ allocates }) => allocates))(
+  test.each(Object.values(modes).filter((one) => one.allocates && !one.isPooledByCilium))(
     '$name: nothing is cut over it, and the plan says so',
     (one) => {
       const register = registerOf([pool, nodeObject('n1'), nodeObject('n2')], one.adoptsFrom);

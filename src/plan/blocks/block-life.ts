@@ -2,7 +2,7 @@ import { defaultCooldownSeconds } from '../../model/ip-pool.ts';
 import { outOfServiceTaint } from '../../model/keys.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import { type Block, recordedAddresses, type WitnessName } from '../../model/node-block.ts';
-import { gaveBack, type NodeReport } from '../../model/node-report.ts';
+import { allocatorReport, gaveBack, type NodeReport } from '../../model/node-report.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import { AgentUses } from '../cilium/agent-uses.ts';
@@ -26,7 +26,8 @@ import { isOfAnotherMachine } from './same-machine.ts';
  * `nodeGone`: read the Node, take it in, and ask again (one that merely carries a
  * deletionTimestamp is there, and still runs pods). `cool` with `noRecord`: the same
  * with the Node and the CiliumNode, and no pod and no endpoint may have an address in
- * the block: records say what a node is to use, not what it uses. In the same way a guard is freed only if the
+ * the block: records say what a node is to use, not what it uses. `cool` with `letGo`: the
+ * same with the CiliumNode alone, from which Cilium's agent has dropped the block. In the same way a guard is freed only if the
  * API server itself says that none of `unlessExists` exists: a leader that has
  * seen the guard need not have seen the block behind it.
  */
@@ -36,7 +37,7 @@ export type BlockStep =
   | { kind: 'record' }
   /** A witness for a block that its node still holds, or the end of one (null). */
   | { kind: 'witness'; by: WitnessName | null; detail: string }
-  | { kind: 'cool'; reason: Reason; nodeGone: boolean; noRecord: boolean }
+  | { kind: 'cool'; reason: Reason; nodeGone: boolean; noRecord: boolean; letGo?: true }
   /** No record names it, but the node's agent of Cilium serves from it. */
   | { kind: 'used'; why: string }
   /** Its node gave it back, by a report that another node's agent may have written. */
@@ -69,7 +70,8 @@ export function decideBlock(
   if (proof?.kind === 'doubt' || proof?.kind === 'used') return proof;
   if (proof !== undefined) {
     const noRecord = proof.kind === 'no record';
-    return { kind: 'cool', reason: 'Released', nodeGone: false, noRecord };
+    const letGo = proof.kind === 'let go' ? { letGo: true as const } : {};
+    return { kind: 'cool', reason: 'Released', nodeGone: false, noRecord, ...letGo };
   }
   return (
     outOfService(node, block) ?? (isRecordDue(register, node, block) ? { kind: 'record' } : stay)
@@ -135,13 +137,18 @@ function proofOfRelease(
   register: Register,
   block: Block,
   byDemand: boolean,
-): { kind: 'word' | 'no record' } | { kind: 'doubt' | 'used'; why: string } | undefined {
+): { kind: 'word' | 'no record' | 'let go' } | { kind: 'doubt' | 'used'; why: string } | undefined {
+  if (register.hasLetGo(block)) return { kind: 'let go' };
   const isDraining = block.phase === 'Draining';
   const report = register.reports.get(block.nodeName);
   const doubt = whyUnattributed(register.attribution, report);
-  if (report !== undefined && report.nodeUid === block.nodeUid) {
-    if (!gaveBack(report, block)) return undefined;
-    if (!isDraining && !(byDemand && hasSibling(register, block, report))) return undefined;
+  const allocator = allocatorReport(report);
+  if (allocator !== undefined && allocator.nodeUid === block.nodeUid) {
+    if (!gaveBack(allocator, block)) return undefined;
+    if (!isDraining && !(byDemand && hasSibling(register, block, allocator))) return undefined;
+    // Addresses may come from us and pods live under Cilium: its agent has the last word.
+    const used = whyUsed(register, block);
+    if (used !== undefined) return { kind: 'used', why: used };
     if (doubt === undefined) return { kind: 'word' };
     return { kind: 'doubt', why: unattributedWords(block.nodeName, 'it gave it back', doubt) };
   }
@@ -151,9 +158,15 @@ function proofOfRelease(
   const isRecorded = records.some((held) => held.overlaps(block.prefix));
   if (isRecorded) return undefined;
   const cilium = register.ciliumNodes.get(block.nodeName);
-  const uses = new AgentUses({ nodes: [], ciliumNodes: cilium === undefined ? [] : [cilium] });
-  const why = agentStillServes(uses.of(block.nodeName), block.prefix) ?? agentIsSilent(cilium);
+  const why = whyUsed(register, block) ?? agentIsSilent(cilium);
   return why === undefined ? { kind: 'no record' } : { kind: 'used', why };
+}
+
+/** The agent's own address tells which block it serves from, whatever others say by now. */
+function whyUsed(register: Register, { nodeName, prefix }: Block): string | undefined {
+  const cilium = register.ciliumNodes.get(nodeName);
+  if (cilium === undefined) return undefined;
+  return agentStillServes(new AgentUses({ nodes: [], ciliumNodes: [cilium] }).of(nodeName), prefix);
 }
 
 /** A node always has a block of a family: when it gives all of them back, the oldest stays. */

@@ -1,3 +1,4 @@
+import type { Mode } from '../../model/modes.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import { type Family, families } from '../../net/family.ts';
@@ -6,11 +7,12 @@ import { type Adoption, judgeAdoption, refusedAdoption } from './adopt.ts';
 import { assignBlocks } from './assign.ts';
 import { addressFindings, refusedClaimFindings } from './claim-findings.ts';
 import type { Cut } from './cut.ts';
-import { coversDemand } from './demand.ts';
+import { coversDemand, mostCutsAtOnce } from './demand.ts';
 import { disagreements } from './disagreements.ts';
 import type { BlockRefusal, Finding } from './finding.ts';
 import { isRestOf, recordedHoldings, usedHoldings } from './holdings.ts';
 import { misplaced, unguardedCells } from './misplaced.ts';
+import { growByPool } from './pool-demand.ts';
 import type { Register } from './register.ts';
 import { lostUsesOfFormer } from './restored.ts';
 import { type Standing, standingOf } from './standing.ts';
@@ -20,6 +22,13 @@ export interface Rules {
   families: ReadonlySet<Family> | 'auto';
   /** cluster-pool-v2: as many blocks as the node's report asks for, not exactly one. */
   byDemand: boolean;
+  /** multi-pool: as CiliumNode asks for them, each pool by its name and each family by itself. */
+  byPool?: boolean;
+}
+
+export function rulesOf(mode: Mode, served: Rules['families']): Rules {
+  const { byDemand, isPooledByCilium } = mode;
+  return { families: served, byDemand, ...(isPooledByCilium ? { byPool: true } : {}) };
 }
 
 /**
@@ -55,7 +64,14 @@ export function decideNode(register: Register, node: ClusterNode, rules: Rules):
   decision.refused.push(...adoption.refused);
   decision.findings.push(...adoption.findings);
   // A node whose own blocks are in doubt gets nothing new: its pods use the old ones.
-  if (adoption.refused.length === 0) grow(register, rules, managed, decision);
+  if (adoption.refused.length === 0) {
+    if (rules.byPool) {
+      const held = [...decision.keep, ...decision.rebind, ...decision.adopt];
+      const { cuts, refused } = growByPool(register, node, rules.families, held);
+      decision.assign.push(...cuts);
+      decision.refused.push(...refused);
+    } else grow(register, rules, managed, decision);
+  }
   if (decision.assign.length > 0) awaitAgent(register, decision);
   const isSettled = !decision.refused.some(({ reason }) => reason === 'AdoptionIncomplete');
   const blocks = isSettled ? [...decision.keep, ...decision.rebind, ...decision.adopt] : [];
@@ -123,7 +139,8 @@ function adopt(
 
 function usesToAdopt(register: Register, node: ClusterNode, standing: Block[]): Prefix[] {
   const own = register.blocksOf(node.name);
-  return usedHoldings(register.holdingsOf(node.name)).filter(
+  const holdings = register.holdingsOf(node.name);
+  return [...usedHoldings(holdings), ...(holdings.adoptsPooled ? holdings.pooled : [])].filter(
     (used) =>
       !own.some((block) => block.prefix.equals(used)) &&
       !standing.some((block) => block.prefix.contains(used)),
@@ -172,9 +189,6 @@ function holdingsToAdopt(
   });
 }
 
-/** So that one node's demand does not hold up the others. */
-export const mostCutsAtOnce = 16;
-
 function grow(
   register: Register,
   rules: Rules,
@@ -182,11 +196,9 @@ function grow(
   decision: NodeDecision,
 ): void {
   const { node } = decision;
-  // A draining block takes no new pods, so it covers no demand.
+  // A draining block takes no new pods: the node needs another before it is empty.
   const standing = [
-    ...[...decision.keep, ...decision.rebind].filter(
-      (block) => !rules.byDemand || block.phase !== 'Draining',
-    ),
+    ...[...decision.keep, ...decision.rebind].filter(({ phase }) => phase !== 'Draining'),
     ...decision.adopt,
   ];
   const report = register.reports.get(node.name);

@@ -103,6 +103,6 @@ describe('cluster-pool-v2', () => {
     const draining = blockObject('10.0.0.0/24', 'n', { pool: 'p', phase: 'Draining' });
     expect(assigned([pool, nodeObject('n'), draining])).toEqual(['10.0.1.0/24']);
     const oneBlock: Rules = { families: 'auto', byDemand: false };
-    expect(assigned([pool, nodeObject('n'), draining], oneBlock)).toEqual([]);
+    expect(assigned([pool, nodeObject('n'), draining], oneBlock)).toEqual(['10.0.1.0/24']);
   });
 });

@@ -26,3 +26,6 @@ export function coversDemand(
   }
   return blocks > 0 && count >= BigInt(needed);
 }
+
+/** So that one node's demand does not hold up the others. */
+export const mostCutsAtOnce = 16;

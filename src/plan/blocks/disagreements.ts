@@ -8,7 +8,8 @@ import type { Register } from './register.ts';
  * Records that say something else than the register: the incident's own fault,
  * two writers for one fact. A record that says nothing does not disagree; where
  * the node's blocks are not settled (`blocks` is empty), none does. An agent's report
- * may be behind the register, and what it has beyond it is adopted or refused by itself.
+ * may be behind the register, and what it has beyond it is adopted or refused by itself;
+ * so may the pools of a CiliumNode, where we serve them.
  */
 export function disagreements(
   register: Register,
@@ -22,7 +23,9 @@ export function disagreements(
     cidr: value,
     detail: `${sourceNames[source]} of ${node} has "${value}", which is not a CIDR`,
   }));
-  found.push(...pooledFindings(register, node, blocks, holdings.pooled));
+  if (!holdings.adoptsPooled) {
+    found.push(...pooledFindings(register, node, blocks, holdings.pooled));
+  }
   for (const family of families) {
     const ours = blocks.filter((prefix) => prefix.family === family);
     if (ours.length === 0) continue;

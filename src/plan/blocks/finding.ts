@@ -9,6 +9,11 @@ export interface Finding {
   detail: string;
 }
 
+/** Why a node lacks blocks, in one line; empty: it lacks none. */
+export function refusalText(refused: readonly BlockRefusal[]): string {
+  return refused.map(({ family, detail }) => `${family}: ${detail}`).join('; ');
+}
+
 /** Why a node did not get a block of one family. */
 export interface BlockRefusal {
   family: Family;

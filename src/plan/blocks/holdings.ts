@@ -27,6 +27,7 @@ export const sourceNames: Readonly<Record<HoldingSource, string>> = {
   spec: 'Node.spec.podCIDRs',
   annotation: 'the annotation network.cilium.io/…-pod-cidr',
   'old-annotation': 'the annotation io.cilium.network.…-pod-cidr',
+  pools: 'CiliumNode.spec.ipam.pools.allocated',
 };
 
 export interface Holdings {
@@ -37,8 +38,14 @@ export interface Holdings {
    * because whatever wrote them may use them.
    */
   compared: Map<HoldingSource, Record<Family, Prefix[]>>;
-  /** What Cilium's multi-pool gave the node, by its CiliumNode: in use, whatever our mode is. */
+  /**
+   * What multi-pool gave the node, by its CiliumNode: in use, whatever our mode is. Its agent
+   * drops a block from that list when it is empty: as with the report, each counts by itself,
+   * and one that is missing says nothing about the others.
+   */
   pooled: Prefix[];
+  /** We serve those pools: what is in the list is adopted. */
+  adoptsPooled: boolean;
   malformed: Array<{ source: HoldingSource; value: string }>;
 }
 
@@ -49,8 +56,13 @@ export function readHoldings(
   report?: NodeReport | undefined,
   compared: readonly HoldingSource[] = [],
 ): Holdings {
-  const holdings: Holdings = { ...noHoldings(), pooled: pooledOf(cilium) };
+  const holdings: Holdings = {
+    ...noHoldings(),
+    pooled: pooledOf(cilium),
+    adoptsPooled: sources.includes('pools'),
+  };
   for (const source of [...sources, ...compared]) {
+    if (source === 'pools') continue;
     const into = sources.includes(source) ? holdings.bySource : holdings.compared;
     const seen = new Set<string>();
     const records = recordsOf(source, node, cilium, report);
@@ -74,7 +86,13 @@ export function readHoldings(
 }
 
 export function noHoldings(): Holdings {
-  return { bySource: new Map(), compared: new Map(), pooled: [], malformed: [] };
+  return {
+    bySource: new Map(),
+    compared: new Map(),
+    pooled: [],
+    adoptsPooled: false,
+    malformed: [],
+  };
 }
 
 function pooledOf(cilium: CiliumNode | undefined): Prefix[] {

@@ -4,6 +4,7 @@ import { compareText } from '../pools/pool-set.ts';
 import { type AllocationPlan, planAllocation } from './allocation-plan.ts';
 import { decideBlock } from './block-life.ts';
 import { decideNode, type Rules } from './decide-node.ts';
+import { projectOnPools } from './pool-projection.ts';
 import { type ProjectionSwitches, projectOnCiliumNode, projectOnNode } from './projection.ts';
 import type { Register } from './register.ts';
 import { witnessWords } from './witness.ts';
@@ -112,9 +113,15 @@ function projections(
     const cilium = register.ciliumNodes.get(name);
     const onCilium = projectOnCiliumNode(cilium, prefixes, switches);
     if (onCilium.kind === 'patch') add('CiliumNode', onCilium.overwrites);
+    if (switches.ciliumPools) {
+      const onPools = projectOnPools(register, cilium, register.blocksOf(name).filter(isActive));
+      if (onPools.kind === 'patch') add('pools of the CiliumNode', []);
+    }
     return written;
   });
 }
+
+const isActive = ({ phase }: Block) => phase === 'Active';
 
 function aboutBlock(action: IntendedAction, block: Block, detail: string): Intention {
   const { nodeName, prefix, pool } = block;

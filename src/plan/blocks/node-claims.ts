@@ -46,11 +46,12 @@ export function nodeClaims(limits: ClaimLimits, claiming: ClaimingNode): NodeCla
   for (const { prefix } of claiming.blocks) registered.set(prefix.toString(), prefix);
   for (const prefix of claiming.pending) registered.set(prefix.toString(), prefix);
   const records = limits.judge(registered.values(), recordClaims(claiming, registered));
-  const pooled = claiming.holdings.pooled
+  const { pooled: given, adoptsPooled } = claiming.holdings;
+  const pooled = (adoptsPooled ? [] : given)
     .filter((prefix) => !registered.has(prefix.toString()) && !isVast(prefix))
     .slice(0, mostPooled)
     .map((prefix) => ({
-      ...({ prefix, kind: 'pooled', source: 'ciliumnode' } as const),
+      ...({ prefix, kind: 'pooled', source: 'pools' } as const),
       isInPool: limits.poolAt(prefix) !== undefined,
     }));
   const around = limits.judge([], addressClaims(claiming.node));
@@ -97,6 +98,9 @@ function recordClaims(
   };
   if (node !== undefined) {
     for (const prefix of usedHoldings(holdings)) add(prefix, 'node', 'report');
+    if (holdings.adoptsPooled) {
+      for (const prefix of holdings.pooled) add(prefix, 'node', 'pools');
+    }
     const live = blocks.filter((block) => block.phase !== 'Cooling');
     for (const family of families) {
       const { source, prefixes } = recordedHoldings(holdings, family);

@@ -1,6 +1,8 @@
 import type { CiliumNode } from '../../model/cilium-node.ts';
 import { podCidrAnnotations } from '../../model/keys.ts';
 import type { ClusterNode } from '../../model/node.ts';
+import type { Block } from '../../model/node-block.ts';
+import { parseAddress } from '../../net/address.ts';
 import { type Family, families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 
@@ -17,6 +19,8 @@ export interface ProjectionSwitches {
   annotations: boolean;
   nodeSpec: boolean;
   ciliumNode: boolean;
+  /** Mode multi-pool: see pool-projection.ts. */
+  ciliumPools?: boolean;
 }
 
 export interface PatchOperation {
@@ -29,6 +33,33 @@ export type Projection =
   | { kind: 'none' }
   /** `overwrites`: the CIDRs that a record names and the register does not. */
   | { kind: 'patch'; operations: PatchOperation[]; overwrites: string[] };
+
+/**
+ * What records are to say of the blocks that a node keeps. One that drains gives out
+ * nothing any more, so records name what takes its place. The CiliumNode goes on naming
+ * it for as long as the agent's own address (CiliumInternalIP) lies in it: routers and
+ * other nodes follow CiliumNode, and pods live there until the agent starts again. The
+ * agent then takes the first block of a family, so the new one comes first.
+ */
+export function projectedBlocks(
+  keep: readonly Pick<Block, 'prefix' | 'phase'>[],
+  cilium: CiliumNode | undefined,
+): { onNode: Prefix[]; onCilium: Prefix[] } {
+  const isReplaced = ({ prefix: { family }, phase }: (typeof keep)[number]) =>
+    phase === 'Draining' &&
+    keep.some((other) => other.phase !== 'Draining' && other.prefix.family === family);
+  const onNode = keep.filter((one) => !isReplaced(one)).map(({ prefix }) => prefix);
+  const internal = (cilium?.internalIps ?? []).flatMap((text) => parseAddress(text) ?? []);
+  const served = keep
+    .filter((one) => isReplaced(one) && internal.some((own) => one.prefix.contains(own)))
+    .map(({ prefix }) => prefix);
+  return { onNode: onNode.sort(byFamily), onCilium: [...onNode, ...served].sort(byFamily) };
+}
+
+/** Oldest first within a family (the sort is stable), IPv4 before IPv6. */
+function byFamily(a: Prefix, b: Prefix): number {
+  return a.family === b.family ? 0 : a.family === 'ipv4' ? -1 : 1;
+}
 
 /** The one block per family that single-valued records can carry: the oldest. */
 function firstOf(blocks: readonly Prefix[], family: Family): Prefix | undefined {

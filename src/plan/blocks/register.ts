@@ -13,6 +13,7 @@ import { BlockLists } from './block-lists.ts';
 import { ClaimLimits } from './claim-limits.ts';
 import { ClaimSets } from './claim-sets.ts';
 import { type HoldingSource, type Holdings, noHoldings, readHoldings } from './holdings.ts';
+import { LetGoBlocks } from './let-go.ts';
 import { type NodeClaims, nodeClaims } from './node-claims.ts';
 import { claimSame, usesOfFormer } from './report-uses.ts';
 
@@ -67,6 +68,7 @@ export class Register {
   readonly #lists = new BlockLists();
   readonly #pending = new Map<string, Prefix[]>();
   readonly #holdings = new Map<string, Holdings>();
+  readonly #letGo = new LetGoBlocks();
   readonly #limits: ClaimLimits;
   /** Of nodes with claims that no NodeBlock stands behind. */
   readonly #nodeClaims = new Map<string, NodeClaims>();
@@ -137,12 +139,14 @@ export class Register {
   }
 
   putCiliumNode(cilium: CiliumNode): void {
+    this.#letGo.put(cilium, this.ciliumNodes.get(cilium.name));
     this.ciliumNodes.set(cilium.name, cilium);
     this.#refresh(cilium.name);
   }
 
   removeCiliumNode(name: string): void {
     this.ciliumNodes.delete(name);
+    this.#letGo.forget(name);
     this.#refresh(name);
   }
 
@@ -160,6 +164,7 @@ export class Register {
   putBlock(block: Block): void {
     const before = this.blocks.get(block.name);
     if (before !== undefined) this.#lists.remove(before);
+    if (before?.uid !== block.uid) this.#letGo.forgetBlock(block.nodeName, block.prefix);
     this.blocks.set(block.name, block);
     this.#list(block);
     this.#refreshBlockOwner(block);
@@ -170,6 +175,7 @@ export class Register {
     const before = this.blocks.get(name);
     if (before === undefined) return;
     this.blocks.delete(name);
+    this.#letGo.forgetBlock(before.nodeName, before.prefix);
     this.#lists.remove(before);
     this.#refreshBlockOwner(before);
   }
@@ -211,6 +217,11 @@ export class Register {
   formerUses(nodeName: string): Prefix[] {
     if (!this.#sources.includes('report')) return [];
     return usesOfFormer(this.reports.get(nodeName), this.nodes.get(nodeName));
+  }
+
+  /** Whether Cilium's agent has dropped the block from the pools of its CiliumNode. */
+  hasLetGo({ nodeName, prefix }: { nodeName: string; prefix: Prefix }): boolean {
+    return this.#letGo.has(nodeName, prefix);
   }
 
   /** What records other than the register say the node holds. */

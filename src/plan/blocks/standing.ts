@@ -28,11 +28,14 @@ export function standingOf(register: Register, node: ClusterNode, byDemand: bool
     const { evident, back } = comebacks(register, node, family, own, byDemand || live.length === 0);
     if (byDemand) place(node, [...live, ...back], standing);
     else if (live.length > 0) {
+      // What drains stays until it is empty, and has another beside it in the meantime.
+      const [draining, active] = partition(live, ({ phase }) => phase === 'Draining');
+      const named = evident.filter((block) => !draining.includes(block));
       // More than one is right only if records outside the register speak of it
       // too (several adopted blocks); otherwise two leaders cut at once.
-      const stay = evident.length > 0 ? evident : live.slice(0, 1);
-      place(node, stay, standing);
-      standing.surplus.push(...live.filter((block) => !stay.includes(block)));
+      const stay = named.length > 0 ? named : active.slice(0, 1);
+      place(node, [...stay, ...draining], standing);
+      standing.surplus.push(...active.filter((block) => !stay.includes(block)));
     } else place(node, evident.length > 0 ? evident : back.slice(0, 1), standing);
   }
   return standing;
@@ -79,6 +82,10 @@ function comebacks(
   }
   back.sort((a, b) => b.coolingSinceMs - a.coolingSinceMs || a.prefix.compare(b.prefix));
   return { evident, back };
+}
+
+function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
 }
 
 function place(node: ClusterNode, blocks: readonly Block[], standing: Standing): void {

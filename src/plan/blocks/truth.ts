@@ -25,15 +25,16 @@ export function findTruth(state: ClusterState): Truth {
   if (stated !== undefined && !stated.allocates) {
     return truth(stated, stated.truth, `--ipam ${stated.name}`);
   }
+  const theirs = cilium === undefined ? undefined : modeOfCilium(cilium.ipam);
   if (state.blocks.some(({ phase }) => phase !== 'Guard')) {
-    const mode = stated ?? modes[pools.length > 0 ? 'ip-pool' : 'cluster-pool'];
+    const byObjects = theirs?.isPooledByCilium ? theirs : modes['ip-pool'];
+    const mode = stated ?? (pools.length > 0 ? byObjects : modes['cluster-pool']);
     return { mode, record: mode.truth, sources: mode.adoptsFrom, why: 'NodeBlocks exist' };
   }
   if (stated !== undefined) {
     const why = `--ipam ${stated.name}, and no NodeBlock exists yet`;
     return { mode: stated, record: stated.truthBefore, sources: stated.adoptsFrom, why };
   }
-  const theirs = cilium === undefined ? undefined : modeOfCilium(cilium.ipam);
   // Cilium stands in mode kubernetes where IPPools serve; they count before the first block is cut.
   const byPools: Truth = {
     mode: modes['ip-pool'],
@@ -76,7 +77,9 @@ export function trueBlocks(
   report?: NodeReport | undefined,
   isFree: (prefix: Prefix) => boolean = () => true,
 ): Prefix[] {
-  if (mode.isPooledByCilium) return readPrefixes(cilium?.poolCidrs ?? cilium?.podCidrs ?? []);
+  if (mode.isPooledByCilium && record !== 'register') {
+    return readPrefixes(cilium?.poolCidrs ?? cilium?.podCidrs ?? []);
+  }
   const own = record === 'register' ? registered.filter((block) => isHolder(node, block)) : [];
   const holdings = readHoldings(node, cilium, sources, report);
   const isLost = (used: Prefix) => !registered.some(({ prefix }) => prefix.contains(used));

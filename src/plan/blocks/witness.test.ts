@@ -41,6 +41,37 @@ const missing = (...args: Parameters<typeof find>) => {
   return verdict.kind === 'awaiting' ? verdict.missing : [verdict.kind];
 };
 
+describe('an agent that only announces', () => {
+  const announcer = (spec: ReportSpec = {}) =>
+    readNodeReport({
+      ...reportObject('n', spec),
+      spec: { ...(reportObject('n', spec).spec as object), scope: 'Announcements' },
+    });
+
+  test('is no witness, whatever its report says', () => {
+    expect(by({ report: announcer({ releases: [cidr] }) })).toBe('awaiting');
+    expect(by({ report: announcer({ fenced: [cidr] }) })).toBe('awaiting');
+    expect(missing({ report: announcer() })[0]).toBe(
+      'the agent of n only announces its blocks, and does not know whether pods use them',
+    );
+  });
+
+  test('routers are believed only if nothing else is left of the node', () => {
+    const known = {
+      report: { ...announcer(), reconfirmAfterSeconds: 150 },
+      routers: clear(3_600),
+    };
+    expect(by(known)).toBe('look for traces');
+    expect(by({ ...known, traces: ['2 Pods of n'] })).toBe('awaiting');
+    expect(by({ ...known, traces: [] })).toBe('Routers');
+  });
+
+  test('a block of a live Node that no record names is free, as without an agent', () => {
+    const live = { node: node('n', { uid: 'uid-n' }), report: announcer() };
+    expect(by({ ...live, isRecorded: true })).toBe('awaiting');
+  });
+});
+
 describe('the agent', () => {
   test('gave the block back, or fenced it', () => {
     expect(by({ report: report({ releases: [cidr] }) })).toBe('Agent');

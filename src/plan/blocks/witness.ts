@@ -3,6 +3,7 @@ import type { Pool } from '../../model/ip-pool.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block, BlockWitness, WitnessName } from '../../model/node-block.ts';
 import {
+  allocatorReport,
   gaveBack,
   isFenced,
   type NodeReport,
@@ -88,7 +89,10 @@ function askAgent({ block, node, report, doubt }: WitnessCase): Witnessed | Awai
     const missing = [unattributedWords(nodeName, what, doubt)];
     return { kind: 'awaiting', missing, isDoubted: true };
   }
-  const agent = `the agent of ${nodeName} has not reported the block as fenced`;
+  const agent =
+    allocatorReport(report) === undefined
+      ? `the agent of ${nodeName} only announces its blocks, and does not know whether pods use them`
+      : `the agent of ${nodeName} has not reported the block as fenced`;
   return {
     kind: 'awaiting',
     missing: [report === undefined ? `${nodeName} has no NodeReport` : agent],
@@ -99,7 +103,8 @@ function askAgent({ block, node, report, doubt }: WitnessCase): Witnessed | Awai
 function ofLiveNode(one: WitnessCase): WitnessVerdict {
   const { block, report, doubt, isRecorded, traces } = one;
   // Whoever can write a report can also make it one of another Node.
-  if (report?.nodeUid !== block.nodeUid && doubt === undefined && !isRecorded) {
+  const isSpokenFor = allocatorReport(report)?.nodeUid === block.nodeUid;
+  if (!isSpokenFor && doubt === undefined && !isRecorded) {
     if (traces === undefined) return { kind: 'look for traces' };
     if (traces.length > 0) return { kind: 'awaiting', missing: [...traces] };
     return says('NoRecord', `no record of ${block.nodeName} names it, and nothing lives in it`);
@@ -133,8 +138,10 @@ function askRouters(one: WitnessCase): WitnessVerdict {
   if (Math.min(routers.forSeconds, restedSeconds) < neededSeconds) {
     return awaiting(`the routers are clear, but not for ${neededSeconds} s yet`);
   }
-  if (report === undefined && one.traces === undefined) return { kind: 'look for traces' };
-  if (report === undefined && one.traces?.length !== 0) return awaiting();
+  // Where another program gives the addresses, its pods may live on without our announcement.
+  const isAllocator = allocatorReport(report) !== undefined;
+  if (!isAllocator && one.traces === undefined) return { kind: 'look for traces' };
+  if (!isAllocator && one.traces?.length !== 0) return awaiting();
   const names = listNames([...routers.routers]);
   return says('Routers', `no route and no session for ${neededSeconds} s on ${names}`);
 }

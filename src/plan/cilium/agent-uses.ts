@@ -115,11 +115,13 @@ export class AgentUses {
 
   /** Addresses that several live pods have, sorted; who has them by node. */
   shared(): SharedAddress[] {
-    const first = new Map<string, { node: string; used: UsedAddress }>();
-    const found = new Map<string, SharedAddress>();
+    const first = new Map<number | string, { node: string; used: UsedAddress }>();
+    const found = new Map<number | string, SharedAddress>();
     const put = (node: string, used: UsedAddress) => {
       if (used.isEnding) return;
-      const key = used.address.toString();
+      const { address: at } = used;
+      // A number where it can be one: there may be a hundred thousand of them.
+      const key = at.family === 'ipv4' ? at.w0 : at.toString();
       const known = first.get(key);
       if (known === undefined) first.set(key, { node, used });
       else if (known.used.pod !== used.pod) {
@@ -165,14 +167,23 @@ export class AgentUses {
   }
 
   #usesOf(pods: readonly ClusterPod[], endpoints: readonly CiliumEndpoint[]): UsedAddress[] {
+    const all: UsedAddress[] = [];
     const found = new Map<string, UsedAddress>();
     const put = (pod: string, text: string, seenIn: UsedAddress['seenIn'], isEnding: boolean) => {
       const address = parseAddress(text);
       if (address === undefined) return;
+      const used: UsedAddress = { address, pod, seenIn, isEnding };
+      // Only endpoints can say the same once more.
+      if (endpoints.length === 0) {
+        all.push(used);
+        return;
+      }
       const id = `${pod} ${address}`;
       const known = found.get(id);
-      if (known === undefined) found.set(id, { address, pod, seenIn, isEnding });
-      else if (known.seenIn !== seenIn) known.seenIn = 'Pod and CiliumEndpoint';
+      if (known === undefined) {
+        found.set(id, used);
+        all.push(used);
+      } else if (known.seenIn !== seenIn) known.seenIn = 'Pod and CiliumEndpoint';
     };
     for (const pod of pods) {
       for (const text of pod.addresses) put(keyOf(pod), text, 'Pod', pod.isEnding === true);
@@ -183,9 +194,7 @@ export class AgentUses {
       const isLeftOver = this.sees.pods && (pod === undefined || pod.isEnding === true);
       for (const text of endpoint.addresses) put(key, text, 'CiliumEndpoint', isLeftOver);
     }
-    return [...found.values()].sort(
-      (a, b) => a.address.compare(b.address) || (a.pod < b.pod ? -1 : 1),
-    );
+    return all.sort((a, b) => a.address.compare(b.address) || (a.pod < b.pod ? -1 : 1));
   }
 }
 

@@ -1,44 +1,85 @@
-import type { CiliumSettings } from '../../model/cilium-config.ts';
+import type { CiliumVersion } from '../../model/cilium-config.ts';
 import type { CiliumNode } from '../../model/cilium-node.ts';
 import type { WitnessReport } from '../../model/cluster-kinds.ts';
+import type { ClusterState } from '../../model/cluster-state.ts';
 import { modeOfCilium } from '../../model/modes.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { readPrefixes, type Truth } from '../blocks/truth.ts';
+import { CiliumAnnouncers, type CiliumAnnouncing } from '../cilium/announces.ts';
 
 /**
  * What nodes announce, where we can know it without asking a router. An agent of
- * ours says it in its NodeReport. Cilium says nothing, but it is known which
- * record each version reads: up to 1.11 Node.spec.podCIDRs whatever the mode
- * (cilium/cilium#18852), from 1.12 on the record of its own mode.
+ * ours says it in its NodeReport. Cilium's BGP control plane is told by its BGP
+ * objects (plan/cilium/announces.ts). Before that (`bgp-announce-pod-cidr`) it is
+ * known which record each version reads: up to 1.11 Node.spec.podCIDRs whatever
+ * the mode (cilium/cilium#18852), from 1.12 on the record of its own mode.
  */
 export type AnnouncedRecord = 'Node.spec' | 'CiliumNode';
 
 export type AnnouncedBy =
-  | { kind: 'record'; record: AnnouncedRecord; orAnnotation: boolean; why: string }
-  /** Nodes announce, but from which record is not known. */
-  | { kind: 'unknown'; why: string }
+  | {
+      kind: 'record';
+      record: AnnouncedRecord;
+      orAnnotation: boolean;
+      /** So old that it announces Node.spec whatever the mode: another version cures that. */
+      isOld: boolean;
+      why: string;
+    }
+  | { kind: 'objects'; announcers: CiliumAnnouncers; record: 'CiliumNode'; why: string }
+  /** Nodes announce, but from which record is not known, or whether they do. */
+  | { kind: 'unknown'; why: string; isPerhapsNothing: boolean }
   | { kind: 'nothing'; why: string };
 
-export function announcedRecord(cilium: CiliumSettings | undefined, truth: Truth): AnnouncedBy {
-  if (cilium === undefined) return { kind: 'unknown', why: 'no cilium-config was seen' };
-  if (!cilium.announcesPods) return { kind: 'nothing', why: 'Cilium announces no pod blocks' };
-  const { version } = cilium;
+type Announcers = Pick<ClusterState, 'cilium' | 'ciliumBgp' | 'hasMetallb'>;
+
+export function announcedRecord(
+  { cilium, ciliumBgp, hasMetallb }: Announcers,
+  truth: Truth,
+): AnnouncedBy {
+  if (cilium === undefined) {
+    if (ciliumBgp !== undefined) return byObjects(ciliumBgp, undefined, 'Cilium');
+    if (hasMetallb === true) return { kind: 'nothing', why: 'MetalLB announces Services alone' };
+    return { kind: 'unknown', why: 'no cilium-config was seen', isPerhapsNothing: false };
+  }
+  const { version, ipam, bgp } = cilium;
+  if (bgp === 'off') return { kind: 'nothing', why: 'Cilium announces no pod blocks' };
+  const name = version === undefined ? 'Cilium' : `Cilium ${version.major}.${version.minor}`;
+  if (bgp === 'control-plane') {
+    if (ciliumBgp !== undefined) return byObjects(ciliumBgp, ipam, name);
+    const why = `${name} has its BGP control plane on, but no BGP object of it was seen`;
+    return { kind: 'unknown', why, isPerhapsNothing: true };
+  }
   if (version === undefined) {
-    return { kind: 'unknown', why: 'Cilium announces, but its version is not known' };
+    const why = 'Cilium announces, but its version is not known';
+    return { kind: 'unknown', why, isPerhapsNothing: false };
   }
-  const name = `Cilium ${version.major}.${version.minor}`;
-  if (version.major < 1 || (version.major === 1 && version.minor <= 11)) {
+  if (announcesNodeSpecAlways(version)) {
     const why = `${name} announces Node.spec.podCIDRs`;
-    return { kind: 'record', record: 'Node.spec', orAnnotation: false, why };
+    return { kind: 'record', record: 'Node.spec', orAnnotation: false, isOld: true, why };
   }
-  const record = [truth.mode, modeOfCilium(cilium.ipam)].some((mode) => mode?.truth === 'node')
+  const record = [truth.mode, modeOfCilium(ipam)].some((mode) => mode?.truth === 'node')
     ? 'Node.spec'
     : 'CiliumNode';
   const field = record === 'Node.spec' ? 'Node.spec.podCIDRs' : 'CiliumNode.spec.ipam';
   const orAnnotation = record === 'Node.spec';
-  return { kind: 'record', record, orAnnotation, why: `${name} announces ${field}` };
+  return { kind: 'record', record, orAnnotation, isOld: false, why: `${name} announces ${field}` };
+}
+
+function byObjects(
+  bgp: NonNullable<Announcers['ciliumBgp']>,
+  ipam: string | undefined,
+  name: string,
+): AnnouncedBy {
+  const why = `${name} announces CiliumNode.spec.ipam as its BGP objects say`;
+  const announcers = new CiliumAnnouncers(bgp, ipam);
+  return { kind: 'objects', announcers, record: 'CiliumNode', why };
+}
+
+/** Up to 1.11. */
+function announcesNodeSpecAlways({ major, minor }: CiliumVersion): boolean {
+  return major < 1 || (major === 1 && minor <= 11);
 }
 
 export interface AnnouncedPrefix {
@@ -53,6 +94,7 @@ export function announcementsOf(
   node: ClusterNode,
   cilium: CiliumNode | undefined,
   report: WitnessReport | undefined,
+  byCilium: CiliumAnnouncing | undefined,
 ): AnnouncedPrefix[] | undefined {
   const sessions = report?.status?.sessions;
   if (sessions !== undefined && sessions.length > 0) {
@@ -63,6 +105,11 @@ export function announcementsOf(
             return prefix === undefined ? [] : [{ prefix, peer }];
           })
         : [],
+    );
+  }
+  if (byCilium !== undefined) {
+    return byCilium.announcements.flatMap(({ prefix, peer, gap }) =>
+      gap === undefined ? [{ prefix, peer: peer.name }] : [],
     );
   }
   if (by.kind !== 'record') return by.kind === 'nothing' ? [] : undefined;

@@ -14,6 +14,11 @@ export interface Evidence extends ClusterState {
   routers: readonly RouterTable[];
   /** The kernel of the machine the doctor runs on. */
   kernel?: KernelTable | undefined;
+  /**
+   * Pods were listed at another moment than reports were read: where pods come and go, the
+   * numbers of the two are never the same, and are not compared.
+   */
+  isPodListApart?: boolean | undefined;
 }
 
 /** A cluster and its witnesses. */
@@ -24,6 +29,7 @@ export function evidenceOf(
     sources?: readonly Source[];
     routers?: readonly RouterTable[];
     kernel?: KernelTable | undefined;
+    isPodListApart?: boolean | undefined;
   },
 ): Evidence {
   return { ...state, sources: [], routers: [], ...witnesses };

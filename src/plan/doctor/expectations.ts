@@ -1,4 +1,7 @@
 import { isPeerOf } from '../../model/bgp-peer.ts';
+import type { Family } from '../../net/family.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import { isToAnnounce } from '../cilium/announces.ts';
 import type { RouterTable } from './evidence.ts';
 import { canonicalAddress } from './next-hops.ts';
 import type { RouteView } from './route-view.ts';
@@ -17,6 +20,8 @@ export class Expectations {
   /** Pairs of router names that share a node. */
   readonly #neighbours = new Map<string, Set<string>>();
   readonly #peerNames = new Map<string, Set<string>>();
+  readonly #ciliumRouters = new Map<string, boolean>();
+  #heldFamilies: ReadonlySet<Family> | undefined;
 
   constructor(survey: Survey) {
     this.#survey = survey;
@@ -35,6 +40,8 @@ export class Expectations {
 
   expects(view: RouteView, block: SurveyedBlock): boolean {
     if (!view.isRouter) return true;
+    const byCilium = this.#byCilium(view, block);
+    if (byCilium !== undefined) return byCilium;
     const peers = this.#peerNames.get(view.name);
     if (peers !== undefined) return this.#isPeer(peers, block.node);
     if (view.via.size === 0) return !learnsFromRouters(view);
@@ -44,10 +51,26 @@ export class Expectations {
     );
   }
 
+  /**
+   * Is the block announced to anybody by intention? Where neither an agent of ours nor
+   * Cilium's settings say so, routers do: nobody misses a block in a cluster none of whose
+   * blocks any router leads to.
+   */
+  isMeant({ node, prefix }: SurveyedBlock): boolean {
+    const { nodes, announcedBy, evidence } = this.#survey;
+    const surveyed = nodes.get(node);
+    if (surveyed === undefined || (surveyed.report?.status?.sessions?.length ?? 0) > 0) return true;
+    if (evidence.peers.some((peer) => isPeerOf(peer, surveyed.node.labels))) return true;
+    if (surveyed.byCilium !== undefined) return isToAnnounce(surveyed.byCilium, prefix);
+    if (announcedBy.kind === 'unknown')
+      return !announcedBy.isPerhapsNothing || this.#holdsBlocks(prefix);
+    return announcedBy.kind !== 'nothing' || this.#holdsBlocks(prefix);
+  }
+
   /** The owner's own agent says that it announces the block to somebody. */
   isAnnounced(block: SurveyedBlock): boolean {
     const known = this.#survey.nodes.get(block.node);
-    const sessions = known?.report?.status?.sessions ?? [];
+    const sessions = known?.report?.status?.sessions ?? known?.byCilium?.announcements ?? [];
     return (
       sessions.length > 0 &&
       known?.announces?.some(({ prefix }) => prefix.equals(block.prefix)) === true
@@ -65,6 +88,9 @@ export class Expectations {
     const speaksWith = [
       ...(surveyed?.report?.status?.sessions ?? []).map((one) => ({ ...one, name: one.peer })),
       ...peers.filter((peer) => isPeerOf(peer, surveyed?.node.labels ?? {})),
+      ...(surveyed?.byCilium?.announcements ?? [])
+        .filter((one) => one.gap === undefined && one.prefix.equals(prefix))
+        .map(({ peer }) => peer),
     ];
     const shown = routers.filter(({ families }) => families.has(prefix.family));
     const unseen = speaksWith.filter((peer) => !shown.some((table) => isRouterOf(table, peer)));
@@ -72,6 +98,31 @@ export class Expectations {
     return shown.every(
       (table) => table.addresses.length > 0 || speaksWith.some((peer) => isRouterOf(table, peer)),
     );
+  }
+
+  /** Undefined: no node speaks with this router by Cilium's objects. */
+  #byCilium({ name }: RouteView, { node, prefix }: SurveyedBlock): boolean | undefined {
+    const { evidence, nodes } = this.#survey;
+    const table = evidence.routers.find(({ router }) => router === name);
+    if (table === undefined) return undefined;
+    const isOf = (peer: { name: string; address: string }) => isRouterOf(table, peer);
+    let isKnown = this.#ciliumRouters.get(name);
+    if (isKnown === undefined) {
+      isKnown = [...nodes.values()].some(({ byCilium }) => byCilium?.peers.some(isOf) === true);
+      this.#ciliumRouters.set(name, isKnown);
+    }
+    if (!isKnown) return undefined;
+    const own = nodes.get(node)?.byCilium?.announcements ?? [];
+    return own.some((one) => one.prefix.equals(prefix) && isOf(one.peer));
+  }
+
+  #holdsBlocks({ family }: Prefix): boolean {
+    this.#heldFamilies ??= new Set(
+      this.#survey.blocks
+        .filter(({ key }) => isHeld(this.#survey, key))
+        .map(({ prefix }) => prefix.family),
+    );
+    return this.#heldFamilies.has(family);
   }
 
   #matchPeers(): void {
@@ -92,6 +143,14 @@ export class Expectations {
       (peer) => names.has(peer.name) && isPeerOf(peer, labels),
     );
   }
+}
+
+/** A router has exactly this block, by way of a node. */
+function isHeld({ views }: Survey, key: string): boolean {
+  return views.some(({ isRouter, routes }) => {
+    const paths = isRouter ? (routes.get(key)?.paths ?? []) : [];
+    return paths.some(({ hop }) => hop.kind === 'node');
+  });
 }
 
 /** By the name that both have, or by an address. */

@@ -200,8 +200,8 @@ function stranded(survey: Survey, claimants: Claimants): DoctorFinding[] {
 const graceMs = 600_000;
 
 function leaked(survey: Survey): DoctorFinding[] {
-  const { pods } = survey.evidence;
-  if (pods === undefined) return [];
+  const { pods, isPodListApart } = survey.evidence;
+  if (pods === undefined || isPodListApart) return [];
   const found: DoctorFinding[] = [];
   const byNode = new Map<string, string[]>();
   for (const { node, addresses } of pods) {

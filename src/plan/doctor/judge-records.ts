@@ -85,7 +85,7 @@ function disagreement(
       record === 'agent' ||
       record === 'kernel' ||
       record === 'NodeBlock' ||
-      (announcedBy.kind === 'record' && announcedBy.record === record),
+      ('record' in announcedBy && announcedBy.record === record),
   );
   const fix = disagreementFix(survey, node.name, truthIs, differing);
   const about = { node: node.name, prefix: ours.join(', '), owner: node.name };
@@ -107,10 +107,10 @@ function disagreementFix(
   if (differing.includes('Node.spec')) {
     // A Node that is made again gets another block where somebody allocates, and the agent
     // of Cilium stays in the one it has: pods would be lost for a record that nobody reads.
-    const never = 'Node.spec.podCIDRs cannot be changed';
+    const leave = 'leave Node.spec.podCIDRs as it is: it cannot change while the Node exists';
     return wrong === undefined
-      ? `${truthIs} is what counts; ${never}, and goes with the Node: leave it, and stop who writes it`
-      : `pods use ${truthIs}, but ${wrong}: upgrade Cilium; ${never}`;
+      ? `${truthIs} is what counts; ${leave}, and stop who writes it`
+      : `pods use ${truthIs}, but ${wrong.why}: ${wrong.cure}; ${leave}`;
   }
   if (differing.includes('annotation')) {
     return `correct the annotation of ${node}: it must say what ${truthIs} says`;

@@ -113,7 +113,7 @@ function judgeBlock(
   const missing = standings.filter(
     ({ isMissing, view }) => isMissing && (view.isRouter || isKnown),
   );
-  if (missing.length === 0 || isLeaving) return found;
+  if (missing.length === 0 || isLeaving || !expectations.isMeant(block)) return found;
   const expected = missing.filter(({ view }) => expectations.expects(view, block));
   const isOfRouters = missing.some(({ view }) => view.isRouter);
   // A router that is not heard, or not yet, may have it: then it is only missing where it should be.

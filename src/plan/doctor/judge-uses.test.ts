@@ -137,7 +137,7 @@ describe('pods outside of their node’s blocks', () => {
     expect(
       brief({
         ...calico,
-        cilium: { ...settings, ipam: 'kubernetes', announcesPods: false, bgp: 'off' },
+        cilium: { ...settings, ipam: 'kubernetes', bgp: 'off' },
       }),
     ).toEqual(['PodsOutsideBlocks critical n1 null']);
   });

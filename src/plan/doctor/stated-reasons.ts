@@ -1,4 +1,6 @@
 import type { ReportedUnannounced } from '../../model/node-report-status.ts';
+import { parsePrefix } from '../../net/prefix.ts';
+import { announcingGaps } from '../cilium/announces.ts';
 import type { UnannouncedReason } from '../node/unannounced.ts';
 import type { SurveyedNode } from './survey.ts';
 
@@ -19,7 +21,7 @@ export function statedReason(surveyed: SurveyedNode | undefined, key: string): S
   const all: readonly ReportedUnannounced[] | undefined = surveyed?.report?.status?.unannounced;
   // An agent of another version, or a file, may hold anything there.
   const stated = Array.isArray(all) ? all.filter(({ cidr }) => cidr === key) : [];
-  if (stated.length === 0) return { says: {}, fix: undefined };
+  if (stated.length === 0) return statedByCilium(surveyed, key);
   const words = stated.map(({ reason, detail }) => `${reason}: ${detail}`);
   const cures = stated.flatMap(({ reason }) => {
     const cure = Object.hasOwn(cureOf, reason) ? cureOf[reason as UnannouncedReason] : undefined;
@@ -28,6 +30,19 @@ export function statedReason(surveyed: SurveyedNode | undefined, key: string): S
   return {
     says: { [`agent of ${name}`]: words.join('; ') },
     fix: cures.length === 0 ? undefined : [...new Set(cures)].join('; '),
+  };
+}
+
+/** The same where Cilium announces: its BGP objects and their status say it. */
+function statedByCilium(surveyed: SurveyedNode | undefined, key: string): StatedReason {
+  const prefix = parsePrefix(key);
+  if (surveyed?.byCilium === undefined || prefix === undefined) return { says: {}, fix: undefined };
+  const gaps = announcingGaps(surveyed.byCilium, surveyed.node.name, prefix);
+  if (gaps.length === 0) return { says: {}, fix: undefined };
+  const joined = (texts: string[]) => [...new Set(texts)].join('; ');
+  return {
+    says: { Cilium: joined(gaps.map(({ why }) => why)) },
+    fix: joined(gaps.map(({ fix }) => fix)),
   };
 }
 

@@ -13,6 +13,7 @@ import { ClaimLimits } from '../blocks/claim-limits.ts';
 import { readHoldings } from '../blocks/holdings.ts';
 import { type NodeClaims, nodeClaims } from '../blocks/node-claims.ts';
 import { findTruth, isHolder, type Truth, trueBlocks } from '../blocks/truth.ts';
+import type { CiliumAnnouncing } from '../cilium/announces.ts';
 import { compareText } from '../pools/pool-set.ts';
 import { servingPools } from '../pools/serving-pools.ts';
 import {
@@ -72,6 +73,8 @@ export interface SurveyedNode {
   claims: NodeClaims;
   /** undefined: not known. */
   announces: readonly AnnouncedPrefix[] | undefined;
+  /** What Cilium's BGP objects tell its agent there to announce, where they are what counts. */
+  byCilium: CiliumAnnouncing | undefined;
 }
 
 export interface SurveyedBlock {
@@ -82,7 +85,7 @@ export interface SurveyedBlock {
 
 export function survey(evidence: Evidence): Survey {
   const truth = findTruth(evidence);
-  const announcedBy = announcedRecord(evidence.cilium, truth);
+  const announcedBy = announcedRecord(evidence, truth);
   const ciliumNodes = byName(evidence.ciliumNodes);
   const reports = byName(evidence.reports);
   const registered = new Map<string, Block[]>();
@@ -126,6 +129,11 @@ export function survey(evidence: Evidence): Survey {
       claims.record(block.prefix, blocks.push(block) - 1);
       addToGroup(owners, block.key, block);
     }
+    const byCilium = speaksOurs(report)
+      ? undefined
+      : announcedBy.kind === 'objects'
+        ? announcedBy.announcers.of({ name, labels: node.labels, cilium })
+        : undefined;
     nodes.set(name, {
       node,
       cilium,
@@ -134,7 +142,8 @@ export function survey(evidence: Evidence): Survey {
       records: nodeRecords(evidence, node, cilium, report, held),
       blocks: own,
       claims: claimed,
-      announces: announcementsOf(announcedBy, node, cilium, report),
+      announces: announcementsOf(announcedBy, node, cilium, report, byCilium),
+      byCilium,
     });
   }
   return {
@@ -170,6 +179,11 @@ function limitsOf({ mode, record }: Truth, pools: readonly Pool[]): ClaimLimits 
 function witness(report: WitnessReport | undefined, node: ClusterNode): WitnessReport | undefined {
   if (report === undefined || report.nodeUid === node.uid) return report;
   return report.nodeUid === '' || node.uid === '' ? report : undefined;
+}
+
+/** An agent of ours has sessions there: then it announces, and nobody else. */
+function speaksOurs(report: WitnessReport | undefined): boolean {
+  return (report?.status?.sessions?.length ?? 0) > 0;
 }
 
 function routerViews(evidence: Evidence, nextHops: NextHops): RouteView[] {

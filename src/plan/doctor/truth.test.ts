@@ -119,17 +119,19 @@ describe('what a Cilium announces', () => {
     [10, bgp, 'Node.spec'],
     [11, bgp, 'Node.spec'],
     [12, bgp, 'CiliumNode'],
-    [16, { ipam: 'cluster-pool', 'enable-bgp-control-plane': 'true' }, 'CiliumNode'],
-    [16, { ipam: 'kubernetes', 'enable-bgp-control-plane': 'true' }, 'Node.spec'],
+    [14, { ipam: 'kubernetes', 'bgp-announce-pod-cidr': 'true' }, 'Node.spec'],
+    [16, { ipam: 'cluster-pool', 'enable-bgp-control-plane': 'true' }, 'unknown'],
   ])('1.%i with %j: %s', (minor, data, record) => {
-    const by = announcedRecord(cilium(data, minor), truth);
+    const by = announcedRecord({ cilium: cilium(data, minor) }, truth);
     expect(by.kind === 'record' ? by.record : by.kind).toBe(record);
   });
 
   test('nothing where BGP is off, and nobody knows without the version', () => {
-    expect(announcedRecord(cilium({ ipam: 'cluster-pool' }, 11), truth).kind).toBe('nothing');
-    expect(announcedRecord(cilium(bgp), truth).kind).toBe('unknown');
-    expect(announcedRecord(undefined, truth).kind).toBe('unknown');
+    expect(announcedRecord({ cilium: cilium({ ipam: 'cluster-pool' }, 11) }, truth).kind).toBe(
+      'nothing',
+    );
+    expect(announcedRecord({ cilium: cilium(bgp) }, truth).kind).toBe('unknown');
+    expect(announcedRecord({}, truth).kind).toBe('unknown');
   });
 
   test.each([

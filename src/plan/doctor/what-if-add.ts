@@ -1,7 +1,7 @@
 import type { Labels } from '../../model/label-selector.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import { planAllocation } from '../blocks/allocation-plan.ts';
-import type { Rules } from '../blocks/decide-node.ts';
+import { type Rules, rulesOf as rulesOfMode } from '../blocks/decide-node.ts';
 import { registerOf } from '../blocks/register-of.ts';
 import type { Survey } from './survey.ts';
 import type { ChangesAnswer, Denial, RouteMove } from './what-if-answer.ts';
@@ -42,7 +42,7 @@ export function noPools({ truth }: Survey): string {
 }
 
 export function rulesOf({ truth }: Survey): Rules {
-  return { families: 'auto', byDemand: truth.mode.byDemand };
+  return rulesOfMode(truth.mode, 'auto');
 }
 
 function newNode(name: string, labels: Labels, createdMs: number): ClusterNode {

@@ -2,15 +2,29 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { runs } from '../../../test/parts/random.ts';
 import { block, node } from '../../../test/register/objects.ts';
+import { readCiliumNode } from '../../model/cilium-node.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { NodeMigration } from '../../model/node-migration.ts';
+import { readPod } from '../../model/pod.ts';
+import { parsePrefix } from '../../net/prefix.ts';
+import { AgentUses } from '../cilium/agent-uses.ts';
 import {
   isUntouched,
   type MigrationAction,
   type MigrationWorld,
+  type MovingPod,
   nextStep,
 } from './migration-next.ts';
 
+const addressIn = (cidr: string, at: number) => cidr.replace('0/24', `${at}`);
+const noUses = new AgentUses({ nodes: [], ciliumNodes: [] }).of('n');
+const agentPod = {
+  namespace: 'kube-system',
+  name: 'cilium-x',
+  uid: 'agent',
+  createdMs: 0,
+  isGoing: false,
+};
 const old = '10.1.0.0/24';
 const fresh = '10.2.0.0/24';
 
@@ -31,6 +45,8 @@ interface Start {
   daemons: number;
   isRegistered: boolean;
   hasCilium: boolean;
+  /** One that fixes its block when it starts. */
+  hasCiliumAgent?: boolean;
 }
 
 /** A node about to move, with everything around it that answers. */
@@ -40,25 +56,37 @@ const withoutDrain = ({
   ...rest
 }: NonNullable<MigrationWorld['node']>) => rest;
 
+/** What the test adds to a pod: where it lives. */
+type LivingPod = MovingPod & { address: string };
+
 class Site {
   world: MigrationWorld;
   readonly start: Start;
   #born = 1;
+  #nowMs = 1_000;
+  #serial = 0;
+  /** The block that Cilium's agent took when it started. */
+  served = old;
 
   constructor(start: Start) {
     this.start = start;
-    const pod = (name: string, isOfDaemonSet: boolean) => ({
+    const pod = (name: string, isOfDaemonSet: boolean): LivingPod => ({
       namespace: 'x',
       name,
       uid: name,
       isOfDaemonSet,
+      createdMs: 0,
       isGoing: false,
+      address: this.#newAddress(old),
     });
     this.world = {
       node: nodeOf('u1', start.isRegistered ? {} : { podCidrs: [old] }),
       blocks: start.isRegistered ? [blockOf(old, 'u1')] : [],
       report: undefined,
       ciliumPodCidrs: start.hasCilium ? [old] : [],
+      uses: noUses,
+      may: { evict: true, restartAgent: true },
+      agentPod: start.hasCiliumAgent ? { ...agentPod, createdMs: 0 } : undefined,
       pods: [
         ...Array.from({ length: start.pods }, (_, at) => pod(`p${at}`, false)),
         ...Array.from({ length: start.daemons }, (_, at) => pod(`d${at}`, true)),
@@ -78,16 +106,50 @@ class Site {
         wasAnnounced: start.hasAgent && start.isRegistered,
         hasReleased: false,
         undoUid: '',
-        saved: { node: {}, ...(start.hasCilium ? { ciliumPodCidrs: [old] } : {}) },
+        saved: {
+          node: {},
+          ...(start.hasCilium ? { ciliumPodCidrs: [old] } : {}),
+          ...(start.hasCiliumAgent ? { ciliumInternalIps: ['10.1.0.1'] } : {}),
+        },
         step: '',
         message: '',
       },
     };
+    this.#set({});
     this.agentTurn();
   }
 
   #set(more: Partial<MigrationWorld>): void {
-    this.world = { ...this.world, ...more };
+    const world = { ...this.world, ...more };
+    const { hasCiliumAgent } = this.start;
+    const internal = addressIn(this.served, 1);
+    const seen = new AgentUses({
+      nodes: [],
+      ciliumNodes: hasCiliumAgent
+        ? [
+            readCiliumNode({
+              metadata: { name: 'n' },
+              spec: { addresses: [{ type: 'CiliumInternalIP', ip: internal }] },
+            }),
+          ]
+        : [],
+      pods: (world.pods as LivingPod[]).map((pod) => ({
+        ...readPod({ metadata: { name: pod.name, namespace: pod.namespace } }),
+        node: 'n',
+        addresses: [pod.address],
+      })),
+    });
+    this.world = { ...world, uses: seen.of('n') };
+  }
+
+  #newAddress(cidr: string): string {
+    this.#serial += 1;
+    return addressIn(cidr, 1 + this.#serial);
+  }
+
+  usersOf(cidr: string): string[] {
+    const block = parsePrefix(cidr)!;
+    return this.world.uses.podsIn(block).map(({ pod }) => pod);
   }
 
   #node(more: Partial<Node>): void {
@@ -119,9 +181,12 @@ class Site {
         });
         return;
       case 'mark released':
-        // Nothing that pods use may be let go while pods use it, or routers send traffic there.
-        expect(world.pods.filter((pod) => !pod.isOfDaemonSet)).toEqual([]);
-        expect(world.report?.announced?.size ?? 0).toBe(0);
+        // Nothing that pods use may be let go while pods use it, or routers send traffic there;
+        // but our own agent serves from two blocks at once.
+        if (this.start.method === 'recreate' || this.start.hasCiliumAgent) {
+          expect(world.pods.filter((pod) => !pod.isOfDaemonSet)).toEqual([]);
+          expect(world.report?.announced?.size ?? 0).toBe(0);
+        }
         this.#set({ migration: { ...migration, hasReleased: true } });
         return;
       case 'drain block':
@@ -136,7 +201,12 @@ class Site {
         expect(migration.hasReleased).toBe(true);
         expect(there?.uid).toBe(action.uid);
         expect(world.pods.filter((pod) => !pod.isOfDaemonSet)).toEqual([]);
-        this.#set({ node: undefined, pods: [], report: undefined });
+        // The kubelet goes on with its pods; without one that is known, nobody asks after them.
+        this.#set({
+          node: undefined,
+          pods: this.start.hasCiliumAgent ? world.pods : [],
+          report: undefined,
+        });
         return;
       case 'create node':
         expect(there).toBeUndefined();
@@ -144,6 +214,7 @@ class Site {
         this.#set({
           node: nodeOf(`u${this.#born}`, {
             isUnschedulable: true,
+            createdMs: this.#nowMs,
             podCidrs: action.withRecords ? [old] : [],
           }),
         });
@@ -154,7 +225,16 @@ class Site {
       case 'restore cilium':
         this.#set({ ciliumPodCidrs: action.podCidrs });
         return;
+      case 'restart agent':
+        expect(action.pod.uid).toBe(world.agentPod?.uid);
+        expect(world.pods.filter((pod) => !pod.isOfDaemonSet)).toEqual([]);
+        this.#set({ agentPod: { ...action.pod, isGoing: true } });
+        return;
       case 'finish':
+        if (this.start.hasCiliumAgent && migration.hasReleased) {
+          const [left, taken] = action.phase === 'Moved' ? [old, fresh] : [fresh, old];
+          expect([this.served, this.usersOf(left)]).toEqual([taken, []]);
+        }
         this.#set({ migration: { ...migration, phase: action.phase } });
         return;
     }
@@ -172,9 +252,31 @@ class Site {
     });
   }
 
-  /** The API server and the kubelet: pods on their way out are gone. */
+  /** The API server and the kubelet: pods on their way out are gone; DaemonSets put theirs back. */
   podsTurn(): void {
-    this.#set({ pods: this.world.pods.filter((pod) => !pod.isGoing) });
+    this.#nowMs += 1_000;
+    const { pods, node: there, blocks } = this.world;
+    const own = blocks.find((one) => one.nodeUid === there?.uid && one.phase === 'Active');
+    const from = this.start.hasCiliumAgent ? this.served : own?.prefix.toString();
+    const next = (pods as LivingPod[]).flatMap((pod) => {
+      if (!pod.isGoing) return [pod];
+      if (!pod.isOfDaemonSet || from === undefined) return [];
+      const address = this.#newAddress(from);
+      const uid = `${pod.name}-${this.#serial}`;
+      return [{ ...pod, uid, address, createdMs: this.#nowMs, isGoing: false }];
+    });
+    this.#set({ pods: next });
+  }
+
+  /** Cilium's agent: one that stops comes back, and takes the first block that its CiliumNode names. */
+  ciliumTurn(): void {
+    this.#nowMs += 1_000;
+    const { agentPod: pod, ciliumPodCidrs } = this.world;
+    const [first] = ciliumPodCidrs;
+    if (!pod?.isGoing || first === undefined) return;
+    this.served = first;
+    const uid = `agent-${this.#nowMs}`;
+    this.#set({ agentPod: { ...pod, uid, createdMs: this.#nowMs, isGoing: false } });
   }
 
   agentTurn(): void {
@@ -185,7 +287,7 @@ class Site {
     const isCordonedAndEmpty =
       there.isUnschedulable && there.keepsRoutesWhenCordoned !== true && isEmpty;
     const isSilent = there.isLeaving === true || isCordonedAndEmpty;
-    const told = isSilent ? [] : own.filter(({ phase }) => phase === 'Active');
+    const told = isSilent ? [] : own;
     this.#set({
       report: {
         name: 'n',
@@ -193,11 +295,11 @@ class Site {
         resourceVersion: '1',
         nodeUid: there.uid,
         neededAddresses: {},
-        releases: isEmpty
-          ? own
-              .filter(({ phase }) => phase === 'Draining')
-              .map(({ prefix, uid }) => ({ cidr: prefix.toString(), uid }))
-          : [],
+        releases: own
+          .filter(
+            ({ phase, prefix }) => phase === 'Draining' && this.usersOf(`${prefix}`).length === 0,
+          )
+          .map(({ prefix, uid }) => ({ cidr: prefix.toString(), uid })),
         announced: new Map(told.map(({ prefix }) => [prefix.toString(), ['tor']])),
       },
     });
@@ -211,19 +313,27 @@ class Site {
       return;
     }
     const given = report?.nodeUid === there.uid ? report.releases.map(({ uid }) => uid) : [];
-    let next = blocks.map((one) =>
-      one.phase === 'Draining' && given.includes(one.uid)
-        ? { ...one, phase: 'Cooling' as const }
-        : one,
+    const { hasCiliumAgent } = this.start;
+    let next = blocks.map((one) => {
+      const cidr = one.prefix.toString();
+      const isUnused =
+        this.served !== cidr &&
+        this.usersOf(cidr).length === 0 &&
+        !this.world.ciliumPodCidrs.includes(cidr);
+      const isReleased = hasCiliumAgent ? isUnused : given.includes(one.uid);
+      return one.phase === 'Draining' && isReleased ? { ...one, phase: 'Cooling' as const } : one;
+    });
+    const live = next.filter(({ nodeUid, phase }) => nodeUid === there.uid && phase === 'Active');
+    const isDraining = next.some(
+      ({ nodeUid, phase }) => nodeUid === there.uid && phase === 'Draining',
     );
-    const live = next.filter(({ nodeUid, phase }) => nodeUid === there.uid && phase !== 'Cooling');
     if (live.length === 0) {
       const wasGivenBack = (cidr: string) =>
         next.some((one) => `${one.prefix}` === cidr && given.includes(one.uid));
       const named = [...this.world.ciliumPodCidrs, ...there.podCidrs].filter(
         (cidr) => !wasGivenBack(cidr),
       );
-      if (named.length > 0) {
+      if (named.length > 0 && !isDraining) {
         // Records are believed: the block is the node's own again, or refused as before.
         if (this.start.isRegistered) {
           next = [
@@ -240,13 +350,21 @@ class Site {
           this.#node({ condition });
         }
       } else {
-        next = [...next.filter((one) => `${one.prefix}` !== fresh), blockOf(fresh, there.uid)];
+        next = [
+          ...next.filter((one) => `${one.prefix}` !== fresh),
+          { ...blockOf(fresh, there.uid), createdMs: this.#nowMs },
+        ];
       }
     }
     this.#set({ blocks: next });
     const active = next.find(({ nodeUid, phase }) => nodeUid === there.uid && phase === 'Active');
     if (active !== undefined && this.start.hasCilium) {
-      this.#set({ ciliumPodCidrs: [active.prefix.toString()] });
+      const draining = next.filter(
+        ({ nodeUid, phase, prefix }) =>
+          nodeUid === there.uid && phase === 'Draining' && `${prefix}` === this.served,
+      );
+      const shown = hasCiliumAgent ? draining : [];
+      this.#set({ ciliumPodCidrs: [active, ...shown].map(({ prefix }) => `${prefix}`) });
     }
   }
 }
@@ -259,21 +377,25 @@ const anyStart = fc
     daemons: fc.nat(1),
     isRegistered: fc.boolean(),
     hasCilium: fc.boolean(),
+    hasCiliumAgent: fc.boolean(),
   })
-  // Only a registered node with an agent can give a block back.
-  .map((start) =>
-    start.method === 'release' ? { ...start, hasAgent: true, isRegistered: true } : start,
-  );
+  .map((start): Start => {
+    if (start.hasCiliumAgent) {
+      return { ...start, hasAgent: false, isRegistered: true, hasCilium: true };
+    }
+    // Only a registered node with an agent can give a block back.
+    return start.method === 'release' ? { ...start, hasAgent: true, isRegistered: true } : start;
+  });
 
-type Turn = 'us' | 'pods' | 'agent' | 'operator';
-const anyTurns = fc.array(fc.constantFrom<Turn>('us', 'pods', 'agent', 'operator'), {
-  maxLength: 60,
-});
+type Turn = 'us' | 'pods' | 'agent' | 'cilium' | 'operator';
+const everybody = ['us', 'pods', 'agent', 'cilium', 'operator'] as const;
+const anyTurns = fc.array(fc.constantFrom<Turn>(...everybody), { maxLength: 60 });
 
 /** One turn of whoever's it is; ours may also be a process that dies right after its write. */
 function turn(site: Site, who: Turn): void {
   if (who === 'pods') site.podsTurn();
   else if (who === 'agent') site.agentTurn();
+  else if (who === 'cilium') site.ciliumTurn();
   else if (who === 'operator') site.operatorTurn();
   else {
     const next = nextStep(site.world);
@@ -284,7 +406,7 @@ function turn(site: Site, who: Turn): void {
 
 function settle(site: Site): void {
   for (let round = 0; round < 60; round++) {
-    for (const who of ['us', 'pods', 'agent', 'operator'] as const) turn(site, who);
+    for (const who of everybody) turn(site, who);
     if (nextStep(site.world).kind === 'done') return;
   }
   expect.fail(`it does not arrive: ${JSON.stringify(nextStep(site.world))}`);
@@ -390,9 +512,131 @@ describe('what cannot go on says so', () => {
   });
 });
 
+describe('with an agent of Cilium, which takes another block only when it starts', () => {
+  const start: Start = {
+    method: 'release',
+    hasAgent: false,
+    pods: 1,
+    daemons: 1,
+    isRegistered: true,
+    hasCilium: true,
+    hasCiliumAgent: true,
+  };
+  const settleWithout = (site: Site, absent: Turn) => {
+    for (let round = 0; round < 30; round++) {
+      for (const who of everybody) if (who !== absent) turn(site, who);
+    }
+    return nextStep(site.world);
+  };
+
+  test("while it has not started again the old block stays the node's, and others find both", () => {
+    const site = new Site(start);
+    expect(settleWithout(site, 'cilium')).toMatchObject({ kind: 'wait', step: 'restart-agent' });
+    const phases = site.world.blocks.map(({ prefix, phase }) => `${prefix} ${phase}`);
+    expect(phases).toEqual([`${old} Draining`, `${fresh} Active`]);
+    expect(site.world.ciliumPodCidrs).toEqual([fresh, old]);
+  });
+
+  test('a run that may not restart it says the command, and goes on once it was done', () => {
+    for (const method of ['release', 'recreate'] as const) {
+      const site = new Site({ ...start, method });
+      site.world = { ...site.world, may: { evict: true, restartAgent: false } };
+      const next = settleWithout(site, 'cilium');
+      expect(next).toMatchObject({ kind: 'wait', step: 'restart-agent' });
+      expect(JSON.stringify(next)).toContain('kubectl -n kube-system delete pod cilium-x');
+      site.world = { ...site.world, agentPod: { ...site.world.agentPod!, isGoing: true } };
+      settle(site);
+      expect(site.world.migration.phase).toBe('Moved');
+    }
+  });
+
+  test('one that is no Pod is asked for by the name of its node', () => {
+    const site = new Site(start);
+    site.world = { ...site.world, agentPod: undefined };
+    expect(JSON.stringify(settleWithout(site, 'cilium'))).toContain('on n is at 10.1.0.1');
+  });
+
+  test('an endpoint in the old block holds the move, whatever the agent says', () => {
+    const site = new Site({ ...start, pods: 0, daemons: 0 });
+    settleWithout(site, 'us');
+    const uses = new AgentUses({
+      nodes: [],
+      ciliumNodes: [
+        {
+          ...readCiliumNode({ metadata: { name: 'n' } }),
+          internalIps: ['10.2.0.1'],
+          nodeIps: ['192.168.0.7'],
+        },
+      ],
+      ciliumEndpoints: [
+        {
+          ...readPod({ metadata: { name: 'left' } }),
+          nodeIp: '192.168.0.7',
+          addresses: ['10.1.0.9'],
+        },
+      ],
+    }).of('n');
+    const world: MigrationWorld = {
+      ...site.world,
+      uses,
+      migration: { ...site.world.migration, hasReleased: true },
+      blocks: [blockOf(old, 'u1', 'Draining'), blockOf(fresh, 'u1')],
+    };
+    const next = nextStep(world);
+    expect(next).toMatchObject({ kind: 'wait', step: 'verify' });
+    expect(JSON.stringify(next)).toContain('10.1.0.9 of default/left');
+  });
+
+  test('the way back needs its restart and its evidence too, from wherever it begins', () => {
+    for (const method of ['release', 'recreate'] as const) {
+      for (let turns = 0; turns < 80; turns++) {
+        const site = new Site({ ...start, method });
+        for (let at = 0; at < turns; at++) turn(site, everybody[at % everybody.length]!);
+        site.undo();
+        settle(site);
+        expect([site.world.migration.phase, site.served]).toEqual(['Undone', old]);
+        expect([held(site), site.usersOf(fresh)]).toEqual([[old], []]);
+      }
+    }
+  });
+
+  test('the way back is refused when another node has the old block by now', () => {
+    const site = new Site(start);
+    settle(site);
+    site.undo();
+    site.world = { ...site.world, taken: [{ cidr: old, node: 'n4' }] };
+    const next = nextStep(site.world);
+    expect(next).toMatchObject({ kind: 'stuck' });
+    expect(JSON.stringify(next)).toContain(`${old} is of n4`);
+  });
+});
+
+test('where nobody knows who gives out addresses, a pod that came back with an old one is not evicted for ever', () => {
+  const site = new Site({
+    method: 'recreate',
+    hasAgent: false,
+    pods: 0,
+    daemons: 1,
+    isRegistered: true,
+    hasCilium: false,
+  });
+  const pod = (createdMs: number) => [{ ...site.world.pods[0]!, createdMs }];
+  const { uses } = site.world;
+  const world = (createdMs: number): MigrationWorld => ({
+    ...site.world,
+    uses,
+    migration: { ...site.world.migration, hasReleased: true },
+    node: nodeOf('u2', { isUnschedulable: true, createdMs: 5_000 }),
+    blocks: [{ ...blockOf(fresh, 'u2'), createdMs: 6_000 }],
+    pods: pod(createdMs),
+  });
+  expect(nextStep(world(1_000))).toMatchObject({ kind: 'do', action: { do: 'evict' } });
+  expect(nextStep(world(7_000))).toMatchObject({ kind: 'wait', step: 'verify' });
+});
+
 test('a pod that nobody would start again is not evicted: the move stops and names it', () => {
   const site = new Site({
-    method: 'release',
+    method: 'recreate',
     hasAgent: false,
     pods: 1,
     daemons: 0,

@@ -1,9 +1,18 @@
+import { listNames } from '../../base/count-text.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { NodeMigration } from '../../model/node-migration.ts';
 import type { NodeReport } from '../../model/node-report.ts';
-import { parsePrefix } from '../../net/prefix.ts';
-import { isAnnouncing, isBackWithOldBlocks, newBlocks, recordsNaming } from './migration-signs.ts';
+import { type Prefix, parsePrefix } from '../../net/prefix.ts';
+import { type NodeUses, usedWords } from '../cilium/agent-uses.ts';
+import { ownsBlock } from '../node/node-truth.ts';
+import {
+  isAnnouncing,
+  isBackWithOldBlocks,
+  isRecorded,
+  newBlocks,
+  recordsNaming,
+} from './migration-signs.ts';
 
 /**
  * What to do next for a node that moves, from nothing but what is there now. The
@@ -16,10 +25,18 @@ export interface MigrationWorld {
   node: (ClusterNode & { isUnschedulable: boolean }) | undefined;
   /** All NodeBlocks in the node's name. */
   blocks: readonly Block[];
+  /** Of the blocks it had, those that another node has by now. */
+  taken?: ReadonlyArray<{ cidr: string; node: string }>;
   report: NodeReport | undefined;
   ciliumPodCidrs: readonly string[];
   /** Pods that still live in pod addresses, by `namespace/name`. */
   pods: readonly MovingPod[];
+  /** What the node really uses: CiliumInternalIP, addresses of pods and CiliumEndpoints. */
+  uses: NodeUses;
+  /** The Pod of Cilium's agent on the node; undefined: none was found. */
+  agentPod?: AgentPod | undefined;
+  /** What this run may do by itself. Else it says what is needed, and waits. */
+  may: { evict: boolean; restartAgent: boolean };
   /** Of the new blocks, those that some router does not hold yet; undefined: routers are not watched. */
   unseen?: readonly string[] | undefined;
 }
@@ -32,6 +49,15 @@ export interface MovingPod {
   isOfDaemonSet: boolean;
   /** Nobody would start it again: evicted, it is gone for good, and its data with it. */
   isBare?: boolean;
+  createdMs: number;
+  isGoing: boolean;
+}
+
+export interface AgentPod {
+  namespace: string;
+  name: string;
+  uid: string;
+  createdMs: number;
   isGoing: boolean;
 }
 
@@ -44,6 +70,8 @@ export const migrationSteps = [
   'recreate',
   'assign',
   'project',
+  'restart-agent',
+  'verify',
   'announce',
   'uncordon',
   'finish',
@@ -61,6 +89,7 @@ export type MigrationAction =
   | { do: 'clear cilium'; podCidrs: readonly string[] }
   | { do: 'create node'; withRecords: boolean }
   | { do: 'restore cilium'; podCidrs: readonly string[] }
+  | { do: 'restart agent'; pod: AgentPod }
   | { do: 'announce' }
   | { do: 'uncordon' }
   | { do: 'finish'; phase: 'Moved' | 'Undone' };
@@ -84,7 +113,17 @@ function nextBeforeRelease(world: MigrationWorld): NextStep {
     const why = `the Node ${migration.nodeName} is gone or another now; somebody else deleted it. cadastre migrate undo ${migration.nodeName} --yes forgets this move`;
     return { kind: 'stuck', step: 'cordon', why };
   }
-  return empty(world, node) ?? act('release', { do: 'mark released' });
+  // Our own agent serves from both blocks: nobody has to leave before the new one is there.
+  const isReady = migration.method === 'release' && !hasCiliumAgent(world);
+  return (isReady ? undefined : empty(world, node)) ?? act('release', { do: 'mark released' });
+}
+
+/**
+ * Whether an agent of Cilium serves the node: it wrote its own address once. It takes
+ * another block only when it starts again.
+ */
+function hasCiliumAgent({ migration, uses }: MigrationWorld): boolean {
+  return (migration.saved.ciliumInternalIps?.length ?? 0) > 0 || uses.internal.length > 0;
 }
 
 /** Nobody new comes, everybody goes, the routers forget: undefined when all that is so. */
@@ -94,23 +133,34 @@ function empty(
 ): NextStep | undefined {
   if (!node.isUnschedulable) return act('cordon', { do: 'cordon' });
   const pods = world.pods.filter((pod) => !pod.isOfDaemonSet);
-  const staying = pods.filter((pod) => !pod.isGoing);
-  const bare = staying.filter(({ isBare }) => isBare);
-  if (bare.length > 0) {
-    const names = bare.map(({ namespace, name }) => `${namespace}/${name}`).join(', ');
-    const why = `no controller would start ${names} again elsewhere: delete ${bare.length === 1 ? 'it' : 'them'} yourself, then run this again`;
-    return { kind: 'stuck', step: 'evict', why };
-  }
-  if (staying.length > 0) return act('evict', { do: 'evict', pods: staying });
+  const leaving = evictAll(world, pods);
+  if (leaving !== undefined) return leaving;
   if (pods.length > 0) return wait('evict', `${pods.length} pods are on their way out`);
   if (!isAnnouncing(world.report, node)) return undefined;
   if (node.isLeaving) return wait('withdraw', 'its agent is withdrawing its routes');
   return act('withdraw', { do: 'withdraw' });
 }
 
+function evictAll({ may }: MigrationWorld, pods: readonly MovingPod[]): NextStep | undefined {
+  const staying = pods.filter((pod) => !pod.isGoing);
+  const [first] = staying;
+  if (first === undefined) return undefined;
+  const bare = staying.filter(({ isBare }) => isBare);
+  const names = listNames((bare.length > 0 ? bare : staying).map(nameOf));
+  if (bare.length > 0) {
+    const why = `no controller would start ${names} again elsewhere: delete ${bare.length === 1 ? 'it' : 'them'} yourself, then run this again`;
+    return { kind: 'stuck', step: 'evict', why };
+  }
+  if (may.evict) return act('evict', { do: 'evict', pods: staying });
+  const command = `kubectl delete pod -n ${first.namespace} ${first.name}`;
+  return wait(
+    'evict',
+    `waiting until ${names} ${staying.length === 1 ? 'is' : 'are'} started again (for example: ${command})`,
+  );
+}
+
 function nextAfterRelease(world: MigrationWorld): NextStep {
   const { migration, node, blocks } = world;
-  const old = blocks.filter((block) => isOld(migration, block));
   if (migration.method === 'recreate') {
     if (node?.uid === migration.nodeUid) {
       return act('recreate', { do: 'delete node', uid: node.uid });
@@ -120,15 +170,9 @@ function nextAfterRelease(world: MigrationWorld): NextStep {
     if (node === undefined || node.uid !== migration.nodeUid) {
       return { kind: 'stuck', step: 'release', why: `the Node ${migration.nodeName} is gone` };
     }
-    const live = old.filter(({ phase }) => phase === 'Active');
+    const live = blocks.filter((block) => isOld(migration, block) && block.phase === 'Active');
     const [block] = live;
     if (block !== undefined) return act('release', { do: 'drain block', block });
-    // What is left in the block must go now: its agent gives out nothing from it any more.
-    const staying = world.pods.filter((pod) => !pod.isGoing && pod.isOfDaemonSet);
-    if (old.some(({ phase }) => phase === 'Draining')) {
-      if (staying.length > 0) return act('evict', { do: 'evict', pods: staying });
-      return wait('release', `its agent has yet to release ${namesOf(old)}`);
-    }
   }
   return arrive(world, node);
 }
@@ -144,11 +188,97 @@ function arrive(world: MigrationWorld, node: NonNullable<MigrationWorld['node']>
   }
   const fresh = newBlocks(migration, node, world.blocks);
   if (fresh.kind === 'missing') return withoutLabels(migration, node) ?? wait('assign', fresh.why);
+  const old = migration.from.flatMap((text) => parsePrefix(text) ?? []);
+  const unserved = serve(world, node, fresh.cidrs, old);
+  if (unserved !== undefined) return unserved;
+  const draining = world.blocks.filter(
+    (block) => isOld(migration, block) && ownsBlock(node, block) && block.phase === 'Draining',
+  );
+  if (draining.length > 0) {
+    const who = hasCiliumAgent(world) ? 'the operator' : 'its agent';
+    return wait('release', `${who} has yet to release ${namesOf(draining)}`);
+  }
   const stale = recordsNaming(migration.from, node, world.ciliumPodCidrs);
   if (stale.length > 0) {
-    return wait('project', `${stale.join(' and ')} still names ${migration.from.join(', ')}`);
+    return wait(
+      'project',
+      `${stale.join(' and ')} still names ${migration.from.join(', ')}: does the operator project there (--project)?`,
+    );
   }
   return back(world, node, fresh.cidrs, 'Moved');
+}
+
+/**
+ * undefined when the node serves from `cidrs`, and nobody there has an address of
+ * `leaving`: the evidence without which no move is over. Records say nothing about
+ * it: an agent of Cilium reads them when it starts, and never again.
+ */
+function serve(
+  world: MigrationWorld,
+  node: NonNullable<MigrationWorld['node']>,
+  cidrs: readonly string[],
+  leaving: readonly Prefix[],
+): NextStep | undefined {
+  if (hasCiliumAgent(world)) {
+    const unserved = serveByCilium(world, node, cidrs);
+    if (unserved !== undefined) return unserved;
+  }
+  const left = leaving.flatMap((block) => world.uses.podsIn(block));
+  if (left.length === 0) return undefined;
+  const names = new Set(left.map(({ pod }) => pod));
+  const pods = world.pods.filter((pod) => names.has(nameOf(pod)));
+  const knowsWhoServes = hasCiliumAgent(world) || world.report?.nodeUid === node.uid;
+  const late = pods.filter(({ createdMs }) => createdMs >= assignedMs(world, node, cidrs));
+  if (!knowsWhoServes && late.length > 0) {
+    const why = `${listNames(late.map(nameOf))} came after ${cidrs.join(', ')} was assigned and has an address of ${leaving.join(', ')}`;
+    return wait('verify', `${why}: restart what gives out pod addresses on ${node.name}`);
+  }
+  return evictAll(world, pods) ?? wait('verify', `still in use: ${usedWords(left)}`);
+}
+
+/** What was started before that may not know of it. */
+function assignedMs(
+  { blocks }: MigrationWorld,
+  node: ClusterNode,
+  cidrs: readonly string[],
+): number {
+  const own = blocks.filter((block) => isAmong(cidrs, block));
+  return Math.max(node.createdMs, ...own.map(({ createdMs }) => createdMs));
+}
+
+function serveByCilium(
+  world: MigrationWorld,
+  node: NonNullable<MigrationWorld['node']>,
+  cidrs: readonly string[],
+): NextStep | undefined {
+  const { uses, agentPod, may } = world;
+  const blocks = cidrs.flatMap((text) => parsePrefix(text) ?? []);
+  const serves = blocks.map((block) => uses.servesFrom(block));
+  // A family that the agent has no address of is none that it serves.
+  const isServed = !serves.includes('no') && serves.includes('yes');
+  if (isServed) return undefined;
+  const wanted = cidrs.join(', ');
+  if (!isRecorded(node, world.ciliumPodCidrs, blocks)) {
+    const why = `neither CiliumNode ${node.name} nor the Node names ${wanted} yet, so its agent would not take it`;
+    return wait('project', `${why}; does the operator project there (--project)?`);
+  }
+  const now =
+    uses.internal.length === 0
+      ? 'has no address of its own yet'
+      : `is at ${uses.internal.join(', ')}`;
+  if (agentPod === undefined) {
+    const why = `Cilium's agent on ${node.name} ${now} and takes ${wanted} only when it starts: restart it. No Pod of a DaemonSet "cilium" was found on the node (--cilium-namespace)`;
+    return wait('restart-agent', why);
+  }
+  const command = `kubectl -n ${agentPod.namespace} delete pod ${agentPod.name}`;
+  if (agentPod.isGoing) return wait('restart-agent', `${nameOf(agentPod)} is stopping`);
+  if (agentPod.createdMs >= assignedMs(world, node, cidrs)) {
+    const why = `${nameOf(agentPod)} was started again; waiting until its CiliumInternalIP lies in ${wanted} (it ${now})`;
+    return wait('verify', `${why}. If it stays so, start it once more: ${command}`);
+  }
+  if (may.restartAgent) return act('restart-agent', { do: 'restart agent', pod: agentPod });
+  const why = `Cilium's agent on ${node.name} ${now} and takes ${wanted} only when it starts`;
+  return wait('restart-agent', `${why}: restart it with ${command}`);
 }
 
 /** A kubelet that starts between the two lives makes the Node itself, and knows none of its labels. */
@@ -213,6 +343,12 @@ function nextOfUndo(world: MigrationWorld): NextStep {
     }
     return back(world, node, migration.wasAnnounced ? migration.from : [], 'Undone');
   }
+  const { taken = [] } = world;
+  if (taken.length > 0) {
+    const whose = taken.map(({ cidr, node: other }) => `${cidr} is of ${other}`).join(', ');
+    const why = `${migration.nodeName} cannot go back: ${whose} now, and two nodes would have the same addresses`;
+    return { kind: 'stuck', step: 'recreate', why };
+  }
   if (node === undefined) return recreate(world, true);
   if (node.uid === migration.undoUid) {
     return empty(world, node) ?? act('recreate', { do: 'delete node', uid: node.uid });
@@ -223,7 +359,8 @@ function nextOfUndo(world: MigrationWorld): NextStep {
   }
   const state = isBackWithOldBlocks(migration, node, blocks);
   if (state.kind === 'missing') return wait('assign', state.why);
-  return back(world, node, state.cidrs, 'Undone');
+  const others = blocks.filter((block) => !isOld(migration, block)).map(({ prefix }) => prefix);
+  return serve(world, node, migration.from, others) ?? back(world, node, state.cidrs, 'Undone');
 }
 
 /** Between two lives of the Node: its blocks cool first, or they would be its own again. */
@@ -243,8 +380,16 @@ function recreate(world: MigrationWorld, withRecords: boolean): NextStep {
   return act('recreate', { do: 'create node', withRecords });
 }
 
-function isOld({ from }: NodeMigration, { prefix }: Block): boolean {
-  return from.some((text) => parsePrefix(text)?.equals(prefix));
+function isOld({ from }: NodeMigration, block: Block): boolean {
+  return isAmong(from, block);
+}
+
+function isAmong(cidrs: readonly string[], { prefix }: Block): boolean {
+  return cidrs.some((text) => parsePrefix(text)?.equals(prefix));
+}
+
+function nameOf({ namespace, name }: { namespace: string; name: string }): string {
+  return `${namespace}/${name}`;
 }
 
 function namesOf(blocks: readonly Block[]): string {

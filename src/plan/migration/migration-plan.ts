@@ -3,6 +3,7 @@ import { selects } from '../../model/label-selector.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { MigrationMethod } from '../../model/node-migration.ts';
+import { allocatorReport } from '../../model/node-report.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { families } from '../../net/family.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
@@ -55,6 +56,8 @@ export interface NodeMove {
   reason: Reason;
   detail: string;
   method: MigrationMethod;
+  /** It takes another block only when it is started again. */
+  hasCiliumAgent: boolean;
   /** Must have moved, and their old blocks must have cooled, before this one finds room. */
   after: string[];
   blast: BlastRadius;
@@ -75,6 +78,7 @@ interface Mover {
   reason: Reason;
   detail: string;
   method: MigrationMethod;
+  hasCiliumAgent: boolean;
   blast: BlastRadius;
 }
 
@@ -152,7 +156,7 @@ function arrange(register: Register, movers: Mover[], rules: Rules, plan: Migrat
       for (const block of own) {
         if (!returning.includes(block)) cooling.push({ node: node.name, block });
       }
-      const { from, reason, detail, method } = mover;
+      const { from, reason, detail, method, hasCiliumAgent } = mover;
       const blocks = blocksOf(node, to).blocks;
       plan.moves.push({
         node: node.name,
@@ -161,6 +165,7 @@ function arrange(register: Register, movers: Mover[], rules: Rules, plan: Migrat
         reason,
         detail,
         method,
+        hasCiliumAgent,
         after: cooled
           .filter((freed) => to.some(({ prefix }) => prefix.overlaps(freed.prefix)))
           .map((freed) => freed.node),
@@ -240,17 +245,20 @@ function mustMove(
         ? undefined
         : whyStrange(register, node, strange);
   if (why === undefined) return undefined;
-  const report = register.reports.get(node.name);
+  const report = allocatorReport(register.reports.get(node.name));
   const hasAgent = report !== undefined && report.nodeUid === node.uid;
   const isRegistered = decision.keep.length + decision.rebind.length > 0 && held.length === 0;
-  const method = hasAgent && isRegistered && node.podCidrs.length === 0 ? 'release' : 'recreate';
+  const hasCiliumAgent = (register.ciliumNodes.get(node.name)?.internalIps ?? []).length > 0;
+  // Somebody must be there to say that the old block is empty; and Node.spec never changes.
+  const canStay = (hasAgent || hasCiliumAgent) && isRegistered && node.podCidrs.length === 0;
+  const method = canStay ? 'release' : 'recreate';
   const blast: BlastRadius = {
     ...(hasAgent && report.pods !== undefined ? { pods: report.pods } : {}),
     withdrawn: from.map(String),
     announced: [],
     others: othersNamed(register, node, usedBy),
   };
-  return { node, from, ...why, method, blast };
+  return { node, from, ...why, method, hasCiliumAgent, blast };
 }
 
 function whyStrange(

@@ -3,7 +3,7 @@ import type { Block } from '../../model/node-block.ts';
 import type { NodeMigration } from '../../model/node-migration.ts';
 import type { NodeReport } from '../../model/node-report.ts';
 import { families } from '../../net/family.ts';
-import { parsePrefix } from '../../net/prefix.ts';
+import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import { ownsBlock } from '../node/node-truth.ts';
 
 /** The signs by which a move is seen to have come so far. */
@@ -63,6 +63,16 @@ export function recordsNaming(
     .map(([key]) => `the annotation ${key}`);
   if (ciliumPodCidrs.some((text) => isNamed(cidrs, text))) found.push('CiliumNode');
   return found;
+}
+
+/** Whether a record that an agent of Cilium may read names all of these. */
+export function isRecorded(
+  node: ClusterNode,
+  ciliumPodCidrs: readonly string[],
+  blocks: readonly Prefix[],
+): boolean {
+  const records = [ciliumPodCidrs, node.podCidrs, Object.values(node.annotations)];
+  return records.some((named) => blocks.every((block) => isNamed(named, block.toString())));
 }
 
 function waitingFor(node: ClusterNode): string {

@@ -31,9 +31,9 @@ export function preparation(plan: MigrationPlan, mode: string): PlannedStep[] {
   }
   if (plan.from.includes('ciliumnode')) {
     steps.push({
-      step: 'stop-cilium-operator',
-      does: "stop Cilium's own allocator (scale cilium-operator to 0, or set ipam to delegated-plugin), so that only one is left; let the operator project with --project ciliumnode",
-      undo: 'scale cilium-operator up again; CiliumNodes still say the same',
+      step: 'cilium-operator-ipam',
+      does: 'run cilium-operator with --ipam=kubernetes: it allocates no blocks then, so that only one allocator is left, and goes on with everything else it does; let the operator project with --project ciliumnode',
+      undo: 'set its --ipam to what it was; CiliumNodes still say the same',
       hurts: 'nodes that join before the operator runs: they wait for a block',
     });
   }
@@ -49,16 +49,88 @@ export function preparation(plan: MigrationPlan, mode: string): PlannedStep[] {
 }
 
 /** The steps of one node's move, as `migrate apply` takes them. */
-export function moveSteps({ node, from, to, method, blast }: NodeMove): PlannedStep[] {
+export function moveSteps(move: NodeMove): PlannedStep[] {
+  const { node, from, to, method, hasCiliumAgent } = move;
   const old = from.join(', ');
   const fresh = to.map(({ cidr }) => cidr).join(', ');
-  const pods = blast.pods === undefined ? 'its pods' : `${blast.pods} pods`;
   const back = `cadastre migrate undo ${node}`;
+  const assign: PlannedStep = {
+    step: 'assign',
+    does: `the operator assigns ${fresh} of pool ${[...new Set(to.map(({ pool }) => pool))].join(', ')}`,
+    undo: back,
+    hurts: nobody,
+  };
+  const announce: PlannedStep = {
+    step: 'announce',
+    does: `${fresh} is announced to the routers`,
+    undo: back,
+    hurts: nobody,
+  };
+  const project: PlannedStep = {
+    step: 'project',
+    does: hasCiliumAgent
+      ? `its records name ${fresh}, which its agent takes when it starts`
+      : 'no record names the old block any more',
+    undo: back,
+    hurts: nobody,
+  };
+  const drain: PlannedStep = {
+    step: 'release',
+    does: `the NodeBlocks of ${old} drain: they stay with ${node} until nobody uses them, and then enter cool-down`,
+    undo: back,
+    hurts: nobody,
+  };
+  if (method === 'release' && !hasCiliumAgent)
+    return [drain, assign, rolled(move), project, announce];
+  const steps = [...emptied(move), method === 'release' ? drain : recreated(move), assign, project];
+  if (hasCiliumAgent) {
+    steps.push(
+      {
+        step: 'restart-agent',
+        does: `the Pod of the DaemonSet cilium on ${node} is deleted: its agent takes another block only when it starts (--no-restart-cilium-agent: the move waits until you have done it)`,
+        undo: back,
+        hurts: `pods of DaemonSets on ${node} lose their network until they are started again`,
+      },
+      {
+        step: 'verify',
+        does: `the agent's CiliumInternalIP lies in ${fresh}; pods that still have an address of ${old} are evicted; no pod and no CiliumEndpoint has one any more`,
+        undo: back,
+        hurts: `pods of DaemonSets on ${node} are started again`,
+      },
+    );
+  }
+  const uncordon = {
+    step: 'uncordon',
+    does: `${node} takes pods again`,
+    undo: back,
+    hurts: nobody,
+  };
+  return [...steps, announce, uncordon];
+}
+
+const podsOf = ({ blast }: NodeMove) =>
+  blast.pods === undefined ? 'its pods' : `${blast.pods} pods`;
+
+/** Both blocks are served: pods go one after the other, and may come back to the node. */
+function rolled(move: NodeMove): PlannedStep {
+  const pods = podsOf(move);
+  return {
+    step: 'evict',
+    does: `${pods} in ${move.from.join(', ')} are started again, as their PodDisruptionBudgets allow; new pods take the new block (--no-evict: the move waits until you have started them again)`,
+    undo: 'nothing to undo',
+    hurts: `${pods} are started again; nobody loses a route`,
+  };
+}
+
+function emptied(move: NodeMove): PlannedStep[] {
+  const { node, from, blast } = move;
+  const old = from.join(', ');
+  const pods = podsOf(move);
   const others = blast.others.map(
     ({ node: other, cidr, record }) =>
       `${other}: ${record} of ${node} names its ${cidr}; where routers learn from that record, it loses that route`,
   );
-  const steps: PlannedStep[] = [
+  return [
     { step: 'cordon', does: `${node} takes no new pods`, undo: 'uncordon', hurts: nobody },
     {
       step: 'evict',
@@ -73,31 +145,16 @@ export function moveSteps({ node, from, to, method, blast }: NodeMove): PlannedS
       hurts: others.length === 0 ? `nobody: ${old} is empty` : others.join('; '),
     },
   ];
-  if (method === 'release') {
-    steps.push({
-      step: 'release',
-      does: `the NodeBlocks of ${old} drain; the agent releases them; they enter cool-down`,
-      undo: back,
-      hurts: 'pods of DaemonSets wait for an address until the new block is there',
-    });
-  } else {
-    steps.push({
-      step: 'recreate',
-      does: `the Node is deleted (fenced by its uid), its blocks enter cool-down, and it is re-created without ${old}: nothing else can change Node.spec.podCIDRs`,
-      undo: `${back}: the Node is re-created as it was, saved in NodeMigration ${node}`,
-      hurts: `pods of DaemonSets on ${node}, its agents among them, are started again`,
-    });
-  }
-  steps.push(
-    {
-      step: 'assign',
-      does: `the operator assigns ${fresh} of pool ${[...new Set(to.map(({ pool }) => pool))].join(', ')}`,
-      undo: back,
-      hurts: nobody,
-    },
-    { step: 'project', does: 'no record names the old block any more', undo: back, hurts: nobody },
-    { step: 'announce', does: `${fresh} is announced to the routers`, undo: back, hurts: nobody },
-    { step: 'uncordon', does: `${node} takes pods again`, undo: back, hurts: nobody },
-  );
-  return steps;
+}
+
+function recreated({ node, from, hasCiliumAgent }: NodeMove): PlannedStep {
+  const old = from.join(', ');
+  return {
+    step: 'recreate',
+    does: `the Node is deleted (fenced by its uid), its blocks enter cool-down, and it is re-created without ${old}: nothing else can change Node.spec.podCIDRs`,
+    undo: `cadastre migrate undo ${node}: the Node is re-created as it was, saved in NodeMigration ${node}`,
+    hurts: hasCiliumAgent
+      ? `pods of DaemonSets on ${node}: other nodes and routers have no route to ${old} from here on`
+      : `pods of DaemonSets on ${node} that have an address of ${old}`,
+  };
 }

@@ -1,0 +1,311 @@
+/**
+ * Which node announces which of its blocks to whom, by Cilium's BGP objects:
+ *
+ *   CiliumBGPClusterConfig   nodeSelector: which nodes; peers, each with a PeerConfig
+ *   CiliumBGPNodeConfig      the same for one node, written by cilium-operator; the agent reads
+ *                            this one and no other; its status says how the sessions are
+ *   CiliumBGPPeerConfig      families, each with a selector of advertisements
+ *   CiliumBGPAdvertisement   PodCIDR, CiliumPodIPPool or Service
+ *   CiliumBGPPeeringPolicy   all of that in one object, up to 1.18; it goes before the others
+ *
+ * Since its control plane came (1.12), Cilium announces CiliumNode.spec.ipam in every
+ * mode: podCIDRs in the modes cluster-pool and kubernetes, the blocks of pools in
+ * multi-pool, where advertisements of PodCIDR are off.
+ */
+import {
+  type CiliumBgp,
+  type CiliumBgpInstancePeer,
+  type CiliumBgpNodeConfig,
+  type CiliumBgpSession,
+  isSelected,
+  type ObjectSelector,
+} from '../../model/cilium-bgp.ts';
+import type { CiliumNode } from '../../model/cilium-node.ts';
+import type { Labels } from '../../model/label-selector.ts';
+import type { Family } from '../../net/family.ts';
+import type { Prefix } from '../../net/prefix.ts';
+import { readPrefixes } from '../blocks/truth.ts';
+import { compareText } from '../pools/pool-set.ts';
+
+export interface CiliumPeer {
+  name: string;
+  address: string;
+}
+
+/** One block that the objects tell the node to announce to one router. */
+export interface CiliumAnnouncement {
+  prefix: Prefix;
+  peer: CiliumPeer;
+  /** Why it does not go out; absent: nothing stands against it. */
+  gap?: AnnouncingGap;
+}
+
+export interface AnnouncingGap {
+  /** What is so, in words. */
+  why: string;
+  fix: string;
+}
+
+export interface CiliumAnnouncing {
+  /** Routers that the node is to have a session with. */
+  peers: readonly CiliumPeer[];
+  announcements: readonly CiliumAnnouncement[];
+  /** Families of which it is to announce every block that CiliumNode names. */
+  wholeFamilies: ReadonlySet<Family>;
+  /** Why nothing else is announced. */
+  otherwise: AnnouncingGap;
+}
+
+/** Is the node to announce the block, or would it be if CiliumNode named it? */
+export function isToAnnounce(announcing: CiliumAnnouncing, prefix: Prefix): boolean {
+  if (announcing.wholeFamilies.has(prefix.family)) return true;
+  return announcing.announcements.some((one) => one.prefix.equals(prefix));
+}
+
+/** Why the block does not go out to one router or any; empty: nothing stands against it. */
+export function announcingGaps(
+  announcing: CiliumAnnouncing,
+  node: string,
+  prefix: Prefix,
+): AnnouncingGap[] {
+  const ofBlock = announcing.announcements.filter((one) => one.prefix.equals(prefix));
+  if (ofBlock.length > 0) return ofBlock.flatMap(({ gap }) => (gap === undefined ? [] : [gap]));
+  if (!announcing.wholeFamilies.has(prefix.family)) return [announcing.otherwise];
+  return [
+    {
+      why: `Cilium announces what CiliumNode ${node} names, and this block is not there`,
+      fix: `see why CiliumNode ${node} does not name ${prefix}: kubectl get ciliumnode ${node} -o yaml`,
+    },
+  ];
+}
+
+export interface CiliumSpeaker {
+  name: string;
+  labels: Labels;
+  cilium: CiliumNode | undefined;
+}
+
+/** Modes in which Cilium's agent announces CiliumNode.spec.ipam.podCIDRs. */
+const podCidrModes: readonly string[] = ['kubernetes', 'cluster-pool'];
+
+export class CiliumAnnouncers {
+  readonly #bgp: CiliumBgp;
+  readonly #ipam: string | undefined;
+  readonly #nodeConfigs: ReadonlyMap<string, CiliumBgpNodeConfig>;
+
+  /** `ipam` as in cilium-config; undefined: not seen. */
+  constructor(bgp: CiliumBgp, ipam: string | undefined) {
+    this.#bgp = bgp;
+    this.#ipam = ipam;
+    this.#nodeConfigs = new Map(bgp.nodeConfigs.map((one) => [one.name, one]));
+  }
+
+  of(node: CiliumSpeaker): CiliumAnnouncing {
+    const policies = this.#bgp.peeringPolicies.filter(({ nodeSelector }) =>
+      isSelected(nodeSelector, node.labels),
+    );
+    if (policies.length > 0) return this.#byPolicies(node, policies);
+    return this.#byConfigs(node);
+  }
+
+  #byPolicies(
+    node: CiliumSpeaker,
+    policies: readonly CiliumBgp['peeringPolicies'][number][],
+  ): CiliumAnnouncing {
+    const names = policies.map(({ name }) => name).sort();
+    const peers: CiliumPeer[] = [];
+    const announcements: CiliumAnnouncement[] = [];
+    const wholeFamilies = new Set<Family>();
+    // The agent ends all its sessions where two policies select its node.
+    const conflict: AnnouncingGap | undefined =
+      policies.length === 1
+        ? undefined
+        : {
+            why: `CiliumBGPPeeringPolicies ${names.join(' and ')} all select ${node.name}; Cilium then obeys none`,
+            fix: `change nodeSelector so that one CiliumBGPPeeringPolicy selects ${node.name}`,
+          };
+    for (const { routers } of policies) {
+      for (const { exportsPodCidr, pools, peers: neighbors } of routers) {
+        const prefixes = [
+          ...(exportsPodCidr ? this.#podCidrs(node) : []),
+          ...poolCidrs(node, pools),
+        ];
+        for (const { address, families } of neighbors) {
+          if (exportsPodCidr && this.#hasPodCidrs)
+            for (const one of families) wholeFamilies.add(one);
+          const peer = { name: address, address };
+          peers.push(peer);
+          for (const prefix of prefixes) {
+            if (!families.includes(prefix.family)) continue;
+            announcements.push({ prefix, peer, ...(conflict ? { gap: conflict } : {}) });
+          }
+        }
+      }
+    }
+    const otherwise = conflict ?? {
+      why: `CiliumBGPPeeringPolicy ${names[0]} does not announce it`,
+      fix: `set exportPodCIDR: true in CiliumBGPPeeringPolicy ${names[0]}, if it is to be announced${this.#hint()}`,
+    };
+    return { peers, announcements, wholeFamilies, otherwise };
+  }
+
+  #byConfigs(node: CiliumSpeaker): CiliumAnnouncing {
+    const { name } = node;
+    const nodeConfig = this.#nodeConfigs.get(name);
+    const selecting = this.#bgp.clusterConfigs
+      .filter(({ nodeSelector }) => isSelected(nodeSelector, node.labels))
+      .sort((a, b) => compareText(a.name, b.name));
+    // Of several the one that the node's configuration was made from counts.
+    const config = selecting.find((one) => one.name === nodeConfig?.owner) ?? selecting[0];
+    const planned = [...(nodeConfig?.peers ?? [])];
+    for (const peer of config?.peers ?? []) {
+      if (!planned.some((one) => isSame(one, peer))) planned.push(peer);
+    }
+    const peers: CiliumPeer[] = [];
+    const announcements: CiliumAnnouncement[] = [];
+    const wholeFamilies = new Set<Family>();
+    const silent: AnnouncingGap[] = [];
+    for (const one of planned) {
+      const peer = { name: one.name, address: one.address ?? '' };
+      peers.push(peer);
+      const { prefixes, why } = this.#advertised(node, one, wholeFamilies);
+      if (why !== undefined) silent.push(why);
+      const gap = this.#gap(name, config?.name ?? '', nodeConfig, one);
+      for (const prefix of prefixes) {
+        announcements.push({ prefix, peer, ...(gap === undefined ? {} : { gap }) });
+      }
+    }
+    const otherwise = silent[0] ?? this.#nobody(name, planned.length > 0);
+    return { peers, announcements, wholeFamilies, otherwise };
+  }
+
+  #nobody(node: string, hasPeers: boolean): AnnouncingGap {
+    const { clusterConfigs } = this.#bgp;
+    if (hasPeers) {
+      return {
+        why: 'no CiliumBGPAdvertisement that its peers select is about it',
+        fix: `see CiliumBGPAdvertisements and the families of CiliumBGPPeerConfigs${this.#hint()}`,
+      };
+    }
+    if (clusterConfigs.length === 0) {
+      return {
+        why: 'there is no CiliumBGPClusterConfig',
+        fix: 'create a CiliumBGPClusterConfig, if blocks are to be announced',
+      };
+    }
+    const names = clusterConfigs.map(({ name }) => name).sort();
+    return {
+      why: `no CiliumBGPClusterConfig selects ${node} by its labels`,
+      fix: `label ${node} as spec.nodeSelector asks: kubectl get ciliumbgpclusterconfig ${names.join(' ')} -o yaml`,
+    };
+  }
+
+  /** What stands between a planned announcement and the router. */
+  #gap(
+    node: string,
+    config: string,
+    nodeConfig: CiliumBgpNodeConfig | undefined,
+    peer: CiliumBgpInstancePeer,
+  ): AnnouncingGap | undefined {
+    if (nodeConfig === undefined) {
+      return {
+        why: `CiliumBGPClusterConfig ${config} selects ${node}, but there is no CiliumBGPNodeConfig ${node}, which cilium-operator makes`,
+        fix: 'see that cilium-operator runs and what it logs: kubectl -n kube-system get deployment cilium-operator',
+      };
+    }
+    if (!nodeConfig.peers.some((one) => isSame(one, peer))) {
+      return {
+        why: `CiliumBGPNodeConfig ${node} has no peer ${peer.name} of CiliumBGPClusterConfig ${config} yet; cilium-operator adds it`,
+        fix: 'see that cilium-operator runs and what it logs: kubectl -n kube-system get deployment cilium-operator',
+      };
+    }
+    const session = nodeConfig.sessions.find((one) => isSessionOf(one, peer));
+    if (session?.state === undefined || session.state === 'established') return undefined;
+    return {
+      why: `the session of ${node} with ${peer.name} is ${session.state}, by CiliumBGPNodeConfig ${node}`,
+      fix: `see why the session is down, on the router too: kubectl get ciliumbgpnodeconfig ${node} -o yaml`,
+    };
+  }
+
+  #advertised(
+    node: CiliumSpeaker,
+    { name, peerConfig }: CiliumBgpInstancePeer,
+    wholeFamilies: Set<Family>,
+  ): { prefixes: Prefix[]; why?: AnnouncingGap } {
+    if (peerConfig === undefined) {
+      const why = `peer ${name} names no CiliumBGPPeerConfig, so that nothing is announced to it`;
+      const fix = `give peer ${name} a peerConfigRef, if blocks are to be announced to it`;
+      return { prefixes: [], why: { why, fix } };
+    }
+    const settings = this.#bgp.peerConfigs.find((one) => one.name === peerConfig);
+    if (settings === undefined) {
+      const why = `peer ${name} names CiliumBGPPeerConfig ${peerConfig}, which does not exist`;
+      return { prefixes: [], why: { why, fix: `create CiliumBGPPeerConfig ${peerConfig}` } };
+    }
+    const found = new Map<string, Prefix>();
+    for (const { family, advertisements } of settings.families) {
+      const parts = this.#bgp.advertisements
+        .filter(({ labels }) => isSelected(advertisements, labels))
+        .flatMap((one) => one.parts);
+      for (const { type, selector } of parts) {
+        if (type === 'PodCIDR' && this.#hasPodCidrs) wholeFamilies.add(family);
+        const prefixes =
+          type === 'PodCIDR'
+            ? this.#podCidrs(node)
+            : type === 'CiliumPodIPPool'
+              ? poolCidrs(node, selector)
+              : [];
+        for (const prefix of prefixes) {
+          if (prefix.family === family) found.set(prefix.toString(), prefix);
+        }
+      }
+    }
+    return { prefixes: [...found.values()] };
+  }
+
+  /** Advertisements of PodCIDR have an effect in this mode. */
+  get #hasPodCidrs(): boolean {
+    return this.#ipam === undefined || podCidrModes.includes(this.#ipam);
+  }
+
+  #podCidrs({ cilium }: CiliumSpeaker): Prefix[] {
+    return this.#hasPodCidrs ? readPrefixes(cilium?.podCidrs ?? []) : [];
+  }
+
+  #hint(): string {
+    if (this.#hasPodCidrs) return '';
+    const other = this.#ipam === 'multi-pool' ? '; CiliumPodIPPool announces blocks of pools' : '';
+    return ` (in mode ${this.#ipam} Cilium has no advertisements of PodCIDR${other})`;
+  }
+}
+
+/** A pool has its labels, and its name as one more. */
+const poolNameLabel = 'io.cilium.podippool.name';
+
+/** Labels of CiliumPodIPPools are not read here: a selector that asks for them counts as met. */
+function poolCidrs({ cilium }: CiliumSpeaker, selector: ObjectSelector): Prefix[] {
+  const { matchLabels = {}, matchExpressions = [] } = selector.kind === 'by' ? selector.by : {};
+  const known: ObjectSelector =
+    selector.kind === 'by'
+      ? {
+          kind: 'by',
+          by: {
+            matchLabels: Object.fromEntries(
+              Object.entries(matchLabels).filter(([key]) => key === poolNameLabel),
+            ),
+            matchExpressions: matchExpressions.filter(({ key }) => key === poolNameLabel),
+          },
+        }
+      : selector;
+  return (cilium?.pools ?? [])
+    .filter(({ pool }) => isSelected(known, { [poolNameLabel]: pool }))
+    .flatMap(({ cidrs }) => readPrefixes(cidrs));
+}
+
+function isSame(one: CiliumBgpInstancePeer, other: CiliumBgpInstancePeer): boolean {
+  return one.instance === other.instance && one.name === other.name;
+}
+
+function isSessionOf({ instance, peer }: CiliumBgpSession, of: CiliumBgpInstancePeer): boolean {
+  return instance === of.instance && peer === of.name;
+}
