@@ -62,6 +62,7 @@ export class Stage {
         await stage.endPings();
       } catch (error) {
         stage.fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
+        stage.#say(await cluster.routes());
       } finally {
         for (const { stream } of stage.#streams) stream.close();
       }
