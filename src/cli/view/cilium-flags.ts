@@ -81,7 +81,7 @@ function unserved(ipam: CiliumSettings['ipam'], where: string): CadastreError {
   return new CadastreError('BAD_FLAG', message, {
     remedy:
       ipam === pluginMode
-        ? "Add --ipam ip-pool, with Cadastre's agents as the plugin (docs/cilium.md), or --ipam cluster-pool and its CIDRs."
+        ? "Add --ipam ip-pool, with Cadastre's agents as the plugin (docs/cni.md), or --ipam cluster-pool and its CIDRs."
         : 'Cadastre serves cluster-pool, multi-pool and kubernetes: keep the allocator that you have, or give --ipam for a Cilium that is to change.',
   });
 }
