@@ -40,8 +40,13 @@ describe('rights', () => {
     expect(verbsFor(annotated, 'ciliumnodes')).toEqual(read);
     expect(verbsFor(annotated, 'nodes')).toEqual([...read.slice(0, 2), 'patch', 'watch']);
     const copied = await beside({ ipam: { mode: 'cluster-pool' } });
-    expect(verbsFor(copied, 'ciliumnodes')).toEqual(['create', 'get', 'list', 'patch', 'watch']);
+    expect(verbsFor(copied, 'ciliumnodes')).toEqual(['get', 'list', 'patch', 'watch']);
     expect(verbsFor(copied, 'nodes')).toEqual(read);
+    // The mode is in the ConfigMap of Cilium: it may be one that writes to CiliumNodes.
+    const asCilium = await beside({ ipam: { ciliumConfig: 'kube-system/cilium-config' } });
+    expect(verbsFor(asCilium, 'ciliumnodes')).toEqual(['get', 'list', 'patch', 'watch']);
+    expect(verbsFor(asCilium, 'nodes')).toEqual(read);
+    expect(argsOf(asCilium, 'operator')).toContain('--cilium-config=kube-system/cilium-config');
   });
 
   test('of agents to patch Nodes only for taintWhenFull', async () => {

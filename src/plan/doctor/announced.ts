@@ -1,8 +1,7 @@
-import type { CiliumVersion } from '../../model/cilium-config.ts';
 import type { CiliumNode } from '../../model/cilium-node.ts';
+import { announcedFrom, curedByUpgrade, releaseText } from '../../model/cilium-support.ts';
 import type { WitnessReport } from '../../model/cluster-kinds.ts';
 import type { ClusterState } from '../../model/cluster-state.ts';
-import { modeOfCilium } from '../../model/modes.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { parsePrefix } from '../../net/prefix.ts';
@@ -45,7 +44,7 @@ export function announcedRecord(
   }
   const { version, ipam, bgp } = cilium;
   if (bgp === 'off') return { kind: 'nothing', why: 'Cilium announces no pod blocks' };
-  const name = version === undefined ? 'Cilium' : `Cilium ${version.major}.${version.minor}`;
+  const name = version === undefined ? 'Cilium' : `Cilium ${releaseText(version)}`;
   if (bgp === 'control-plane') {
     if (ciliumBgp !== undefined) return byObjects(ciliumBgp, ipam, name);
     const why = `${name} has its BGP control plane on, but no BGP object of it was seen`;
@@ -55,13 +54,12 @@ export function announcedRecord(
     const why = 'Cilium announces, but its version is not known';
     return { kind: 'unknown', why, isPerhapsNothing: false };
   }
-  if (announcesNodeSpecAlways(version)) {
+  if (curedByUpgrade(version)) {
     const why = `${name} announces Node.spec.podCIDRs`;
     return { kind: 'record', record: 'Node.spec', orAnnotation: false, isOld: true, why };
   }
-  const record = [truth.mode, modeOfCilium(ipam)].some((mode) => mode?.truth === 'node')
-    ? 'Node.spec'
-    : 'CiliumNode';
+  const isNode = truth.mode.truth === 'node' || announcedFrom(cilium) === 'Node.spec.podCIDRs';
+  const record = isNode ? 'Node.spec' : 'CiliumNode';
   const field = record === 'Node.spec' ? 'Node.spec.podCIDRs' : 'CiliumNode.spec.ipam';
   const orAnnotation = record === 'Node.spec';
   return { kind: 'record', record, orAnnotation, isOld: false, why: `${name} announces ${field}` };
@@ -75,11 +73,6 @@ function byObjects(
   const why = `${name} announces CiliumNode.spec.ipam as its BGP objects say`;
   const announcers = new CiliumAnnouncers(bgp, ipam);
   return { kind: 'objects', announcers, record: 'CiliumNode', why };
-}
-
-/** Up to 1.11. */
-function announcesNodeSpecAlways({ major, minor }: CiliumVersion): boolean {
-  return major < 1 || (major === 1 && minor <= 11);
 }
 
 export interface AnnouncedPrefix {
