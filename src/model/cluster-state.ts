@@ -13,6 +13,7 @@ import type { CiliumSettings, CiliumVersion } from './cilium-config.ts';
 import type { CiliumEndpoint } from './cilium-endpoint.ts';
 import type { CiliumNode } from './cilium-node.ts';
 import type { CiliumOperator } from './cilium-operator.ts';
+import type { CiliumPodPool } from './cilium-pod-pool.ts';
 import {
   bgpConfigName,
   type ClusterItems,
@@ -62,6 +63,8 @@ export interface ClusterState {
   ciliumOperator?: CiliumOperator | undefined;
   /** Cilium's objects about BGP; undefined: not looked at, or none. */
   ciliumBgp?: CiliumBgp | undefined;
+  /** CiliumPodIPPools; undefined: not looked at, or none. */
+  ciliumPodPools?: readonly CiliumPodPool[] | undefined;
   /** MetalLB has pools here: it announces Services, and never blocks of pods. */
   hasMetallb?: boolean | undefined;
   /** kube-controller-manager's --allocate-node-cidrs; undefined: its Pod was not to be seen. */
@@ -110,6 +113,7 @@ export function clusterState(
   const serviceAddresses = all('serviceAddresses');
   const pods = all('pods');
   const endpoints = all('ciliumEndpoints').filter(({ addresses }) => addresses.length > 0);
+  const podPools = all('ciliumPodPools');
   const manager = pods.find(({ allocatesNodeCidrs }) => allocatesNodeCidrs !== undefined);
   const addressed = pods.filter(({ addresses }) => addresses.length > 0);
   return {
@@ -150,6 +154,7 @@ export function clusterState(
           nodeConfigs: all('ciliumBgpNodeConfigs'),
           peeringPolicies: all('ciliumBgpPeeringPolicies'),
         },
+    ciliumPodPools: podPools.length > 0 ? podPools : undefined,
     hasMetallb: all('metallbPools').length + all('metallbOldPools').length > 0,
     controllerManagerAllocates: manager?.allocatesNodeCidrs,
     // Files without a Pod say nothing of pods.

@@ -32,14 +32,12 @@ export type AnnouncedBy =
   | { kind: 'unknown'; why: string; isPerhapsNothing: boolean }
   | { kind: 'nothing'; why: string };
 
-type Announcers = Pick<ClusterState, 'cilium' | 'ciliumBgp' | 'hasMetallb'>;
+type Announcers = Pick<ClusterState, 'cilium' | 'ciliumBgp' | 'ciliumPodPools' | 'hasMetallb'>;
 
-export function announcedRecord(
-  { cilium, ciliumBgp, hasMetallb }: Announcers,
-  truth: Truth,
-): AnnouncedBy {
+export function announcedRecord(seen: Announcers, truth: Truth): AnnouncedBy {
+  const { cilium, ciliumBgp, hasMetallb } = seen;
   if (cilium === undefined) {
-    if (ciliumBgp !== undefined) return byObjects(ciliumBgp, undefined, 'Cilium');
+    if (ciliumBgp !== undefined) return byObjects(ciliumBgp, seen, 'Cilium');
     if (hasMetallb === true) return { kind: 'nothing', why: 'MetalLB announces Services alone' };
     return { kind: 'unknown', why: 'no cilium-config was seen', isPerhapsNothing: false };
   }
@@ -47,7 +45,7 @@ export function announcedRecord(
   if (bgp === 'off') return { kind: 'nothing', why: 'Cilium announces no pod blocks' };
   const name = version === undefined ? 'Cilium' : `Cilium ${version.major}.${version.minor}`;
   if (bgp === 'control-plane') {
-    if (ciliumBgp !== undefined) return byObjects(ciliumBgp, ipam, name);
+    if (ciliumBgp !== undefined) return byObjects(ciliumBgp, seen, name);
     const why = `${name} has its BGP control plane on, but no BGP object of it was seen`;
     return { kind: 'unknown', why, isPerhapsNothing: true };
   }
@@ -69,11 +67,11 @@ export function announcedRecord(
 
 function byObjects(
   bgp: NonNullable<Announcers['ciliumBgp']>,
-  ipam: string | undefined,
+  { cilium, ciliumPodPools }: Announcers,
   name: string,
 ): AnnouncedBy {
   const why = `${name} announces CiliumNode.spec.ipam as its BGP objects say`;
-  const announcers = new CiliumAnnouncers(bgp, ipam);
+  const announcers = new CiliumAnnouncers(bgp, cilium?.ipam, ciliumPodPools);
   return { kind: 'objects', announcers, record: 'CiliumNode', why };
 }
 

@@ -34,6 +34,7 @@ export const doctorReasons = [
   'MasqueradeRefused',
   'MalformedConfig',
   'OutsidePools',
+  'PoolsDiffer',
   'NoPoolForGroup',
   'PoolNearlyFull',
   'ReleasedByTime',

@@ -17,6 +17,7 @@ import {
   ciliumNode,
   cleanWorlds,
   node,
+  podPool,
   route,
   router,
 } from '../../../test/doctor/worlds.ts';
@@ -265,6 +266,34 @@ describe('multi-pool', () => {
     const name = (pool: string) => ofPools({ matchLabels: { 'io.cilium.podippool.name': pool } });
     expect(announced(world(name('default')))).toEqual(['10.1.0.0/24']);
     expect(announced(world(name('other')))).toEqual([]);
+  });
+
+  test('pools are selected by the labels of their CiliumPodIPPools', () => {
+    const ofRack = world(ofPools({ matchLabels: { rack: '1' } }));
+    // Nobody saw the pools: what a selector asks for counts as met.
+    expect(announced(ofRack)).toEqual(['10.1.0.0/24']);
+    const seen = (...pools: Parameters<typeof podPool>[]): Evidence => ({
+      ...ofRack,
+      ciliumPodPools: pools.map((one) => podPool(...one)),
+    });
+    const range = ['10.1.0.0/16'];
+    expect(announced(seen(['default', range, { rack: '1' }]))).toEqual(['10.1.0.0/24']);
+    expect(announced(seen(['default', range, { rack: '2' }]))).toEqual([]);
+    expect(announced(seen(['other', range, { rack: '1' }]))).toEqual([]);
+  });
+
+  test('without its CiliumPodIPPool, or with another mask size, a block does not go out', () => {
+    const all = world(ofPools({}));
+    const without = { ...all, ciliumPodPools: [podPool('other', ['10.9.0.0/16'])] };
+    const [first] = judge(without);
+    expect(brief(without)).toEqual(['NotAnnounced critical a', 'NotAnnounced critical b']);
+    expect(first?.says.Cilium).toContain('there is no CiliumPodIPPool default');
+    const shorter = { ...all, ciliumPodPools: [podPool('default', ['10.1.0.0/16'], {}, 26)] };
+    expect(judge(shorter)[0]).toMatchObject({
+      reason: 'NotAnnounced',
+      fix: 'give CiliumPodIPPool default blocks of /24, as the node has',
+    });
+    expect(judge({ ...all, ciliumPodPools: [podPool('default', ['10.1.0.0/16'])] })).toEqual([]);
   });
 });
 

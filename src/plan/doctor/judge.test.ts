@@ -9,6 +9,7 @@ import {
   dayMs,
   node,
   nowMs,
+  podPool,
   pool,
   prefix,
   report,
@@ -125,6 +126,13 @@ const doubted = (reason: Reason) => ({
   } as const,
 });
 
+/** Mode multi-pool of Cadastre, with the CiliumPodIPPool of the same name as the IPPool. */
+const inPools = (...cidrs: string[]): Evidence => ({
+  ...ofCadastre(),
+  mode: 'multi-pool',
+  ciliumPodPools: [podPool('all', cidrs), podPool('other', ['10.3.0.0/16'])],
+});
+
 const pairs: Record<DoctorReason, Pair> = {
   ClaimRefused: {
     triggers: {
@@ -181,6 +189,21 @@ const pairs: Record<DoctorReason, Pair> = {
       nodes: [node('a', '10.0.0.1', { podCidrs: ['10.1.1.0/24'] }), node('b', '10.0.0.2')],
     },
     finding: { node: null, prefix: null, severity: 'warning' },
+  },
+  PoolsDiffer: {
+    triggers: inPools('10.1.0.0/17', 'fd00::/96'),
+    // Ours is a part of it, be it in two halves; and a pool of another name is another one.
+    beside: inPools('10.1.0.0/17', '10.1.128.0/17', '10.2.0.0/16'),
+    finding: {
+      node: null,
+      prefix: '10.1.0.0/16',
+      severity: 'warning',
+      says: {
+        IPPool: 'all has 10.1.0.0/16',
+        CiliumPodIPPool: 'all has 10.1.0.0/17, fd00::/96',
+      },
+      fix: 'add 10.1.0.0/16 to CiliumPodIPPool all, or take it out of IPPool all',
+    },
   },
   Detour: {
     triggers: withTor1(ofCilium(), toA, route('10.1.1.0/24', '10.0.0.1')),
@@ -525,6 +548,33 @@ describe('each reason', () => {
 
   test.each(Object.entries(pairs))('%s is not found just beside it', (reason, { beside }) => {
     expect(judge(beside).filter((one) => one.reason === reason)).toEqual([]);
+  });
+});
+
+describe('cilium-operator in mode multi-pool beside Cadastre', () => {
+  const beside = (more: Partial<Evidence>): string[] =>
+    judge({
+      ...ofCadastre(),
+      cilium: cilium({ ipam: 'kubernetes' }, 17),
+      ciliumOperator: { runs: true, ipam: 'multi-pool' },
+      ...more,
+    })
+      .filter(({ reason }) => reason === 'SecondAllocator')
+      .map(({ severity, says }) => `${severity}: ${says['cilium-operator']}`);
+  const far = podPool('far', ['10.9.0.0/16']);
+
+  test('is a second allocator where its pools have addresses of ours', () => {
+    const near = podPool('near', ['10.1.128.0/17']);
+    expect(beside({ ciliumPodPools: [far, near] })).toEqual([
+      'critical: runs with ipam multi-pool and gives out blocks out of 10.9.0.0/16, 10.1.128.0/17',
+    ]);
+    expect(beside({ ciliumPodPools: [far] })).toEqual([]);
+    // In our own mode multi-pool both write the same lists.
+    expect(beside({ ciliumPodPools: [far], mode: 'multi-pool' })).toHaveLength(1);
+  });
+
+  test('its pools were not to be seen: they may be ours', () => {
+    expect(beside({})).toEqual(['critical: runs with ipam multi-pool and gives out blocks']);
   });
 });
 
