@@ -766,6 +766,20 @@ export const worlds: Record<string, World> = {
     findings: ['SecondAllocator - -'],
     blocks: one,
   },
+  "our agents and Cilium's BGP announce the same blocks to one router": {
+    objects: [...ipPool(), ...inCilium(), ...reports(), ...bgpOfCilium([podCidrs])],
+    flags: mode('ip-pool'),
+    routers: right,
+    findings: ['SecondSpeaker a 10.1.0.0/24', 'SecondSpeaker b 10.1.1.0/24'],
+    blocks: one,
+  },
+  "our agents announce blocks, and Cilium's BGP Services alone": {
+    objects: [...ipPool(), ...inCilium(), ...reports(), ...bgpOfCilium([ofServices])],
+    flags: mode('ip-pool'),
+    routers: right,
+    findings: [],
+    blocks: one,
+  },
   'cilium-operator that gives out nothing beside Cadastre': {
     objects: [...ipPool(), ciliumConfig('cluster-pool'), ciliumOperator('--ipam=kubernetes')],
     flags: mode('ip-pool'),

@@ -40,7 +40,7 @@ describe('rights', () => {
     expect(verbsFor(annotated, 'ciliumnodes')).toEqual(read);
     expect(verbsFor(annotated, 'nodes')).toEqual([...read.slice(0, 2), 'patch', 'watch']);
     const copied = await beside({ ipam: { mode: 'cluster-pool' } });
-    expect(verbsFor(copied, 'ciliumnodes')).toEqual(['create', 'get', 'list', 'patch', 'watch']);
+    expect(verbsFor(copied, 'ciliumnodes')).toEqual(['get', 'list', 'patch', 'watch']);
     expect(verbsFor(copied, 'nodes')).toEqual(read);
   });
 

@@ -38,6 +38,8 @@ export interface CiliumPeer {
 export interface CiliumAnnouncement {
   prefix: Prefix;
   peer: CiliumPeer;
+  /** The change after which Cilium does not announce it. */
+  stop: string;
   /** Why it does not go out; absent: nothing stands against it. */
   gap?: AnnouncingGap;
 }
@@ -128,11 +130,12 @@ export class CiliumAnnouncers {
             why: `CiliumBGPPeeringPolicies ${names.join(' and ')} all select ${node.name}; Cilium then obeys none`,
             fix: `change nodeSelector so that one CiliumBGPPeeringPolicy selects ${node.name}`,
           };
-    for (const { routers } of policies) {
+    for (const { name, routers } of policies) {
+      const at = `CiliumBGPPeeringPolicy ${name}`;
       for (const { exportsPodCidr, pools, peers: neighbors } of routers) {
         const blocks: PlannedBlock[] = [
-          ...(exportsPodCidr ? this.#podCidrs(node) : []),
-          ...this.#pooled(node, pools, false),
+          ...(exportsPodCidr ? this.#podCidrs(node, `set exportPodCIDR: false in ${at}`) : []),
+          ...this.#pooled(node, pools, `take podIPPoolSelector out of ${at}`, false),
         ];
         for (const { address, families } of neighbors) {
           if (exportsPodCidr && this.#hasPodCidrs)
@@ -250,14 +253,15 @@ export class CiliumAnnouncers {
     for (const { family, advertisements } of settings.families) {
       const parts = this.#bgp.advertisements
         .filter(({ labels }) => isSelected(advertisements, labels))
-        .flatMap((one) => one.parts);
-      for (const { type, selector } of parts) {
+        .flatMap(({ name, parts }) => parts.map((part) => ({ ...part, of: name })));
+      for (const { type, selector, of } of parts) {
+        const stop = `take advertisementType ${type} out of CiliumBGPAdvertisement ${of}`;
         if (type === 'PodCIDR' && this.#hasPodCidrs) wholeFamilies.add(family);
         const blocks =
           type === 'PodCIDR'
-            ? this.#podCidrs(node)
+            ? this.#podCidrs(node, stop)
             : type === 'CiliumPodIPPool'
-              ? this.#pooled(node, selector, true)
+              ? this.#pooled(node, selector, stop, true)
               : [];
         for (const block of blocks) {
           const key = block.prefix.toString();
@@ -274,16 +278,21 @@ export class CiliumAnnouncers {
     return this.#ipam === undefined || podCidrModes.includes(this.#ipam);
   }
 
-  #podCidrs({ cilium }: CiliumSpeaker): PlannedBlock[] {
+  #podCidrs({ cilium }: CiliumSpeaker, stop: string): PlannedBlock[] {
     if (!this.#hasPodCidrs) return [];
-    return readPrefixes(cilium?.podCidrs ?? []).map((prefix) => ({ prefix }));
+    return readPrefixes(cilium?.podCidrs ?? []).map((prefix) => ({ prefix, stop }));
   }
 
   /**
    * The node's blocks of the pools that are selected. `byLength`: the agent lets out blocks of
    * the pool's mask size alone, as it does by CiliumBGPAdvertisements.
    */
-  #pooled({ cilium }: CiliumSpeaker, selector: ObjectSelector, byLength: boolean): PlannedBlock[] {
+  #pooled(
+    { cilium }: CiliumSpeaker,
+    selector: ObjectSelector,
+    stop: string,
+    byLength: boolean,
+  ): PlannedBlock[] {
     return (cilium?.pools ?? []).flatMap(({ pool: name, cidrs }): PlannedBlock[] => {
       const pool = this.#podPools?.get(name);
       const own = { [poolNameLabel]: name, [poolNamespaceLabel]: '' };
@@ -294,7 +303,7 @@ export class CiliumAnnouncers {
       if (!isMeant) return [];
       return readPrefixes(cidrs).map((prefix) => {
         const gap = this.#poolGap(name, pool, prefix, byLength);
-        return { prefix, ...(gap === undefined ? {} : { gap }) };
+        return { prefix, stop, ...(gap === undefined ? {} : { gap }) };
       });
     });
   }
@@ -346,7 +355,7 @@ function ofNameAlone(selector: ObjectSelector): ObjectSelector {
 }
 
 /** A block, and what stands against it whatever the router. */
-type PlannedBlock = Pick<CiliumAnnouncement, 'prefix' | 'gap'>;
+type PlannedBlock = Omit<CiliumAnnouncement, 'peer'>;
 
 function isSame(one: CiliumBgpInstancePeer, other: CiliumBgpInstancePeer): boolean {
   return one.instance === other.instance && one.name === other.name;

@@ -25,6 +25,7 @@ export const doctorReasons = [
   'Orphan',
   'Stale',
   'SecondAllocator',
+  'SecondSpeaker',
   'ClaimRefused',
   'SourcesDisagree',
   'OverlapsNetwork',
