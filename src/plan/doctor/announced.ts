@@ -1,3 +1,4 @@
+import { listNames } from '../../base/count-text.ts';
 import type { CiliumVersion } from '../../model/cilium-config.ts';
 import type { CiliumNode } from '../../model/cilium-node.ts';
 import type { WitnessReport } from '../../model/cluster-kinds.ts';
@@ -28,11 +29,17 @@ export type AnnouncedBy =
       why: string;
     }
   | { kind: 'objects'; announcers: CiliumAnnouncers; record: 'CiliumNode'; why: string }
-  /** Nodes announce, but from which record is not known, or whether they do. */
-  | { kind: 'unknown'; why: string; isPerhapsNothing: boolean }
+  /**
+   * Nodes announce, but from which record is not known, or whether they do. `isUnread`: who
+   * knows was not to be asked, so that neither silence nor an outage is proven.
+   */
+  | { kind: 'unknown'; why: string; isPerhapsNothing: boolean; isUnread?: true }
   | { kind: 'nothing'; why: string };
 
-type Announcers = Pick<ClusterState, 'cilium' | 'ciliumBgp' | 'ciliumPodPools' | 'hasMetallb'>;
+type Announcers = Pick<
+  ClusterState,
+  'cilium' | 'ciliumBgp' | 'unreadCiliumBgp' | 'ciliumPodPools' | 'hasMetallb'
+>;
 
 export function announcedRecord(seen: Announcers, truth: Truth): AnnouncedBy {
   const { cilium, ciliumBgp, hasMetallb } = seen;
@@ -45,6 +52,11 @@ export function announcedRecord(seen: Announcers, truth: Truth): AnnouncedBy {
   if (bgp === 'off') return { kind: 'nothing', why: 'Cilium announces no pod blocks' };
   const name = version === undefined ? 'Cilium' : `Cilium ${version.major}.${version.minor}`;
   if (bgp === 'control-plane') {
+    const { unreadCiliumBgp: unread } = seen;
+    if (unread !== undefined) {
+      const why = `${name} has its BGP control plane on, but what it announces is not known: ${listNames(unread)} could not be read`;
+      return { kind: 'unknown', why, isPerhapsNothing: false, isUnread: true };
+    }
     if (ciliumBgp !== undefined) return byObjects(ciliumBgp, seen, name);
     const why = `${name} has its BGP control plane on, but no BGP object of it was seen`;
     return { kind: 'unknown', why, isPerhapsNothing: true };

@@ -91,6 +91,39 @@ describe('clusters that do not announce blocks of pods', () => {
   });
 });
 
+describe('BGP objects that could not be read', () => {
+  const unread = ['CiliumBGPAdvertisement', 'CiliumBGPPeerConfig'];
+  const world = (routers: Evidence['routers'], more: Partial<Evidence> = {}) =>
+    withObjects(servicesOnly, { unreadCiliumBgp: unread, routers, ...more });
+
+  test('no router has any block: said of each, as what it may be', () => {
+    const found = judge(world(heard()));
+    expect(brief(world(heard()))).toEqual(['Blackhole warning a', 'Blackhole warning b']);
+    expect(found[0]?.hurts.now).toEqual([]);
+    expect(found[0]?.says.Cilium).toBe(
+      'Cilium 1.17 has its BGP control plane on, but what it announces is not known: CiliumBGPAdvertisement, CiliumBGPPeerConfig could not be read',
+    );
+    expect(found[0]?.fix).toContain("let the doctor list Cilium's BGP objects");
+  });
+
+  test('the cure is to read them: what they say is judged then', () => {
+    expect(judge({ ...world(heard()), unreadCiliumBgp: undefined })).toEqual([]);
+    expect(brief({ ...world(heard()), ...withObjects(pods, { routers: heard() }) })).toEqual(
+      expect.arrayContaining(['Blackhole critical a', 'Blackhole critical b']),
+    );
+  });
+
+  test('a router that has other blocks is a witness: what is missing is cut off', () => {
+    expect(brief(world(heard(toA)))).toEqual(['Blackhole critical b']);
+    expect(brief(world(heard(toA, toB)))).toEqual([]);
+  });
+
+  test('without any router nothing is said to be announced, or not', () => {
+    expect(judge(world([]))).toEqual([]);
+    expect(survey(world([])).nodes.get('a')?.announces).toBeUndefined();
+  });
+});
+
 describe('clusters that announce blocks', () => {
   test('in order', () => {
     expect(judge(withObjects(pods))).toEqual([]);
