@@ -21,14 +21,16 @@ export interface ClusterListOptions {
   bgpConfigMap?: { namespace: string; name: string } | undefined;
   /**
    * Goes on without a kind that may not be read, and names it in `unread`; Nodes
-   * must be readable even so. Otherwise only Service networks may be missing: who
-   * may not list them names them with --service-cidr.
+   * must be readable even so. Otherwise only Service networks may be missing (who
+   * may not list them names them with --service-cidr), and pools that are only compared.
    */
   isLenient: boolean;
 }
 
 /** What the pods of a whole cluster cost is only paid by who needs them. */
 export type PodScope = 'all' | 'controller-manager';
+
+const optionalKinds: readonly ClusterKind[] = ['serviceCidrs', 'ciliumPodPools'];
 
 const controllerManager = {
   namespace: 'kube-system',
@@ -73,7 +75,7 @@ export class ClusterList {
         count = await this.#list(kind, kind === 'pods' && pods !== 'all' ? controllerManager : {});
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      const mayMiss = this.#o.isLenient ? kind !== 'nodes' : kind === 'serviceCidrs';
+      const mayMiss = this.#o.isLenient ? kind !== 'nodes' : optionalKinds.includes(kind);
       if (!error.isNotFound && !(error.isForbidden && mayMiss)) throw error;
       if (error.isForbidden) {
         const why = `${resource.kind}: the API server does not let us look (forbidden)`;

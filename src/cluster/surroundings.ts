@@ -12,7 +12,7 @@ import { ClusterList } from './list-cluster.ts';
 
 /**
  * What stands around the blocks and changes rarely: Service networks, Cilium's
- * settings and version, what its BGP objects say, pools of other load balancers, and whether
+ * settings and version, what its BGP objects say, its pools, pools of other load balancers, and whether
  * kube-controller-manager allocates. Listed every now and then instead of
  * watched; a kind that the cluster does not have, or does not show us, is empty.
  */
@@ -21,6 +21,7 @@ export const surroundingKinds = [
   'configMaps',
   'daemonSets',
   'deployments',
+  'ciliumPodPools',
   ...foreignServicePoolKinds,
   ...ciliumBgpKinds,
   'peers',

@@ -30,7 +30,7 @@ export interface Seen {
 }
 
 export function gather({ nowMs, cluster, stated, routers, kernel }: Seen): Evidence {
-  const state = clusterState(cluster.items, stated, cluster.malformed);
+  const state = clusterState(cluster.items, stated, cluster.malformed, cluster.unread);
   return evidenceOf(state, {
     nowMs,
     routers: routers.map(({ table }) => table),

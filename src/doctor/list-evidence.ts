@@ -27,6 +27,7 @@ const kinds = [
   'deployments',
   'peers',
   'services',
+  'ciliumPodPools',
   ...foreignServicePoolKinds,
   ...ciliumBgpKinds,
   'servicePools',

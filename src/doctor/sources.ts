@@ -1,7 +1,8 @@
 /** Each source that was asked, with its age, and what could not be read, with the reason. */
+import { listNames } from '../base/count-text.ts';
 import type { ReadCluster } from '../cluster/read-cluster.ts';
 import { type CiliumSettings, ciliumConfigName } from '../model/cilium-config.ts';
-import { type ClusterKind, clusterKinds } from '../model/cluster-kinds.ts';
+import { type ClusterKind, ciliumBgpKinds, clusterKinds } from '../model/cluster-kinds.ts';
 import type { ClusterState } from '../model/cluster-state.ts';
 import { modeOfCilium } from '../model/modes.ts';
 import type { Source } from '../plan/doctor/finding.ts';
@@ -39,6 +40,28 @@ export function objectSources(read: ReadCluster, state: ClusterState): Source[] 
     ),
     // Mostly of no interest; but who may not look must know that nobody did.
     ...(read.unread.has('pods') ? [source('pods', 'pods', 0, '')] : []),
+    ...(state.cilium?.bgp === 'control-plane' ? bgpSource(read, state, kind) : []),
+  ];
+}
+
+/** Cilium's BGP objects, where it obeys them: those that could not be read are named. */
+function bgpSource(
+  { unread }: ReadCluster,
+  { unreadCiliumBgp = [] }: ClusterState,
+  kind: Source['kind'],
+): Source[] {
+  if (unreadCiliumBgp.length === 0) return [];
+  const notes = ciliumBgpKinds.flatMap((one) => unread.get(one) ?? []);
+  const isPart = unreadCiliumBgp.length < ciliumBgpKinds.length;
+  return [
+    {
+      name: 'cilium-bgp',
+      kind,
+      state: isPart ? 'partly' : 'unseen',
+      ageSeconds: null,
+      holds: isPart ? `without ${listNames(unreadCiliumBgp)}` : 'nothing',
+      note: `${notes.join('; ')}; what Cilium announces is not known`,
+    },
   ];
 }
 

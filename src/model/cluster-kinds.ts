@@ -30,6 +30,7 @@ import {
 import { type CiliumEndpoint, readCiliumEndpoint } from './cilium-endpoint.ts';
 import { type CiliumNode, readCiliumNode } from './cilium-node.ts';
 import { type CiliumOperator, ciliumOperatorName, readCiliumOperator } from './cilium-operator.ts';
+import { type CiliumPodPool, readCiliumPodPool } from './cilium-pod-pool.ts';
 import { type ReadPool, readPool } from './ip-pool.ts';
 import { ciliumPoolNetworks, metallbPoolNetworks } from './load-balancer-networks.ts';
 import { type ReadLoadBalancerPool, readLoadBalancerPool } from './load-balancer-pool.ts';
@@ -64,6 +65,7 @@ export interface ClusterItems {
   daemonSets: KeptDaemonSet;
   deployments: KeptDeployment;
   pods: ClusterPod;
+  ciliumPodPools: CiliumPodPool;
   ciliumServicePools: KeptNetworks;
   ciliumBgpClusterConfigs: CiliumBgpClusterConfig;
   ciliumBgpPeerConfigs: CiliumBgpPeerConfig;
@@ -221,6 +223,7 @@ export const clusterKinds: { readonly [K in ClusterKind]: KindRow<ClusterItems[K
       : {}),
   })),
   pods: row(resources.pods, readPod),
+  ciliumPodPools: row(resources.ciliumPodPools, readCiliumPodPool),
   ciliumServicePools: row(resources.ciliumLoadBalancerPools, (object) => ({
     ...identityOf(object),
     networks: ciliumPoolNetworks(object),

@@ -13,6 +13,8 @@ import type { CiliumSettings, CiliumVersion } from './cilium-config.ts';
 import type { CiliumEndpoint } from './cilium-endpoint.ts';
 import type { CiliumNode } from './cilium-node.ts';
 import type { CiliumOperator } from './cilium-operator.ts';
+import type { CiliumPodPool } from './cilium-pod-pool.ts';
+import { isAtLeast } from './cilium-support.ts';
 import {
   bgpConfigName,
   type ClusterItems,
@@ -62,6 +64,10 @@ export interface ClusterState {
   ciliumOperator?: CiliumOperator | undefined;
   /** Cilium's objects about BGP; undefined: not looked at, or none. */
   ciliumBgp?: CiliumBgp | undefined;
+  /** Kinds of those objects that could not be read: there may be some. */
+  unreadCiliumBgp?: readonly string[] | undefined;
+  /** CiliumPodIPPools; undefined: not looked at, or none. */
+  ciliumPodPools?: readonly CiliumPodPool[] | undefined;
   /** MetalLB has pools here: it announces Services, and never blocks of pods. */
   hasMetallb?: boolean | undefined;
   /** kube-controller-manager's --allocate-node-cidrs; undefined: its Pod was not to be seen. */
@@ -99,6 +105,7 @@ export function clusterState(
   items: ItemLists,
   stated: StatedSettings = {},
   malformed: readonly MalformedObject[] = [],
+  unread: ReadonlyMap<ClusterKind, string> = new Map(),
 ): ClusterState {
   const all = <K extends ClusterKind>(kind: K) => [
     ...((items[kind] ?? []) as Iterable<ClusterItems[K]>),
@@ -110,6 +117,8 @@ export function clusterState(
   const serviceAddresses = all('serviceAddresses');
   const pods = all('pods');
   const endpoints = all('ciliumEndpoints').filter(({ addresses }) => addresses.length > 0);
+  const podPools = all('ciliumPodPools');
+  const cilium = ciliumOf(all('configMaps'), all('daemonSets'), stated.ciliumVersion);
   const manager = pods.find(({ allocatesNodeCidrs }) => allocatesNodeCidrs !== undefined);
   const addressed = pods.filter(({ addresses }) => addresses.length > 0);
   return {
@@ -138,7 +147,7 @@ export function clusterState(
       ...all('peers').flatMap((read) => (read.kind === 'peer' ? [read.peer] : [])),
       ...(bgp?.peers ?? []),
     ],
-    cilium: ciliumOf(all('configMaps'), all('daemonSets'), stated.ciliumVersion),
+    cilium,
     ciliumOperator: all('deployments').find(({ ciliumOperator }) => ciliumOperator !== undefined)
       ?.ciliumOperator,
     ciliumBgp: ciliumBgpKinds.every((kind) => all(kind).length === 0)
@@ -150,6 +159,8 @@ export function clusterState(
           nodeConfigs: all('ciliumBgpNodeConfigs'),
           peeringPolicies: all('ciliumBgpPeeringPolicies'),
         },
+    unreadCiliumBgp: unreadBgpKinds(unread, cilium),
+    ciliumPodPools: podPools.length > 0 ? podPools : undefined,
     hasMetallb: all('metallbPools').length + all('metallbOldPools').length > 0,
     controllerManagerAllocates: manager?.allocatesNodeCidrs,
     // Files without a Pod say nothing of pods.
@@ -191,6 +202,23 @@ function isBgpConfig(
   if (bgpConfigMap === undefined) return name === bgpConfigName;
   return name === bgpConfigMap.name && namespace === bgpConfigMap.namespace;
 }
+
+/**
+ * Who may not list a kind is refused even where it does not exist: CiliumBGPPeeringPolicy
+ * ended with 1.18, and is not missed from then on.
+ */
+function unreadBgpKinds(
+  unread: ReadonlyMap<ClusterKind, string>,
+  cilium: CiliumSettings | undefined,
+): string[] | undefined {
+  const isOver = cilium?.version !== undefined && isAtLeast(cilium.version, firstWithoutPolicies);
+  const kinds = ciliumBgpKinds
+    .filter((kind) => unread.has(kind) && !(isOver && kind === 'ciliumBgpPeeringPolicies'))
+    .map((kind) => clusterKinds[kind].resource.kind);
+  return kinds.length > 0 ? kinds : undefined;
+}
+
+const firstWithoutPolicies = { major: 1, minor: 19 };
 
 function ciliumOf(
   configMaps: readonly KeptConfigMap[],

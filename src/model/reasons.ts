@@ -109,6 +109,8 @@ export const reasons = {
   WrongNextHop: "A router sends a node's traffic to an address that is no node and no router.",
   UnknownPrefix: 'A node announces a prefix that belongs to no pool and no service.',
   SecondAllocator: 'Two allocators give out blocks on one cluster.',
+  SecondSpeaker: 'Two programs on one node announce its blocks to the same router.',
+  PoolsDiffer: 'An IPPool has addresses that the CiliumPodIPPool of the same name does not have.',
   PoolNearlyFull: 'A pool has few free blocks left, or will have soon.',
   NoPoolForGroup: 'Nodes of one kind are selected by no pool.',
   LeakedAddress: 'An agent holds addresses for pods that do not exist.',

@@ -32,6 +32,11 @@ export const ciliumLoadBalancerPools = sinceV2(
   'ciliumloadbalancerippools',
   'CiliumLoadBalancerIPPool',
 );
+export const ciliumPodPools = clusterWide(
+  'cilium.io/v2alpha1',
+  'ciliumpodippools',
+  'CiliumPodIPPool',
+);
 export const ciliumBgpClusterConfigs = sinceV2('ciliumbgpclusterconfigs', 'CiliumBGPClusterConfig');
 export const ciliumBgpPeerConfigs = sinceV2('ciliumbgppeerconfigs', 'CiliumBGPPeerConfig');
 export const ciliumBgpAdvertisements = sinceV2('ciliumbgpadvertisements', 'CiliumBGPAdvertisement');

@@ -134,7 +134,7 @@ describe.each(inMode)('%s', (name, world) => {
       const held = planned.filter(({ action }) => action !== 'assign').map(({ cidr }) => cidr);
       expect([node, held]).toEqual([node, blocks[node]]);
     }
-    const both = ['DuplicateBlock', 'OverlappingBlocks', 'OutsidePools'];
+    const both = ['DuplicateBlock', 'OverlappingBlocks', 'OutsidePools', 'PoolsDiffer'];
     const planned = plan.findings.map(({ reason }) => reason).filter((one) => both.includes(one));
     const expected = findings
       .map((one) => one.split(' ')[0]!)

@@ -66,6 +66,7 @@ beforeAll(async () => {
   const kinds = [
     'ciliumNodes',
     'ciliumEndpoints',
+    'ciliumPodPools',
     ...foreignServicePoolKinds,
     ...ciliumBgpKinds,
   ] as const;

@@ -99,6 +99,18 @@ const ciliumOperator = (...args: string[]): KubeObject => {
     },
   };
 };
+const podPool = (name: string, cidr: string): KubeObject => ({
+  apiVersion: 'cilium.io/v2alpha1',
+  kind: 'CiliumPodIPPool',
+  metadata: { name, labels: { tier: 'x' } },
+  spec: { ipv4: { cidrs: [cidr], maskSize: 24 } },
+});
+const listedOf = (pool: string): KubeObject[] =>
+  (['a', 'b'] as const).map((name) => ({
+    ...ciliumNodeObject(name, []),
+    spec: { ipam: { podCIDRs: [], pools: { allocated: [{ pool, cidrs: one[name] }] } } },
+  }));
+const pooledByCilium = () => [...ipPool(), ciliumConfig('multi-pool'), ...listedOf('all')];
 /** The last object is what cilium-operator makes for b, with the state of its session. */
 const bgpOfCilium = (parts: object[], states: Record<string, string> = {}): KubeObject[] => [
   ciliumConfig('cluster-pool', { 'enable-bgp-control-plane': 'true' }),
@@ -304,16 +316,7 @@ export const worlds: Record<string, World> = {
     blocks: one,
   },
   'plain Cilium in mode multi-pool': {
-    objects: [
-      ...bare(),
-      ...(['a', 'b'] as const).map((name) => ({
-        ...ciliumNodeObject(name, []),
-        spec: {
-          ipam: { podCIDRs: [], pools: { allocated: [{ pool: 'default', cidrs: one[name] }] } },
-        },
-      })),
-      ciliumConfig('multi-pool'),
-    ],
+    objects: [...bare(), ...listedOf('default'), ciliumConfig('multi-pool')],
     routers: right,
     findings: [],
     blocks: one,
@@ -716,6 +719,65 @@ export const worlds: Record<string, World> = {
     objects: [...ipPool(), ciliumConfig('kubernetes'), ciliumOperator('--ipam=multi-pool')],
     flags: mode('ip-pool'),
     findings: ['SecondAllocator - -'],
+    blocks: one,
+  },
+  'cilium-operator of mode multi-pool, on the addresses of Cadastre': {
+    objects: [
+      ...ipPool(),
+      ciliumConfig('kubernetes'),
+      ciliumOperator('--ipam=multi-pool'),
+      podPool('far', '10.9.0.0/16'),
+      podPool('near', '10.1.128.0/17'),
+    ],
+    flags: mode('ip-pool'),
+    findings: ['SecondAllocator - -'],
+    blocks: one,
+  },
+  'cilium-operator of mode multi-pool, on other addresses than Cadastre': {
+    objects: [
+      ...ipPool(),
+      ciliumConfig('kubernetes'),
+      ciliumOperator('--ipam=multi-pool'),
+      podPool('far', '10.9.0.0/16'),
+    ],
+    flags: mode('ip-pool'),
+    findings: [],
+    blocks: one,
+  },
+  'mode multi-pool, beside CiliumPodIPPools of the same CIDRs': {
+    objects: [...pooledByCilium(), podPool('all', '10.1.0.0/16')],
+    flags: mode('multi-pool'),
+    findings: [],
+    blocks: one,
+  },
+  'mode multi-pool, and the CiliumPodIPPool has not all addresses of the IPPool': {
+    objects: [...pooledByCilium(), podPool('all', '10.1.0.0/17')],
+    flags: mode('multi-pool'),
+    findings: ['PoolsDiffer - 10.1.0.0/16'],
+    blocks: one,
+  },
+  'mode multi-pool, and cilium-operator gives out blocks of other addresses': {
+    objects: [
+      ...pooledByCilium(),
+      podPool('far', '10.9.0.0/16'),
+      ciliumOperator('--ipam=multi-pool'),
+    ],
+    flags: mode('multi-pool'),
+    findings: ['SecondAllocator - -'],
+    blocks: one,
+  },
+  "our agents and Cilium's BGP announce the same blocks to one router": {
+    objects: [...ipPool(), ...inCilium(), ...reports(), ...bgpOfCilium([podCidrs])],
+    flags: mode('ip-pool'),
+    routers: right,
+    findings: ['SecondSpeaker a 10.1.0.0/24', 'SecondSpeaker b 10.1.1.0/24'],
+    blocks: one,
+  },
+  "our agents announce blocks, and Cilium's BGP Services alone": {
+    objects: [...ipPool(), ...inCilium(), ...reports(), ...bgpOfCilium([ofServices])],
+    flags: mode('ip-pool'),
+    routers: right,
+    findings: [],
     blocks: one,
   },
   'cilium-operator that gives out nothing beside Cadastre': {

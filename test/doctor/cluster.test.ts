@@ -1,6 +1,6 @@
 /** The doctor on a live cluster: what it asks for, what it may not see, and that it only looks. */
 import { readFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../src/model/object.ts';
 import { sendStatus } from '../parts/fault-proxy.ts';
@@ -75,6 +75,48 @@ test('who may not read a kind is told so, goes on with the rest, and hears no al
     note: 'CiliumNode: the API server does not let us look (forbidden)',
   });
   expect(code).toBe(3);
+});
+
+describe('with the BGP control plane of Cilium on', () => {
+  const objects = '/apis/cilium.io/v2alpha1/ciliumbgp';
+  const bgp = () =>
+    api.put('/api/v1/namespaces/kube-system/configmaps/cilium-config', {
+      data: { ipam: 'cluster-pool', 'enable-bgp-control-plane': 'true' },
+    });
+  const source = (report: Awaited<ReturnType<typeof look>>['report']) =>
+    report.sources.find(({ name }) => name === 'cilium-bgp');
+
+  test('BGP objects that the cluster does not have are none', async () => {
+    bgp();
+    expect(source((await look()).report)).toBeUndefined();
+  });
+
+  test('those that may not be read are not none: the sources name them', async () => {
+    bgp();
+    api.intercept = ({ path }, response) => {
+      if (!path.includes('/ciliumbgp')) return false;
+      sendStatus(response, 403, 'Forbidden');
+      return true;
+    };
+    const { code, report } = await look();
+    expect(source(report)).toMatchObject({ state: 'unseen', holds: 'nothing' });
+    expect(source(report)?.note).toContain(
+      'CiliumBGPAdvertisement: the API server does not let us look (forbidden)',
+    );
+    expect(code).not.toBe(0);
+    forbid(`${objects}peeringpolicies`);
+    expect(source((await look()).report)).toMatchObject({
+      state: 'partly',
+      holds: 'without CiliumBGPPeeringPolicy',
+    });
+  });
+
+  test('of a Cilium that has no CiliumBGPPeeringPolicy it is not missed', async () => {
+    bgp();
+    forbid(`${objects}peeringpolicies`);
+    const { report } = await doctor('--kubeconfig', api.kubeconfig, '--cilium-version', '1.19');
+    expect(source(report)).toBeUndefined();
+  });
 });
 
 test('without Nodes there is no answer', async () => {

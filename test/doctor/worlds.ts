@@ -1,6 +1,7 @@
 /** Small clusters as evidence: each mode in order, and pieces to put them out of order. */
 import { type CiliumSettings, readCiliumConfig } from '../../src/model/cilium-config.ts';
 import type { CiliumNode } from '../../src/model/cilium-node.ts';
+import { type CiliumPodPool, readCiliumPodPool } from '../../src/model/cilium-pod-pool.ts';
 import type { WitnessReport } from '../../src/model/cluster-kinds.ts';
 import { emptyState } from '../../src/model/cluster-state.ts';
 import { type Pool, readPool } from '../../src/model/ip-pool.ts';
@@ -62,6 +63,19 @@ export function pool(name: string, cidrs: string[], blockSize: object, more: obj
   });
   if (read.kind !== 'pool') throw new Error(read.problems.join('; '));
   return read.pool;
+}
+
+export function podPool(
+  name: string,
+  cidrs: string[],
+  labels: Record<string, string> = {},
+  maskSize = 24,
+): CiliumPodPool {
+  const ofFamily = (mark: string) => cidrs.filter((one) => one.includes(mark));
+  return readCiliumPodPool({
+    metadata: { name, uid: `pod-pool-${name}`, labels },
+    spec: { ipv4: { cidrs: ofFamily('.'), maskSize }, ipv6: { cidrs: ofFamily(':') } },
+  });
 }
 
 export function block(cidr: string, nodeName: string, more: Partial<Block> = {}): Block {

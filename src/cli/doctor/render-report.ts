@@ -113,6 +113,8 @@ function headline({ reason, node, prefix, owner, says }: DoctorFinding): string 
       return Object.keys(says).join(' and ');
     case 'PoolNearlyFull':
       return `pool ${says.pool}: ${says.free}`;
+    case 'PoolsDiffer':
+      return `${prefix} of IPPool ${says.IPPool?.split(' ', 1)[0]}`;
     case 'NoPoolForGroup':
       return `nodes with ${says.labels}`;
     case 'OverlapsNetwork':

@@ -41,7 +41,8 @@ export function registerPlan(program: Command, terminal: Terminal): void {
     .addHelpText('after', examples)
     .action(async (flags: ViewFlagValues & IpamFlagValues) => {
       const settings = await readIpam(flags, terminal);
-      const state = await readState(flags, settings, terminal);
+      const more = settings.mode.isPooledByCilium ? (['ciliumPodPools'] as const) : [];
+      const state = await readState(flags, settings, terminal, more);
       const register = registerOf(state, settings);
       const plan = planOf(register, state, settings.rules);
       await printAnswer(terminal, flags.output, {

@@ -6,6 +6,7 @@
  *                            this one and no other; its status says how the sessions are
  *   CiliumBGPPeerConfig      families, each with a selector of advertisements
  *   CiliumBGPAdvertisement   PodCIDR, CiliumPodIPPool or Service
+ *   CiliumPodIPPool          its labels, by which an advertisement selects it, and its mask sizes
  *   CiliumBGPPeeringPolicy   all of that in one object, up to 1.18; it goes before the others
  *
  * Since its control plane came (1.12), Cilium announces CiliumNode.spec.ipam in every
@@ -21,6 +22,7 @@ import {
   type ObjectSelector,
 } from '../../model/cilium-bgp.ts';
 import type { CiliumNode } from '../../model/cilium-node.ts';
+import type { CiliumPodPool } from '../../model/cilium-pod-pool.ts';
 import type { Labels } from '../../model/label-selector.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
@@ -36,6 +38,8 @@ export interface CiliumPeer {
 export interface CiliumAnnouncement {
   prefix: Prefix;
   peer: CiliumPeer;
+  /** The change after which Cilium does not announce it. */
+  stop: string;
   /** Why it does not go out; absent: nothing stands against it. */
   gap?: AnnouncingGap;
 }
@@ -92,9 +96,11 @@ export class CiliumAnnouncers {
   readonly #bgp: CiliumBgp;
   readonly #ipam: string | undefined;
   readonly #nodeConfigs: ReadonlyMap<string, CiliumBgpNodeConfig>;
+  readonly #podPools: ReadonlyMap<string, CiliumPodPool> | undefined;
 
-  /** `ipam` as in cilium-config; undefined: not seen. */
-  constructor(bgp: CiliumBgp, ipam: string | undefined) {
+  /** `ipam` as in cilium-config; undefined: not seen. So are `podPools`. */
+  constructor(bgp: CiliumBgp, ipam: string | undefined, podPools?: readonly CiliumPodPool[]) {
+    this.#podPools = podPools && new Map(podPools.map((one) => [one.name, one]));
     this.#bgp = bgp;
     this.#ipam = ipam;
     this.#nodeConfigs = new Map(bgp.nodeConfigs.map((one) => [one.name, one]));
@@ -124,20 +130,21 @@ export class CiliumAnnouncers {
             why: `CiliumBGPPeeringPolicies ${names.join(' and ')} all select ${node.name}; Cilium then obeys none`,
             fix: `change nodeSelector so that one CiliumBGPPeeringPolicy selects ${node.name}`,
           };
-    for (const { routers } of policies) {
+    for (const { name, routers } of policies) {
+      const at = `CiliumBGPPeeringPolicy ${name}`;
       for (const { exportsPodCidr, pools, peers: neighbors } of routers) {
-        const prefixes = [
-          ...(exportsPodCidr ? this.#podCidrs(node) : []),
-          ...poolCidrs(node, pools),
+        const blocks: PlannedBlock[] = [
+          ...(exportsPodCidr ? this.#podCidrs(node, `set exportPodCIDR: false in ${at}`) : []),
+          ...this.#pooled(node, pools, `take podIPPoolSelector out of ${at}`, false),
         ];
         for (const { address, families } of neighbors) {
           if (exportsPodCidr && this.#hasPodCidrs)
             for (const one of families) wholeFamilies.add(one);
           const peer = { name: address, address };
           peers.push(peer);
-          for (const prefix of prefixes) {
-            if (!families.includes(prefix.family)) continue;
-            announcements.push({ prefix, peer, ...(conflict ? { gap: conflict } : {}) });
+          for (const block of blocks) {
+            if (!families.includes(block.prefix.family)) continue;
+            announcements.push({ ...block, peer, ...(conflict ? { gap: conflict } : {}) });
           }
         }
       }
@@ -168,11 +175,11 @@ export class CiliumAnnouncers {
     for (const one of planned) {
       const peer = { name: one.name, address: one.address ?? '' };
       peers.push(peer);
-      const { prefixes, why } = this.#advertised(node, one, wholeFamilies);
+      const { blocks, why } = this.#advertised(node, one, wholeFamilies);
       if (why !== undefined) silent.push(why);
       const gap = this.#gap(name, config?.name ?? '', nodeConfig, one);
-      for (const prefix of prefixes) {
-        announcements.push({ prefix, peer, ...(gap === undefined ? {} : { gap }) });
+      for (const block of blocks) {
+        announcements.push({ ...block, peer, ...(gap === undefined ? {} : { gap }) });
       }
     }
     const otherwise = silent[0] ?? this.#nobody(name, planned.length > 0);
@@ -231,36 +238,39 @@ export class CiliumAnnouncers {
     node: CiliumSpeaker,
     { name, peerConfig }: CiliumBgpInstancePeer,
     wholeFamilies: Set<Family>,
-  ): { prefixes: Prefix[]; why?: AnnouncingGap } {
+  ): { blocks: PlannedBlock[]; why?: AnnouncingGap } {
     if (peerConfig === undefined) {
       const why = `peer ${name} names no CiliumBGPPeerConfig, so that nothing is announced to it`;
       const fix = `give peer ${name} a peerConfigRef, if blocks are to be announced to it`;
-      return { prefixes: [], why: { why, fix } };
+      return { blocks: [], why: { why, fix } };
     }
     const settings = this.#bgp.peerConfigs.find((one) => one.name === peerConfig);
     if (settings === undefined) {
       const why = `peer ${name} names CiliumBGPPeerConfig ${peerConfig}, which does not exist`;
-      return { prefixes: [], why: { why, fix: `create CiliumBGPPeerConfig ${peerConfig}` } };
+      return { blocks: [], why: { why, fix: `create CiliumBGPPeerConfig ${peerConfig}` } };
     }
-    const found = new Map<string, Prefix>();
+    const found = new Map<string, PlannedBlock>();
     for (const { family, advertisements } of settings.families) {
       const parts = this.#bgp.advertisements
         .filter(({ labels }) => isSelected(advertisements, labels))
-        .flatMap((one) => one.parts);
-      for (const { type, selector } of parts) {
+        .flatMap(({ name, parts }) => parts.map((part) => ({ ...part, of: name })));
+      for (const { type, selector, of } of parts) {
+        const stop = `take advertisementType ${type} out of CiliumBGPAdvertisement ${of}`;
         if (type === 'PodCIDR' && this.#hasPodCidrs) wholeFamilies.add(family);
-        const prefixes =
+        const blocks =
           type === 'PodCIDR'
-            ? this.#podCidrs(node)
+            ? this.#podCidrs(node, stop)
             : type === 'CiliumPodIPPool'
-              ? poolCidrs(node, selector)
+              ? this.#pooled(node, selector, stop, true)
               : [];
-        for (const prefix of prefixes) {
-          if (prefix.family === family) found.set(prefix.toString(), prefix);
+        for (const block of blocks) {
+          const key = block.prefix.toString();
+          if (block.prefix.family !== family) continue;
+          if (found.get(key)?.gap !== undefined || !found.has(key)) found.set(key, block);
         }
       }
     }
-    return { prefixes: [...found.values()] };
+    return { blocks: [...found.values()] };
   }
 
   /** Advertisements of PodCIDR have an effect in this mode. */
@@ -268,8 +278,55 @@ export class CiliumAnnouncers {
     return this.#ipam === undefined || podCidrModes.includes(this.#ipam);
   }
 
-  #podCidrs({ cilium }: CiliumSpeaker): Prefix[] {
-    return this.#hasPodCidrs ? readPrefixes(cilium?.podCidrs ?? []) : [];
+  #podCidrs({ cilium }: CiliumSpeaker, stop: string): PlannedBlock[] {
+    if (!this.#hasPodCidrs) return [];
+    return readPrefixes(cilium?.podCidrs ?? []).map((prefix) => ({ prefix, stop }));
+  }
+
+  /**
+   * The node's blocks of the pools that are selected. `byLength`: the agent lets out blocks of
+   * the pool's mask size alone, as it does by CiliumBGPAdvertisements.
+   */
+  #pooled(
+    { cilium }: CiliumSpeaker,
+    selector: ObjectSelector,
+    stop: string,
+    byLength: boolean,
+  ): PlannedBlock[] {
+    return (cilium?.pools ?? []).flatMap(({ pool: name, cidrs }): PlannedBlock[] => {
+      const pool = this.#podPools?.get(name);
+      const own = { [poolNameLabel]: name, [poolNamespaceLabel]: '' };
+      const isMeant =
+        this.#podPools === undefined
+          ? isSelected(ofNameAlone(selector), own)
+          : isSelected(selector, { ...pool?.labels, ...own });
+      if (!isMeant) return [];
+      return readPrefixes(cidrs).map((prefix) => {
+        const gap = this.#poolGap(name, pool, prefix, byLength);
+        return { prefix, stop, ...(gap === undefined ? {} : { gap }) };
+      });
+    });
+  }
+
+  #poolGap(
+    name: string,
+    pool: CiliumPodPool | undefined,
+    prefix: Prefix,
+    byLength: boolean,
+  ): AnnouncingGap | undefined {
+    if (this.#podPools === undefined) return undefined;
+    if (pool === undefined) {
+      return {
+        why: `there is no CiliumPodIPPool ${name}, and Cilium announces blocks of no other pools`,
+        fix: `create CiliumPodIPPool ${name} with the CIDRs and mask sizes of the IPPool, if its blocks are to be announced`,
+      };
+    }
+    const size = pool.maskSize[prefix.family];
+    if (!byLength || size === prefix.length) return undefined;
+    return {
+      why: `CiliumPodIPPool ${name} has ${size === undefined ? `no ${prefix.family}` : `the mask size ${size}`}, and Cilium announces no block of another size`,
+      fix: `give CiliumPodIPPool ${name} blocks of /${prefix.length}, as the node has`,
+    };
   }
 
   #hint(): string {
@@ -281,26 +338,24 @@ export class CiliumAnnouncers {
 
 /** A pool has its labels, and its name as one more. */
 const poolNameLabel = 'io.cilium.podippool.name';
+const poolNamespaceLabel = 'io.cilium.podippool.namespace';
 
-/** Labels of CiliumPodIPPools are not read here: a selector that asks for them counts as met. */
-function poolCidrs({ cilium }: CiliumSpeaker, selector: ObjectSelector): Prefix[] {
-  const { matchLabels = {}, matchExpressions = [] } = selector.kind === 'by' ? selector.by : {};
-  const known: ObjectSelector =
-    selector.kind === 'by'
-      ? {
-          kind: 'by',
-          by: {
-            matchLabels: Object.fromEntries(
-              Object.entries(matchLabels).filter(([key]) => key === poolNameLabel),
-            ),
-            matchExpressions: matchExpressions.filter(({ key }) => key === poolNameLabel),
-          },
-        }
-      : selector;
-  return (cilium?.pools ?? [])
-    .filter(({ pool }) => isSelected(known, { [poolNameLabel]: pool }))
-    .flatMap(({ cidrs }) => readPrefixes(cidrs));
+/** Where no pool was seen, only names are known: whatever else is asked for counts as met. */
+function ofNameAlone(selector: ObjectSelector): ObjectSelector {
+  if (selector.kind !== 'by') return selector;
+  const { matchLabels = {}, matchExpressions = [] } = selector.by;
+  const byName = Object.entries(matchLabels).filter(([key]) => key === poolNameLabel);
+  return {
+    kind: 'by',
+    by: {
+      matchLabels: Object.fromEntries(byName),
+      matchExpressions: matchExpressions.filter(({ key }) => key === poolNameLabel),
+    },
+  };
 }
+
+/** A block, and what stands against it whatever the router. */
+type PlannedBlock = Omit<CiliumAnnouncement, 'peer'>;
 
 function isSame(one: CiliumBgpInstancePeer, other: CiliumBgpInstancePeer): boolean {
   return one.instance === other.instance && one.name === other.name;

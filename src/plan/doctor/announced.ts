@@ -1,3 +1,4 @@
+import { listNames } from '../../base/count-text.ts';
 import type { CiliumNode } from '../../model/cilium-node.ts';
 import { announcedFrom, curedByUpgrade, releaseText } from '../../model/cilium-support.ts';
 import type { WitnessReport } from '../../model/cluster-kinds.ts';
@@ -27,26 +28,35 @@ export type AnnouncedBy =
       why: string;
     }
   | { kind: 'objects'; announcers: CiliumAnnouncers; record: 'CiliumNode'; why: string }
-  /** Nodes announce, but from which record is not known, or whether they do. */
-  | { kind: 'unknown'; why: string; isPerhapsNothing: boolean }
+  /**
+   * Nodes announce, but from which record is not known, or whether they do. `isUnread`: who
+   * knows was not to be asked, so that neither silence nor an outage is proven.
+   */
+  | { kind: 'unknown'; why: string; isPerhapsNothing: boolean; isUnread?: true }
   | { kind: 'nothing'; why: string };
 
-type Announcers = Pick<ClusterState, 'cilium' | 'ciliumBgp' | 'hasMetallb'>;
+type Announcers = Pick<
+  ClusterState,
+  'cilium' | 'ciliumBgp' | 'unreadCiliumBgp' | 'ciliumPodPools' | 'hasMetallb'
+>;
 
-export function announcedRecord(
-  { cilium, ciliumBgp, hasMetallb }: Announcers,
-  truth: Truth,
-): AnnouncedBy {
+export function announcedRecord(seen: Announcers, truth: Truth): AnnouncedBy {
+  const { cilium, ciliumBgp, hasMetallb } = seen;
   if (cilium === undefined) {
-    if (ciliumBgp !== undefined) return byObjects(ciliumBgp, undefined, 'Cilium');
+    if (ciliumBgp !== undefined) return byObjects(ciliumBgp, seen, 'Cilium');
     if (hasMetallb === true) return { kind: 'nothing', why: 'MetalLB announces Services alone' };
     return { kind: 'unknown', why: 'no cilium-config was seen', isPerhapsNothing: false };
   }
-  const { version, ipam, bgp } = cilium;
+  const { version, bgp } = cilium;
   if (bgp === 'off') return { kind: 'nothing', why: 'Cilium announces no pod blocks' };
   const name = version === undefined ? 'Cilium' : `Cilium ${releaseText(version)}`;
   if (bgp === 'control-plane') {
-    if (ciliumBgp !== undefined) return byObjects(ciliumBgp, ipam, name);
+    const { unreadCiliumBgp: unread } = seen;
+    if (unread !== undefined) {
+      const why = `${name} has its BGP control plane on, but what it announces is not known: ${listNames(unread)} could not be read`;
+      return { kind: 'unknown', why, isPerhapsNothing: false, isUnread: true };
+    }
+    if (ciliumBgp !== undefined) return byObjects(ciliumBgp, seen, name);
     const why = `${name} has its BGP control plane on, but no BGP object of it was seen`;
     return { kind: 'unknown', why, isPerhapsNothing: true };
   }
@@ -67,11 +77,11 @@ export function announcedRecord(
 
 function byObjects(
   bgp: NonNullable<Announcers['ciliumBgp']>,
-  ipam: string | undefined,
+  { cilium, ciliumPodPools }: Announcers,
   name: string,
 ): AnnouncedBy {
   const why = `${name} announces CiliumNode.spec.ipam as its BGP objects say`;
-  const announcers = new CiliumAnnouncers(bgp, ipam);
+  const announcers = new CiliumAnnouncers(bgp, cilium?.ipam, ciliumPodPools);
   return { kind: 'objects', announcers, record: 'CiliumNode', why };
 }
 

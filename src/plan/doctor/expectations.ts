@@ -67,6 +67,21 @@ export class Expectations {
     return announcedBy.kind !== 'nothing' || this.#holdsBlocks(prefix);
   }
 
+  /**
+   * Why nobody can say whether it is meant: who knows was not to be asked, and no router has
+   * any block of the family. An outage of everything looks the same as a cluster that
+   * announces none.
+   */
+  doubtAbout({ node, prefix }: SurveyedBlock): string | undefined {
+    const { nodes, announcedBy, evidence } = this.#survey;
+    if (announcedBy.kind !== 'unknown' || announcedBy.isUnread !== true) return undefined;
+    const surveyed = nodes.get(node);
+    if ((surveyed?.report?.status?.sessions?.length ?? 0) > 0) return undefined;
+    if (evidence.peers.some((peer) => isPeerOf(peer, surveyed?.node.labels ?? {})))
+      return undefined;
+    return this.#holdsBlocks(prefix) ? undefined : announcedBy.why;
+  }
+
   /** The owner's own agent says that it announces the block to somebody. */
   isAnnounced(block: SurveyedBlock): boolean {
     const known = this.#survey.nodes.get(block.node);

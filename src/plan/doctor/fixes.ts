@@ -52,6 +52,9 @@ export function routeFix(survey: Survey, reason: DoctorReason, on: RouteCase): s
         ? `see why ${node} announces ${prefix}; until it stops, do not drain ${node}`
         : `${wrong}, not what pods use: ${cure}; until then ask whatif before a node goes`;
     case 'Blackhole':
+      if (survey.announcedBy.kind === 'unknown' && survey.announcedBy.isUnread) {
+        return `let the doctor list Cilium's BGP objects, which say whether ${owner} is to announce ${prefix}; if it is, see its sessions: kubectl get ciliumbgpnodeconfig ${owner} -o yaml`;
+      }
       return wrong === undefined
         ? `make ${owner} announce ${prefix}; on the routers, see that they accept it`
         : `${wrong}, not what pods use: ${cure}; at once: a static route on the routers for ${prefix} to ${survey.nextHops.addressOf(owner ?? '') || owner}`;

@@ -17,6 +17,7 @@ import {
   ciliumNode,
   cleanWorlds,
   node,
+  podPool,
   route,
   router,
 } from '../../../test/doctor/worlds.ts';
@@ -87,6 +88,39 @@ describe('clusters that do not announce blocks of pods', () => {
   test('BGP is off', () => {
     const off = { cilium: cilium({ ipam: 'cluster-pool' }, 17), routers: heard() };
     expect(judge(withObjects(pods, off))).toEqual([]);
+  });
+});
+
+describe('BGP objects that could not be read', () => {
+  const unread = ['CiliumBGPAdvertisement', 'CiliumBGPPeerConfig'];
+  const world = (routers: Evidence['routers'], more: Partial<Evidence> = {}) =>
+    withObjects(servicesOnly, { unreadCiliumBgp: unread, routers, ...more });
+
+  test('no router has any block: said of each, as what it may be', () => {
+    const found = judge(world(heard()));
+    expect(brief(world(heard()))).toEqual(['Blackhole warning a', 'Blackhole warning b']);
+    expect(found[0]?.hurts.now).toEqual([]);
+    expect(found[0]?.says.Cilium).toBe(
+      'Cilium 1.17 has its BGP control plane on, but what it announces is not known: CiliumBGPAdvertisement, CiliumBGPPeerConfig could not be read',
+    );
+    expect(found[0]?.fix).toContain("let the doctor list Cilium's BGP objects");
+  });
+
+  test('the cure is to read them: what they say is judged then', () => {
+    expect(judge({ ...world(heard()), unreadCiliumBgp: undefined })).toEqual([]);
+    expect(brief({ ...world(heard()), ...withObjects(pods, { routers: heard() }) })).toEqual(
+      expect.arrayContaining(['Blackhole critical a', 'Blackhole critical b']),
+    );
+  });
+
+  test('a router that has other blocks is a witness: what is missing is cut off', () => {
+    expect(brief(world(heard(toA)))).toEqual(['Blackhole critical b']);
+    expect(brief(world(heard(toA, toB)))).toEqual([]);
+  });
+
+  test('without any router nothing is said to be announced, or not', () => {
+    expect(judge(world([]))).toEqual([]);
+    expect(survey(world([])).nodes.get('a')?.announces).toBeUndefined();
   });
 });
 
@@ -265,6 +299,34 @@ describe('multi-pool', () => {
     const name = (pool: string) => ofPools({ matchLabels: { 'io.cilium.podippool.name': pool } });
     expect(announced(world(name('default')))).toEqual(['10.1.0.0/24']);
     expect(announced(world(name('other')))).toEqual([]);
+  });
+
+  test('pools are selected by the labels of their CiliumPodIPPools', () => {
+    const ofRack = world(ofPools({ matchLabels: { rack: '1' } }));
+    // Nobody saw the pools: what a selector asks for counts as met.
+    expect(announced(ofRack)).toEqual(['10.1.0.0/24']);
+    const seen = (...pools: Parameters<typeof podPool>[]): Evidence => ({
+      ...ofRack,
+      ciliumPodPools: pools.map((one) => podPool(...one)),
+    });
+    const range = ['10.1.0.0/16'];
+    expect(announced(seen(['default', range, { rack: '1' }]))).toEqual(['10.1.0.0/24']);
+    expect(announced(seen(['default', range, { rack: '2' }]))).toEqual([]);
+    expect(announced(seen(['other', range, { rack: '1' }]))).toEqual([]);
+  });
+
+  test('without its CiliumPodIPPool, or with another mask size, a block does not go out', () => {
+    const all = world(ofPools({}));
+    const without = { ...all, ciliumPodPools: [podPool('other', ['10.9.0.0/16'])] };
+    const [first] = judge(without);
+    expect(brief(without)).toEqual(['NotAnnounced critical a', 'NotAnnounced critical b']);
+    expect(first?.says.Cilium).toContain('there is no CiliumPodIPPool default');
+    const shorter = { ...all, ciliumPodPools: [podPool('default', ['10.1.0.0/16'], {}, 26)] };
+    expect(judge(shorter)[0]).toMatchObject({
+      reason: 'NotAnnounced',
+      fix: 'give CiliumPodIPPool default blocks of /24, as the node has',
+    });
+    expect(judge({ ...all, ciliumPodPools: [podPool('default', ['10.1.0.0/16'])] })).toEqual([]);
   });
 });
 

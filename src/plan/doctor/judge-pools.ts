@@ -7,11 +7,12 @@ import type { Block } from '../../model/node-block.ts';
 import { ClaimIndex } from '../../net/claim-index.ts';
 import { type Family, families } from '../../net/family.ts';
 import { isAwaitingRelease, isReleasedByTime } from '../blocks/block-life.ts';
+import { differenceCure, poolDifferences } from '../cilium/pod-pools.ts';
 import { compareText, PoolSet } from '../pools/pool-set.ts';
 import { type DoctorFinding, finding, hurtsNow } from './finding.ts';
 import type { Survey } from './survey.ts';
 
-/** Pools that run out, and nodes that no pool is for. */
+/** Pools that run out, nodes that no pool is for, and pools that Cilium knows otherwise. */
 export function judgePools(survey: Survey): DoctorFinding[] {
   if (survey.pools.length === 0) return [];
   const poolSet = new PoolSet(survey.pools);
@@ -21,6 +22,7 @@ export function judgePools(survey: Survey): DoctorFinding[] {
       poolFamilies(pool).flatMap((family) => nearlyFull(facts, pool, family)),
     ),
     ...unselected(survey, poolSet),
+    ...differing(survey),
   ];
 }
 
@@ -149,6 +151,21 @@ function forecastOf(
     days: left,
     text: `full in ${plural(left, 'day')}, as ${plural(joined, 'node')} joined in ${Math.round(days)} days`,
   };
+}
+
+/** In mode multi-pool the IPPool and the CiliumPodIPPool of one name are one pool. */
+function differing({ truth, pools, evidence }: Survey): DoctorFinding[] {
+  if (!truth.mode.isPooledByCilium) return [];
+  return poolDifferences(pools, evidence.ciliumPodPools ?? []).map((one) =>
+    finding('PoolsDiffer', 'warning', {
+      prefix: one.outside.join(', '),
+      says: {
+        IPPool: `${one.pool.name} has ${one.pool.cidrs.join(', ')}`,
+        CiliumPodIPPool: `${one.theirs.name} has ${one.theirs.cidrs.join(', ')}`,
+      },
+      fix: differenceCure(one),
+    }),
+  );
 }
 
 /** One finding for all nodes that look the same to the selectors. */

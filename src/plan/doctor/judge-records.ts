@@ -128,12 +128,17 @@ function ciliumAllocates(survey: Survey): DoctorFinding | undefined {
   if (truth.record !== 'register' || operator?.runs !== true) return undefined;
   const ipam = operator.ipam ?? cilium?.ipam;
   if (ipam === undefined || !ciliumOperatorAllocates(ipam)) return undefined;
-  const ranges = ipam === 'multi-pool' ? [] : clusterPoolRanges(cilium);
-  // Of multi-pool the ranges are in other objects: not known here to be others than ours.
+  const isPooled = ipam === 'multi-pool';
+  const ranges = isPooled
+    ? (evidence.ciliumPodPools ?? []).flatMap(({ cidrs }) => cidrs)
+    : clusterPoolRanges(cilium);
+  // No range that was seen: not known to be others than ours.
   const isSame =
     poolSpace === undefined ||
     ranges.length === 0 ||
     ranges.some((one) => poolSpace.overlapping(one) !== undefined);
+  // Other addresses, and other fields of CiliumNode than ours: they do not meet.
+  if (!isSame && isPooled && !truth.mode.isPooledByCilium) return undefined;
   const given = ranges.length === 0 ? '' : ` out of ${ranges.join(', ')}`;
   return finding('SecondAllocator', isSame ? 'critical' : 'warning', {
     says: {

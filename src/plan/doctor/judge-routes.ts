@@ -77,6 +77,7 @@ function judgeBlock(
   const surveyed = survey.nodes.get(node);
   // Whose announcements are not known is not said to announce nothing.
   const isKnown = surveyed?.announces !== undefined;
+  const doubt = expectations.doubtAbout(block);
   const report = (
     reason: DoctorReason,
     about: string,
@@ -90,6 +91,7 @@ function judgeBlock(
     const says = {
       ...sideBySide(claimants, views, block.prefix, key, isKnown),
       ...stated.says,
+      ...(reason === 'Blackhole' && doubt !== undefined ? { Cilium: doubt } : {}),
     };
     const fix = stated.fix ?? routeFix(survey, reason, on);
     found.push(finding(reason, severity, { ...on, says, hurts, fix }));
@@ -121,7 +123,9 @@ function judgeBlock(
     missing.length === standings.length && !(isOfRouters && expectations.isPerhapsElsewhere(block));
   if (isNowhere) {
     if (isOfRouters) {
-      report('Blackhole', node, 'critical', hurtsNow(node));
+      if (doubt === undefined) report('Blackhole', node, 'critical', hurtsNow(node));
+      // Nobody is cut off where no block is announced on purpose.
+      else report('Blackhole', node, 'warning', hurtsNow());
     } else report('NotAnnounced', node, 'critical', hurtsNow(node));
     if (expectations.isAnnounced(block)) report('NotHeld', node, 'critical', hurtsNow(node));
   } else if (expected.length > 0) {

@@ -1,6 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  advertisement,
+  clusterConfig,
+  forTor,
+  nodeConfig,
+  ofServices,
+  peerConfig,
+  peeringPolicy,
+  podCidrs,
+  tor,
+} from '../../../test/doctor/cilium-bgp-objects.ts';
+import {
   block,
   bothRoutes,
   cilium,
@@ -9,6 +20,7 @@ import {
   dayMs,
   node,
   nowMs,
+  podPool,
   pool,
   prefix,
   report,
@@ -18,6 +30,7 @@ import {
   session,
 } from '../../../test/doctor/worlds.ts';
 import { runs } from '../../../test/parts/random.ts';
+import { stateOfObjects } from '../../model/cluster-state.ts';
 import type { ReportedUnannounced } from '../../model/node-report-status.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { reasons } from '../../model/reasons.ts';
@@ -125,6 +138,25 @@ const doubted = (reason: Reason) => ({
   } as const,
 });
 
+/** Mode multi-pool of Cadastre, with the CiliumPodIPPool of the same name as the IPPool. */
+const inPools = (...cidrs: string[]): Evidence => ({
+  ...ofCadastre(),
+  mode: 'multi-pool',
+  ciliumPodPools: [podPool('all', cidrs), podPool('other', ['10.3.0.0/16'])],
+});
+
+/** Our agents speak, and Cilium's BGP objects are about a. */
+const spokenTwice = (part: object, address = '10.0.0.250'): Evidence => ({
+  ...ofCadastre(),
+  cilium: cilium({ ipam: 'cluster-pool', 'enable-bgp-control-plane': 'true' }, 17),
+  ciliumBgp: stateOfObjects([
+    clusterConfig('all', [tor('tor1', address)], { matchLabels: { name: 'a' } }),
+    peerConfig('to-tor', forTor),
+    advertisement('all', part),
+    nodeConfig('a', [tor('tor1', address)], { tor1: 'active' }),
+  ]).ciliumBgp,
+});
+
 const pairs: Record<DoctorReason, Pair> = {
   ClaimRefused: {
     triggers: {
@@ -181,6 +213,36 @@ const pairs: Record<DoctorReason, Pair> = {
       nodes: [node('a', '10.0.0.1', { podCidrs: ['10.1.1.0/24'] }), node('b', '10.0.0.2')],
     },
     finding: { node: null, prefix: null, severity: 'warning' },
+  },
+  SecondSpeaker: {
+    triggers: spokenTwice(podCidrs),
+    beside: spokenTwice(ofServices),
+    finding: {
+      node: 'a',
+      owner: 'a',
+      prefix: '10.1.0.0/24',
+      severity: 'warning',
+      says: {
+        agent: 'announces to tor1 (10.0.0.250, Established)',
+        Cilium: 'is to announce to tor1 (10.0.0.250)',
+      },
+      fix: 'let one of the two announce: take advertisementType PodCIDR out of CiliumBGPAdvertisement all, or change nodeSelector of our BGPPeers so that none selects a',
+    },
+  },
+  PoolsDiffer: {
+    triggers: inPools('10.1.0.0/17', 'fd00::/96'),
+    // Ours is a part of it, be it in two halves; and a pool of another name is another one.
+    beside: inPools('10.1.0.0/17', '10.1.128.0/17', '10.2.0.0/16'),
+    finding: {
+      node: null,
+      prefix: '10.1.0.0/16',
+      severity: 'warning',
+      says: {
+        IPPool: 'all has 10.1.0.0/16',
+        CiliumPodIPPool: 'all has 10.1.0.0/17, fd00::/96',
+      },
+      fix: 'add 10.1.0.0/16 to CiliumPodIPPool all, or take it out of IPPool all',
+    },
   },
   Detour: {
     triggers: withTor1(ofCilium(), toA, route('10.1.1.0/24', '10.0.0.1')),
@@ -525,6 +587,62 @@ describe('each reason', () => {
 
   test.each(Object.entries(pairs))('%s is not found just beside it', (reason, { beside }) => {
     expect(judge(beside).filter((one) => one.reason === reason)).toEqual([]);
+  });
+});
+
+describe('cilium-operator in mode multi-pool beside Cadastre', () => {
+  const beside = (more: Partial<Evidence>): string[] =>
+    judge({
+      ...ofCadastre(),
+      cilium: cilium({ ipam: 'kubernetes' }, 17),
+      ciliumOperator: { runs: true, ipam: 'multi-pool' },
+      ...more,
+    })
+      .filter(({ reason }) => reason === 'SecondAllocator')
+      .map(({ severity, says }) => `${severity}: ${says['cilium-operator']}`);
+  const far = podPool('far', ['10.9.0.0/16']);
+
+  test('is a second allocator where its pools have addresses of ours', () => {
+    const near = podPool('near', ['10.1.128.0/17']);
+    expect(beside({ ciliumPodPools: [far, near] })).toEqual([
+      'critical: runs with ipam multi-pool and gives out blocks out of 10.9.0.0/16, 10.1.128.0/17',
+    ]);
+    expect(beside({ ciliumPodPools: [far] })).toEqual([]);
+    // In our own mode multi-pool both write the same lists.
+    expect(beside({ ciliumPodPools: [far], mode: 'multi-pool' })).toHaveLength(1);
+  });
+
+  test('its pools were not to be seen: they may be ours', () => {
+    expect(beside({})).toEqual(['critical: runs with ipam multi-pool and gives out blocks']);
+  });
+});
+
+describe('two speakers on one node', () => {
+  const spoken = (evidence: Evidence) =>
+    judge(evidence).filter(({ reason }) => reason === 'SecondSpeaker');
+
+  test('with other routers they are not in the way of each other', () => {
+    expect(spoken(spokenTwice(podCidrs))).toHaveLength(1);
+    expect(spoken(spokenTwice(podCidrs, '10.0.0.251'))).toEqual([]);
+  });
+
+  test('a CiliumBGPPeeringPolicy is one too, and the cure names it', () => {
+    const { ciliumBgp } = stateOfObjects([peeringPolicy('old', { exportPodCIDR: true })]);
+    const found = spoken({ ...spokenTwice(podCidrs), ciliumBgp });
+    expect(found.map(({ node: who }) => who)).toEqual(['a', 'b']);
+    expect(found[0]?.fix).toContain('set exportPodCIDR: false in CiliumBGPPeeringPolicy old, or');
+    const cured = stateOfObjects([peeringPolicy('old', { exportPodCIDR: false })]);
+    expect(spoken({ ...spokenTwice(podCidrs), ciliumBgp: cured.ciliumBgp })).toEqual([]);
+  });
+
+  test('a session of ours that is down counts: the other one may be why', () => {
+    const world = spokenTwice(podCidrs);
+    const [first, ...rest] = world.reports;
+    const down = { ...session('tor1', '10.0.0.1'), state: 'Active' };
+    const reports = [{ ...first!, status: { ...first!.status, sessions: [down] } }, ...rest];
+    expect(spoken({ ...world, reports })[0]?.says.agent).toBe(
+      'announces to tor1 (10.0.0.250, Active)',
+    );
   });
 });
 

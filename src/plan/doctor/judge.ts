@@ -10,11 +10,12 @@
  *   judge-routes    Detour, Blackhole, NotHeld, WrongNextHop
  *   judge-strays    Orphan, Stale, UnknownPrefix
  *   judge-announcing   NotAnnounced
+ *   judge-speakers  SecondSpeaker
  *   judge-kernel    Detour inside the machine we run on
  *   judge-blocks    DuplicateBlock, OverlappingBlocks, OutsidePools, OverlapsNetwork,
  *                   StrandedBlock, LeakedAddress
  *   judge-claims    ClaimRefused; OverlapsNetwork, where a node's address lies in a pool
- *   judge-pools     PoolNearlyFull, NoPoolForGroup
+ *   judge-pools     PoolNearlyFull, NoPoolForGroup, PoolsDiffer
  *   judge-restored  RestoredFromBackup
  *   judge-hijacks   Hijacked
  *   judge-reports   what agents found out by themselves
@@ -41,6 +42,7 @@ import { judgeRecords } from './judge-records.ts';
 import { judgeReports } from './judge-reports.ts';
 import { judgeRestored } from './judge-restored.ts';
 import { judgeRoutes } from './judge-routes.ts';
+import { judgeSpeakers } from './judge-speakers.ts';
 import { judgeUses } from './judge-uses.ts';
 import { type Survey, survey } from './survey.ts';
 
@@ -65,6 +67,7 @@ export function* judgeInSteps(surveyed: Survey): Generator<undefined, DoctorFind
     () => judgeRecords(surveyed),
     () => judgeRoutes(surveyed, claimants),
     () => judgeAnnouncing(surveyed, claimants),
+    () => judgeSpeakers(surveyed),
     () => judgeKernel(surveyed, claimants),
     () => judgeBlocks(surveyed, claimants),
     () => judgeClaims(surveyed),
