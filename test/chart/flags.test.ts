@@ -1,5 +1,5 @@
 /** Every flag of the programs can be set by a value, and the chart sets none that is unknown. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { cadastreProgram } from '../world/operator-process.ts';
 import { profiles, switches } from './helm.ts';
@@ -46,4 +46,32 @@ describe('flags', () => {
       }
     }
   }, 120_000);
+});
+
+/** A flag about something that an agent of less scope does not do is refused by the agent. */
+test.each([
+  ['all of a node', {}, []],
+  ['addresses for another plugin', { agent: { wiring: false } }, ['--wiring=false']],
+  [
+    'announcements alone',
+    { profile: 'beside-cilium', agent: { announceOnly: true, wiring: false } },
+    ['--announce-only'],
+  ],
+])('the agent takes the flags together: %s', async (_, values, scope) => {
+  const given = argsOf(await render(values), 'agent');
+  const ofScope = given.filter((word) => /^--(wiring|announce-only)/.test(word));
+  expect(ofScope).toEqual(scope);
+  const words = given.map((word) => word.replace('$(HOST_IP)', '127.0.0.1'));
+  const argv = [await cadastreProgram(), ...words, '--kubeconfig=/nowhere/kubeconfig'];
+  const { stderr } = spawnSync(process.execPath, argv, { timeout: 30_000 });
+  expect(stderr.toString()).toContain('/nowhere/kubeconfig');
+});
+
+test('the plugin for another plugin is installed without a network configuration', async () => {
+  const installer = async (values: object) =>
+    (await render(values))
+      .flatMap(({ spec }) => spec?.template?.spec.initContainers ?? [])
+      .find(({ name }) => name === 'install-cni')?.args;
+  expect(await installer({ agent: { wiring: false } })).toContain('--ipam-only');
+  expect(await installer({})).not.toContain('--ipam-only');
 });

@@ -101,6 +101,7 @@ export const switches: Record<string, object> = {
     },
     ipam: { enableIPv4: true, enableIPv6: false, serviceCIDRs: ['10.96.0.0/16'] },
   },
+  'addresses for another plugin': { agent: { wiring: false } },
   'everything of the agent': {
     agent: {
       routing: 'vxlan-across-subnets',

@@ -9,6 +9,11 @@ export interface Rule {
   verbs: string[];
 }
 
+interface Container {
+  name: string;
+  args: string[];
+}
+
 export interface Rendered {
   kind: string;
   metadata: { name: string; namespace?: string };
@@ -16,7 +21,9 @@ export interface Rendered {
   spec: {
     replicas?: number;
     strategy?: object;
-    template: { spec: { hostNetwork?: boolean; containers: { name: string; args: string[] }[] } };
+    template: {
+      spec: { hostNetwork?: boolean; containers: Container[]; initContainers?: Container[] };
+    };
   };
 }
 
