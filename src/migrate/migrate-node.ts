@@ -17,7 +17,7 @@ import { ciliumNodes, nodeMigrations, nodeReports, nodes } from '../model/resour
 import { isUntouched, type MigrationStep, nextStep } from '../plan/migration/migration-next.ts';
 import { isAnnouncing } from '../plan/migration/migration-signs.ts';
 import { changeMigration, perform, readMovingNode } from './migration-driver.ts';
-import { savedNode } from './migration-record.ts';
+import { savedLabels, savedNode } from './migration-record.ts';
 import type { MigrationView } from './migration-view.ts';
 
 /**
@@ -95,10 +95,13 @@ export async function beginUndo(
   }
   const { migration, node } = world;
   if (migration.phase === 'Undoing' || migration.phase === 'Undone') return migration;
+  // One that a kubelet made half-way, without the labels it had, says nothing about them.
+  const isItsOwn = migration.phase === 'Moved' || node?.uid === migration.nodeUid;
   return changeMigration(client, migration, {
     phase: 'Undoing',
     hasReleased: migration.hasReleased && !isUntouched(world),
     undoUID: node?.uid ?? '',
+    ...(node !== undefined && isItsOwn ? { saved: savedLabels(migration.saved, node) } : {}),
   });
 }
 

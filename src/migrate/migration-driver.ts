@@ -14,7 +14,7 @@ import type {
   MigrationWorld,
   MovingPod,
 } from '../plan/migration/migration-next.ts';
-import { nodeWithoutRecords, nodeWithRecords } from './migration-record.ts';
+import { nodeWithoutRecords, nodeWithRecords, recordsOnlyForAdoption } from './migration-record.ts';
 
 /**
  * The driver of a migration: one action, one write, each fenced by the uid (and
@@ -86,13 +86,18 @@ export async function perform(
     case 'restore cilium':
       await restoreCilium(client, name, action.podCidrs);
       return undefined;
-    case 'finish':
-      // It was cordoned before the move, and is to be treated as that again.
-      if (node?.keepsRoutesWhenCordoned) {
-        await onNode({ metadata: { annotations: { [drainAnnotation]: null } } });
-      }
+    case 'finish': {
+      const annotations = {
+        // It was cordoned before the move, and is to be treated as that again.
+        ...(node?.keepsRoutesWhenCordoned ? { [drainAnnotation]: null } : {}),
+        ...(node !== undefined && action.phase === 'Undone'
+          ? recordsOnlyForAdoption(migration.saved, node)
+          : {}),
+      };
+      if (Object.keys(annotations).length > 0) await onNode({ metadata: { annotations } });
       await changeMigration(client, migration, { phase: action.phase });
       return undefined;
+    }
   }
 }
 

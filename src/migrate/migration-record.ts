@@ -1,5 +1,5 @@
 import { allPodCidrAnnotations, drainAnnotation, podCidrAnnotations } from '../model/keys.ts';
-import { readNode } from '../model/node.ts';
+import { type ClusterNode, readNode } from '../model/node.ts';
 import type { SavedNode } from '../model/node-migration.ts';
 import type { KubeObject, ObjectMeta } from '../model/object.ts';
 import { families } from '../net/family.ts';
@@ -34,17 +34,13 @@ export function nodeWithoutRecords(saved: SavedNode): KubeObject {
 
 /**
  * The Node as it was, cordoned. Its records say what it held, so that it is
- * adopted again; if none did (its agent knew from the register alone), the
- * annotation says it now.
+ * adopted again; if none of its own did (the register alone, or a CiliumNode, which
+ * is collected with the Node that it belongs to), the annotation says it now.
  */
 export function nodeWithRecords(saved: SavedNode, from: readonly string[]): KubeObject {
   const spec = { ...((saved.node.spec ?? {}) as object), unschedulable: true };
   const before = readNode(saved.node);
-  const said = [
-    ...before.podCidrs,
-    ...Object.values(before.annotations),
-    ...(saved.ciliumPodCidrs ?? []),
-  ];
+  const said = [...before.podCidrs, ...Object.values(before.annotations)];
   const isSaid = (cidr: string) => {
     const prefix = parsePrefix(cidr);
     return said.some((text) => prefix !== undefined && parsePrefix(text)?.equals(prefix));
@@ -56,6 +52,25 @@ export function nodeWithRecords(saved: SavedNode, from: readonly string[]): Kube
     for (const key of podCidrAnnotations[family]) records[key] = unsaid;
   }
   return withAnnotations(saved.node, records, spec);
+}
+
+/** Records that the Node has only for its adoption: nobody would keep them true afterwards. */
+export function recordsOnlyForAdoption(
+  saved: SavedNode,
+  { annotations }: ClusterNode,
+): Record<string, null> {
+  const before = readNode(saved.node).annotations;
+  const added = Object.keys(annotations).filter((key) => before[key] === undefined);
+  return Object.fromEntries(added.map((key) => [key, null]));
+}
+
+/**
+ * The labels that a Node goes back with, as a merge patch: those it has now. Pools select
+ * nodes by them, and whoever wants a node back has often changed them first.
+ */
+export function savedLabels(saved: SavedNode, { labels }: ClusterNode): object {
+  const gone = Object.keys(saved.node.metadata?.labels ?? {}).map((key) => [key, null]);
+  return { node: { metadata: { labels: { ...Object.fromEntries(gone), ...labels } } } };
 }
 
 function withAnnotations(

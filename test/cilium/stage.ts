@@ -29,7 +29,7 @@ export interface Expected {
   readonly table?: readonly string[];
 }
 
-export const findingWords = ({ reason, node }: Finding): string =>
+const findingWords = ({ reason, node }: Finding): string =>
   node === undefined ? reason : `${reason} of ${node}`;
 
 export class Stage {

@@ -8,7 +8,8 @@ import { paths } from './objects.ts';
  * it whatever its CiliumNode says since. `mode` is the agent's own: in cluster-pool it
  * takes the first block of its CiliumNode, in kubernetes that of Node.spec, which it
  * then writes to its CiliumNode itself. When it starts again it takes back only those
- * endpoints whose addresses lie in the block it has now.
+ * endpoints whose addresses lie in the block it has now. Its CiliumNode belongs to its
+ * Node and goes with it; the agent, which runs on, makes another for the next Node.
  */
 export interface FakeCiliumAgentOptions {
   cluster: Cluster;
@@ -26,6 +27,7 @@ interface PodObject {
 }
 
 interface Records {
+  metadata?: { uid: string; ownerReferences?: Array<{ uid: string }> };
   spec?: { podCIDRs?: string[]; ipam?: { podCIDRs?: string[] } };
 }
 
@@ -42,6 +44,7 @@ export class FakeCiliumAgent {
   /** Pods whose endpoint was not taken back at a start: they run, and have no network. */
   readonly dropped: string[] = [];
   #agentUid = '';
+  #internalIp: string | undefined;
   #serial = 1;
   #isPlaying = true;
   #loop: Promise<void> = Promise.resolve();
@@ -112,6 +115,7 @@ export class FakeCiliumAgent {
       `${inNamespace(agentSystem)}/${this.#agentName}`,
     );
     if (agent.status !== 200) return;
+    if (!(await this.#keepCiliumNode())) return;
     const { uid } = agent.body.metadata;
     if (uid !== this.#agentUid) {
       if (!(await this.#start())) return;
@@ -125,34 +129,64 @@ export class FakeCiliumAgent {
   }
 
   async #start(): Promise<boolean> {
-    const { cluster, node, nodeIp, mode } = this.#o;
+    const { cluster, node, mode } = this.#o;
     const records =
       mode === 'kubernetes' ? `${paths.nodes}/${node}` : `${paths.ciliumNodes}/${node}`;
-    // It makes its CiliumNode itself, and waits until somebody has put a block there.
-    await cluster.call('POST', paths.ciliumNodes, {
-      apiVersion: 'cilium.io/v2',
-      kind: 'CiliumNode',
-      metadata: { name: node },
-      spec: { addresses: [{ type: 'InternalIP', ip: nodeIp }] },
-    });
+    // It waits until somebody has put a block there.
     const { body } = await cluster.call<Records>('GET', records);
     const cidrs = mode === 'kubernetes' ? body.spec?.podCIDRs : body.spec?.ipam?.podCIDRs;
     const [first] = cidrs ?? [];
     if (first === undefined) return false;
     this.block = first;
     this.starts += 1;
-    const addresses = [
-      { type: 'InternalIP', ip: nodeIp },
-      { type: 'CiliumInternalIP', ip: this.#next() },
-    ];
-    const spec = { addresses, ...(mode === 'kubernetes' ? { ipam: { podCIDRs: [first] } } : {}) };
-    await cluster.must('PATCH', `${paths.ciliumNodes}/${node}`, { spec });
+    this.#internalIp = this.#next();
+    await cluster.must('PATCH', `${paths.ciliumNodes}/${node}`, { spec: this.#ownSpec });
     for (const pod of await this.#pods()) {
       if (pod.status?.podIP === undefined || this.#isServed(pod.status.podIP)) continue;
       this.dropped.push(pod.metadata.name);
       await cluster.call('DELETE', `${endpoints}/${pod.metadata.name}`);
     }
     return true;
+  }
+
+  /** Whether there is one, of the Node that is there. */
+  async #keepCiliumNode(): Promise<boolean> {
+    const { cluster, node } = this.#o;
+    const path = `${paths.ciliumNodes}/${node}`;
+    const own = await cluster.call<Records>('GET', `${paths.nodes}/${node}`);
+    const uid = own.status === 200 ? own.body.metadata?.uid : undefined;
+    const there = await cluster.call<Records>('GET', path);
+    if (there.status === 200) {
+      const owner = there.body.metadata?.ownerReferences?.[0]?.uid;
+      if (owner === uid) return true;
+      if (owner !== undefined) await cluster.call('DELETE', path);
+      else if (uid !== undefined) {
+        await cluster.call('PATCH', path, {
+          metadata: { ownerReferences: [ownerNode(node, uid)] },
+        });
+      }
+      return false;
+    }
+    if (uid === undefined) return false;
+    await cluster.call('POST', paths.ciliumNodes, {
+      apiVersion: 'cilium.io/v2',
+      kind: 'CiliumNode',
+      metadata: { name: node, ownerReferences: [ownerNode(node, uid)] },
+      spec: this.#ownSpec,
+    });
+    return true;
+  }
+
+  /** What the agent itself writes. */
+  get #ownSpec(): object {
+    const { nodeIp, mode } = this.#o;
+    const internal =
+      this.#internalIp === undefined ? [] : [{ type: 'CiliumInternalIP', ip: this.#internalIp }];
+    const writesBlock = mode === 'kubernetes' && this.block !== undefined;
+    return {
+      addresses: [{ type: 'InternalIP', ip: nodeIp }, ...internal],
+      ...(writesBlock ? { ipam: { podCIDRs: [this.block] } } : {}),
+    };
   }
 
   #isServed(address: string): boolean {
@@ -223,6 +257,13 @@ export class FakeCiliumAgent {
     });
   }
 }
+
+const ownerNode = (name: string, uid: string) => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  name,
+  uid,
+});
 
 interface EndpointObject {
   metadata: { name: string };

@@ -195,10 +195,23 @@ test('the way back: the agent starts again there too, and the node has its old b
     expect(applied.stderr).toContain('n1: moved');
   });
   expect(agent.block).toBe('10.60.0.0/24');
+  // Whoever wants it back says so to the pools first.
+  await cluster.patchNode('n1', { metadata: { labels: { rack: '1' } } });
   const undone = await runBuilt(['migrate', 'undo', 'n1', '--yes', ...onCluster]);
   expect(undone.code, undone.stderr).toBe(0);
   expect([agent.starts, agent.block]).toEqual([3, '10.50.0.0/24']);
   expect((await agent.addresses())['logs-n1']).toMatch(/^10\.50\.0\./);
   expect(await blocks()).toContain('10.50.0.0/24 n1 Active');
+  const { metadata } = await cluster.must<{
+    metadata: { labels: Record<string, string>; annotations?: Record<string, string> };
+  }>('GET', '/api/v1/nodes/n1');
+  expect([metadata.labels.rack, Object.keys(metadata.annotations ?? {})]).toEqual(['1', []]);
+  // Nothing is left that would hold the next move.
+  await cluster.patchNode('n1', { metadata: { labels: { rack: '2' } } });
+  await eventually(async () => {
+    const applied = await apply();
+    expect(applied.stderr).toContain('n1: moved');
+  });
+  expect(agent.block).toMatch(/^10\.60\./);
   expect(await doubled()).toEqual([]);
 }, 240_000);
