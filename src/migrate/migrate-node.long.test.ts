@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ApiError } from '../kube/api-error.ts';
 import type { MigrationWorld } from '../plan/migration/migration-next.ts';
-import { type MigrationRun, runMigration } from './migrate-node.ts';
+import { beginUndo, type MigrationRun, runMigration } from './migrate-node.ts';
 import type { MigrationView } from './migration-view.ts';
 
 const moved = { migration: { nodeName: 'n', phase: 'Moved' } } as unknown as MigrationWorld;
@@ -39,4 +39,18 @@ test('one that stays away ends it when the time is over, and says so', async () 
 
 test('what the server refuses is told at once', async () => {
   await expect(runMigration(runOf([fails(403)]), 'n')).rejects.toThrow(/403/);
+});
+
+test('a way back that is refused leaves the move as it is', async () => {
+  const world = {
+    migration: { ...moved.migration, nodeUid: 'u', hasReleased: true, from: ['10.50.0.0/24'] },
+    node: { uid: 'u', labels: {} },
+    blocks: [],
+    taken: [{ cidr: '10.50.0.0/24', node: 'n4' }],
+  } as unknown as MigrationWorld;
+  // No client: a write would fail otherwise.
+  const { client, view } = runOf([() => world]);
+  await expect(beginUndo(client, view, 'n')).rejects.toThrow(
+    /^n cannot go back: 10\.50\.0\.0\/24 is of n4 now/,
+  );
 });

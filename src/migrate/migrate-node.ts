@@ -95,12 +95,19 @@ export async function beginUndo(
   }
   const { migration, node } = world;
   if (migration.phase === 'Undoing' || migration.phase === 'Undone') return migration;
+  const turned = {
+    phase: 'Undoing',
+    hasReleased: migration.hasReleased && !isUntouched(world),
+  } as const;
+  const undoUid = node?.uid ?? '';
+  const next = nextStep({ ...world, migration: { ...migration, ...turned, undoUid } });
+  // Refused before anything is written: a move that is half turned round could not go on either.
+  if (next.kind === 'stuck') throw new CadastreError('BAD_INPUT', next.why);
   // One that a kubelet made half-way, without the labels it had, says nothing about them.
   const isItsOwn = migration.phase === 'Moved' || node?.uid === migration.nodeUid;
   return changeMigration(client, migration, {
-    phase: 'Undoing',
-    hasReleased: migration.hasReleased && !isUntouched(world),
-    undoUID: node?.uid ?? '',
+    ...turned,
+    undoUID: undoUid,
     ...(node !== undefined && isItsOwn ? { saved: savedLabels(migration.saved, node) } : {}),
   });
 }

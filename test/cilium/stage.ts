@@ -37,7 +37,8 @@ export class Stage {
   readonly #say: (words: string) => void;
   readonly #steps: string[] = [];
   readonly #failures: string[] = [];
-  readonly #streams: Array<{ stream: PingStream; pod: string; from: number }> = [];
+  readonly #streams: Array<{ stream: PingStream; namespace: string; pod: string; from: number }> =
+    [];
   readonly #findings = new Set<string>();
   #sent = 0;
   #lost = 0;
@@ -155,24 +156,23 @@ export class Stage {
 
   /** The router to each pod, and each pod to the next. None of these pods moves. */
   async pingSteadily(pods: readonly Pod[], withinMs = 30_000): Promise<void> {
+    const begin = (namespace: string, address: string, pod: string) => {
+      const stream = new PingStream(namespace, address);
+      this.#streams.push({ stream, namespace, pod, from: 0 });
+    };
     for (const [at, pod] of pods.entries()) {
-      this.#streams.push({
-        stream: new PingStream(this.cluster.fabric.namespace, pod.address),
-        pod: pod.name,
-        from: 0,
-      });
+      begin(this.cluster.fabric.namespace, pod.address, pod.name);
       const next = pods[(at + 1) % pods.length]!;
-      if (next !== pod) {
-        this.#streams.push({
-          stream: new PingStream(pod.namespace, next.address),
-          pod: pod.name,
-          from: 0,
-        });
-      }
+      if (next !== pod) begin(pod.namespace, next.address, pod.name);
     }
     await eventually(
       () => {
         const silent = this.#streams.filter(({ stream }) => !stream.isAnswering);
+        for (const one of silent) {
+          // The router's kernel had no route yet, though FRR did.
+          if (one.from > 0 || !one.stream.hasEnded) continue;
+          one.stream = new PingStream(one.namespace, one.stream.address);
+        }
         if (silent.length > 0) {
           throw new Error(
             `no answer from ${silent.map(({ stream }) => stream.address).join(', ')}`,

@@ -165,6 +165,8 @@ for (const mode of ['cluster-pool', 'kubernetes'] as const) {
     expect([refused.code, refused.stderr.match(/10\.50\.0\.0\/24 is of n4/)?.length]).toEqual([
       1, 1,
     ]);
+    const { spec } = await cluster.must<{ spec: { phase: string } }>('GET', `${migrations}/n1`);
+    expect(spec.phase).toBe('Moved');
     expect(await doubled()).toEqual([]);
   }, 240_000);
 }

@@ -39,6 +39,11 @@ export class PingStream {
     return (this.#tally.silentMs(performance.now()) ?? silentMs) < freshMs;
   }
 
+  /** By itself: ping does so at once where there is no route. */
+  get hasEnded(): boolean {
+    return !this.#isClosed && this.#child.exitCode !== null;
+  }
+
   /** It did answer once, and has not for a while. */
   get isSilent(): boolean {
     return (this.#tally.silentMs(performance.now()) ?? 0) > silentMs;
