@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { stateOfObjects } from '../../model/cluster-state.ts';
 import type { KubeObject } from '../../model/object.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import { AgentUses, usedWords } from './agent-uses.ts';
+import { AgentUses, nodesAStep, usedWords } from './agent-uses.ts';
 
 const prefix = (text: string) => parsePrefix(text)!;
 
@@ -115,6 +115,20 @@ describe('an address on several pods', () => {
     const b = pod('b', 'n4', '10.50.0.28');
     expect(uses(...nodes, ending, b).shared()).toEqual([]);
     expect(uses(...nodes, endpoint('a', '192.0.2.1', '10.50.0.28'), b).shared()).toEqual([]);
+  });
+
+  test('is found in steps, so that others may go on meanwhile', () => {
+    const many = Array.from({ length: 5 * nodesAStep }, (_, at) =>
+      pod(`p${at}`, `m${at}`, `10.60.${at >> 8}.${at & 255}`),
+    );
+    const seen = uses(...many, pod('last', 'z', '10.60.0.0'));
+    const steps = seen.sharedInSteps();
+    let pauses = 0;
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) pauses++;
+    expect(pauses).toBe(5);
+    expect(step.value).toEqual(seen.shared());
+    expect(step.value.map(({ pods }) => pods.map((one) => one.node))).toEqual([['m0', 'z']]);
   });
 
   test('is none where a pod of the same name came back on another node', () => {

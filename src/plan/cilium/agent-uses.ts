@@ -1,5 +1,6 @@
 import { addToGroup } from '../../base/add-to-group.ts';
 import { listNames } from '../../base/count-text.ts';
+import { atOnce, type Steps } from '../../base/steps.ts';
 import type { CiliumEndpoint } from '../../model/cilium-endpoint.ts';
 import type { CiliumNode } from '../../model/cilium-node.ts';
 import type { ClusterNode } from '../../model/node.ts';
@@ -58,6 +59,9 @@ export interface SharedAddress {
   pods: ReadonlyArray<UsedAddress & { node: string }>;
 }
 
+/** Some ten milliseconds, with a hundred pods on each. */
+export const nodesAStep = 100;
+
 export class AgentUses {
   /** Whether anybody looked at pods, and at endpoints: none seen is no proof without it. */
   readonly sees: { readonly pods: boolean; readonly endpoints: boolean };
@@ -113,8 +117,12 @@ export class AgentUses {
     return this.#usesOf([], this.#homeless);
   }
 
-  /** Addresses that several live pods have, sorted; who has them by node. */
   shared(): SharedAddress[] {
+    return atOnce(this.sharedInSteps());
+  }
+
+  /** Addresses that several live pods have, sorted; who has them by node. */
+  *sharedInSteps(): Steps<SharedAddress[]> {
     const first = new Map<number | string, { node: string; used: UsedAddress }>();
     const found = new Map<number | string, SharedAddress>();
     const put = (node: string, used: UsedAddress) => {
@@ -130,7 +138,11 @@ export class AgentUses {
         found.set(key, { address, pods: [...shared.pods, { node, ...used }] });
       }
     };
-    for (const node of this.nodeNames) for (const used of this.of(node).addresses) put(node, used);
+    let seen = 0;
+    for (const node of this.nodeNames) {
+      for (const used of this.of(node).addresses) put(node, used);
+      if (++seen % nodesAStep === 0) yield;
+    }
     for (const used of this.homeless) put('', used);
     return [...found.values()].sort((a, b) => a.address.compare(b.address));
   }

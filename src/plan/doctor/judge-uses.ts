@@ -1,9 +1,16 @@
+import type { Steps } from '../../base/steps.ts';
 import { modeOfCilium } from '../../model/modes.ts';
 import type { Address } from '../../net/address.ts';
 import { familyBits } from '../../net/family.ts';
 import { Prefix } from '../../net/prefix.ts';
 import { specialRangeProblem } from '../../net/special-ranges.ts';
-import { AgentUses, type NodeUses, type SharedAddress, usedWords } from '../cilium/agent-uses.ts';
+import {
+  AgentUses,
+  type NodeUses,
+  nodesAStep,
+  type SharedAddress,
+  usedWords,
+} from '../cilium/agent-uses.ts';
 import { restartAgent } from '../cilium/still-used.ts';
 import { type Claimants, saysAbout } from './claimants.ts';
 import { type DoctorFinding, finding, hurtsNow } from './finding.ts';
@@ -14,14 +21,18 @@ import type { Survey, SurveyedBlock, SurveyedNode } from './survey.ts';
 /**
  * What nodes use, against what they are to use: the addresses of pods and endpoints, and
  * the address that Cilium's agent took for itself out of the block that it serves from.
- * Each of the three shows the fault by itself, without an agent of ours.
+ * Each of the three shows the fault by itself, without an agent of ours. In steps: there may
+ * be a hundred pods for each of five thousand nodes.
  */
-export function judgeUses(survey: Survey, claimants: Claimants): DoctorFinding[] {
+export function* judgeUses(survey: Survey, claimants: Claimants): Steps<DoctorFinding[]> {
   if (!areBlocksUsed(survey)) return [];
   const uses = new AgentUses(survey.evidence);
+  yield;
   const found: DoctorFinding[] = [];
   const astray = new Set<string>();
+  let seen = 0;
   for (const [name, surveyed] of survey.nodes) {
+    if (++seen % nodesAStep === 0) yield;
     const own = uses.of(name);
     for (const address of own.internal) {
       const stray = agentElsewhere(survey, claimants, surveyed, own, address);
@@ -32,8 +43,12 @@ export function judgeUses(survey: Survey, claimants: Claimants): DoctorFinding[]
   }
   for (const [name, surveyed] of survey.nodes) {
     found.push(...podsElsewhere(surveyed, uses.of(name), astray.has(name)));
+    if (++seen % nodesAStep === 0) yield;
   }
-  return [...found, ...uses.shared().map((shared) => onSeveralPods(survey, shared, astray))];
+  for (const shared of yield* uses.sharedInSteps()) {
+    found.push(onSeveralPods(survey, shared, astray));
+  }
+  return found;
 }
 
 /**

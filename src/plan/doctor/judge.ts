@@ -26,6 +26,7 @@
  * which evidence came changes nothing; what was not seen is not judged, and the
  * sources say so.
  */
+import { atOnce, type Steps } from '../../base/steps.ts';
 import { apiVersion } from '../../model/keys.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { compareText } from '../pools/pool-set.ts';
@@ -52,18 +53,14 @@ export function judge(evidence: Evidence): DoctorFinding[] {
 }
 
 export function judgeSurvey(surveyed: Survey): DoctorFinding[] {
-  const steps = judgeInSteps(surveyed);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
+  return atOnce(judgeInSteps(surveyed));
 }
 
 /** The same in portions: who must not hold up other work pauses wherever this yields. */
-export function* judgeInSteps(surveyed: Survey): Generator<undefined, DoctorFinding[]> {
+export function* judgeInSteps(surveyed: Survey): Steps<DoctorFinding[]> {
   const claimants = claimantsOf(surveyed);
   yield;
-  const parts = [
+  const parts: Array<() => DoctorFinding[] | Steps<DoctorFinding[]>> = [
     () => judgeRecords(surveyed),
     () => judgeRoutes(surveyed, claimants),
     () => judgeAnnouncing(surveyed, claimants),
@@ -80,7 +77,8 @@ export function* judgeInSteps(surveyed: Survey): Generator<undefined, DoctorFind
   const found: DoctorFinding[] = [];
   for (const part of parts) {
     // One by one: a router's whole table may be strays, and a call takes only so many arguments.
-    for (const finding of part()) found.push(finding);
+    const made = part();
+    for (const finding of Array.isArray(made) ? made : yield* made) found.push(finding);
     yield;
   }
   return inOrder(found);
