@@ -178,7 +178,16 @@ export const suites = [
       root: true,
       kube: true,
       cilium: true,
-      debian: ['iproute2', 'iputils-ping', 'iptables', 'ipset', 'clang-19', 'llvm-19', 'frr'],
+      debian: [
+        'iproute2',
+        'iputils-ping',
+        'iptables',
+        'ipset',
+        'clang-19',
+        'llvm-19',
+        'frr',
+        'musl-tools',
+      ],
     },
   },
 ];

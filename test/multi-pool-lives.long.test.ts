@@ -13,6 +13,7 @@ import { projectOnPools } from '../src/plan/blocks/pool-projection.ts';
 import type { Register } from '../src/plan/blocks/register.ts';
 import { ciliumPoolsObject } from './multi-pool/objects.ts';
 import { type ListedPool, SimulatedAgent } from './multi-pool/simulated-agent.ts';
+import { runs } from './parts/random.ts';
 import { blockObject, nodeObject, poolObject, put, registerOf } from './register/objects.ts';
 
 const rules = rulesOf(modes['multi-pool'], 'auto');
@@ -214,7 +215,7 @@ test('no address is on two nodes, whatever comes in which order; in the end ever
       // What nobody needs any more is free again: all of mars, and all but one of default.
       for (const agent of world.agents.values()) expect(agent.cidrs).toHaveLength(1);
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   );
   // The lives were not idle.
   expect(seen.dropped).toBeGreaterThan(100);

@@ -14,10 +14,6 @@ export interface CiliumOperator {
 
 export const ciliumOperatorName = 'cilium-operator';
 
-/** The change that leaves Cilium's operator running beside another allocator. */
-export const ciliumOperatorCure =
-  'run cilium-operator with --ipam=kubernetes (among the args of its Deployment): it gives out no blocks then, and keeps its other duties';
-
 export function readCiliumOperator({ spec }: KubeObject): CiliumOperator {
   const { replicas, template } = (spec ?? {}) as {
     replicas?: unknown;

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseCiliumVersion, readCiliumConfig } from './cilium-config.ts';
 import {
   announcedFrom,
+  ciliumOperatorAllocates,
   ciliumSupport,
   compareReleases,
   curedByUpgrade,
@@ -115,4 +116,15 @@ test('docs/cilium.md has the table, cell by cell', () => {
     );
   expect(cells).toContainEqual([...supportColumns]);
   for (const row of ciliumSupport) expect(cells).toContainEqual(supportCells(row));
+});
+
+test.each([
+  ['kubernetes', false],
+  ['cluster-pool', true],
+  ['cluster-pool-v2beta', true],
+  ['multi-pool', true],
+  ['delegated-plugin', false],
+  ['eni', false],
+])('in mode %s cilium-operator cuts blocks: %s', (mode, isSo) => {
+  expect(ciliumOperatorAllocates(mode)).toBe(isSo);
 });

@@ -242,6 +242,11 @@ export function curedByUpgrade(version: CiliumRelease | undefined): boolean {
   return version !== undefined && !isAtLeast(version, announcesOwnRecordFrom);
 }
 
+/** Whether cilium-operator cuts the blocks that agents of this mode use. */
+export function ciliumOperatorAllocates(mode: string): boolean {
+  return supportOf(mode, undefined)?.reads[0]?.startsWith('CiliumNode.') === true;
+}
+
 /** The one setting of cilium-operator that leaves allocation to another and all its other duties on. */
 export const operatorArgument = '--ipam=kubernetes';
 

@@ -79,6 +79,7 @@ export const switches: Record<string, object> = {
   'cluster-pool': {
     ipam: { mode: 'cluster-pool', clusterPool: { ipv4CIDRs: ['10.5.112.0/21'], ipv4MaskSize: 24 } },
   },
+  'settings of Cilium': { ipam: { ciliumConfig: 'kube-system/cilium-config' } },
   'everything of the operator': {
     operator: {
       replicas: 3,

@@ -42,6 +42,11 @@ describe('rights', () => {
     const copied = await beside({ ipam: { mode: 'cluster-pool' } });
     expect(verbsFor(copied, 'ciliumnodes')).toEqual(['get', 'list', 'patch', 'watch']);
     expect(verbsFor(copied, 'nodes')).toEqual(read);
+    // The mode is in the ConfigMap of Cilium: it may be one that writes to CiliumNodes.
+    const asCilium = await beside({ ipam: { ciliumConfig: 'kube-system/cilium-config' } });
+    expect(verbsFor(asCilium, 'ciliumnodes')).toEqual(['get', 'list', 'patch', 'watch']);
+    expect(verbsFor(asCilium, 'nodes')).toEqual(read);
+    expect(argsOf(asCilium, 'operator')).toContain('--cilium-config=kube-system/cilium-config');
   });
 
   test('of agents to patch Nodes only for taintWhenFull', async () => {

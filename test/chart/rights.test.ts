@@ -78,6 +78,41 @@ test('an operator that awaits its definitions, and gives blocks to CiliumNodes',
   expect(refused()).toEqual([]);
 }, 180_000);
 
+test('an operator that reads its mode and CIDRs from the ConfigMap of Cilium', async () => {
+  await cluster.stopOperators();
+  const maps = '/api/v1/namespaces/kube-system/configmaps';
+  await cluster.must('POST', maps, {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'its-config' },
+    data: { ipam: 'cluster-pool', 'cluster-pool-ipv4-cidr': '10.9.0.0/21' },
+  });
+  const values = { profile: 'beside-cilium', ipam: { ciliumConfig: 'kube-system/its-config' } };
+  const rights = await rendered(values, 'operator-rights');
+  const kubeconfigPath = await accountOf(cluster, rights, 'cadastre-operator');
+  await applyManifest(cluster, await rendered({}, 'crds'));
+  const operator = await cluster.operator(
+    [
+      ...['--crds=await', '--cilium-config=kube-system/its-config', ...shortLease],
+      '--cluster-pool-ipv4-mask-size=25',
+    ],
+    { kubeconfigPath },
+  );
+  await operator.whenLeading();
+  await cluster.createNode('n2');
+  await cluster.createCiliumNode('n2', []);
+  await eventually(async () => {
+    const found = (await cluster.ciliumNodes()).find(({ metadata }) => metadata.name === 'n2');
+    expect(found?.spec?.ipam?.podCIDRs).toEqual(['10.9.0.0/25']);
+  });
+  const warned = operator.logged(({ level }) => level === 'warn').map(({ msg }) => msg);
+  expect(warned).toContain(
+    'flags win over ConfigMap kube-system/its-config: --cluster-pool-ipv4-mask-size=25 (there: 24)',
+  );
+  expect(refused()).toEqual([]);
+  expect(await operator.stop()).toBe('exit 0');
+}, 180_000);
+
 test('the console of profile doctor', async () => {
   const manifest = await rendered({ profile: 'doctor' }, 'console', 'network-policy');
   const kubeconfigPath = await accountOf(cluster, manifest, 'cadastre-console');

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { cacheDir } from '../../scripts/checkout.mjs';
 import { withLock } from '../../scripts/lock.mjs';
-import { deleteNamespaces, endProcesses } from '../../src/lab/namespaces.ts';
+import { deleteNamespaces, endProcesses, runInside } from '../../src/lab/namespaces.ts';
 import { startControllerManager } from '../parts/controller-manager.ts';
 import { freePort } from '../parts/free-port.ts';
 import { type PartProcess, startPart } from '../parts/part-process.ts';
@@ -140,6 +140,15 @@ export class CiliumCluster {
     for (const file of readdirSync(this.world.dir)) {
       if (file.endsWith('.log')) copyFileSync(join(this.world.dir, file), join(folder, file));
     }
+  }
+
+  /** Of the router and of every node: FRR's table, and the kernels'. */
+  async routes(): Promise<string> {
+    const namespaces = [...this.machines.values()].map(({ namespace }) => namespace);
+    const kernels = [this.fabric.namespace, ...namespaces].map(
+      async (name) => `${name}:\n${(await runInside(name, ['ip', 'route'])).stdout}`,
+    );
+    return `FRR: ${(await this.fabric.table()).join('; ')}\n${(await Promise.all(kernels)).join('')}`;
   }
 
   /** cilium-config as it stands in the API. */

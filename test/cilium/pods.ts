@@ -11,6 +11,7 @@ import {
   ipJson,
   namespacePath,
 } from '../../src/lab/namespaces.ts';
+import { pause } from '../world/eventually.ts';
 import type { CiliumCluster } from './cluster.ts';
 import { namespaceOf } from './layout.ts';
 import { ciliumPaths } from './objects.ts';
@@ -88,7 +89,7 @@ export class Pods {
     const namespace = namespaceOf(`pod-${name}`);
     await ipBatch(undefined, [`netns add ${namespace}`]);
     await ipBatch(namespace, ['link set lo up']);
-    const answer = await this.#call('ADD', { name, node, namespace, uid: metadata.uid });
+    const answer = await this.#add({ name, node, namespace, uid: metadata.uid });
     const { ips } = JSON.parse(answer) as { ips: Array<{ address: string }> };
     const address = ips[0]!.address.replace(/\/.*$/, '');
     const pod: Pod = { name, node, address, uid: metadata.uid, namespace };
@@ -103,6 +104,19 @@ export class Pods {
       },
     });
     return pod;
+  }
+
+  /** As a kubelet: tried again until it is given. In multi-pool an agent may wait for a block. */
+  async #add(pod: Pick<Pod, 'name' | 'node' | 'namespace' | 'uid'>): Promise<string> {
+    for (let left = 20; ; left--) {
+      try {
+        return await this.#call('ADD', pod);
+      } catch (error) {
+        if (left === 0) throw error;
+        await this.#call('DEL', pod);
+        await pause(1000);
+      }
+    }
   }
 
   async end(name: string): Promise<void> {

@@ -1,10 +1,12 @@
 /** What README, docs, plan, doctor and migrate promise about Cilium, played with the real one. */
 
+import { ensureShim } from '../../scripts/shim.mjs';
 import { eventually, pause } from '../world/eventually.ts';
 import { cadastreProgram, type OperatorProcess } from '../world/operator-process.ts';
 import { type Mode, podNetwork } from './config.ts';
 import { nodeAsn, router } from './layout.ts';
 import { ciliumPaths } from './objects.ts';
+import type { Pod } from './pods.ts';
 import { findingWords, type Stage } from './stage.ts';
 
 export interface Scenario {
@@ -61,6 +63,10 @@ async function join(stage: Stage, name: string): Promise<string> {
   return `agent serves after ${served}, its first pod answers the router after ${answered}`;
 }
 
+/** Not those that only fill a block. */
+const steady = (stage: Stage): Pod[] =>
+  [...stage.cluster.pods.running.values()].filter(({ name }) => name.startsWith('steady'));
+
 /**
  * While the Node is gone its CiliumNode goes too, and with it routes and sessions: Cilium's
  * agent has it so. Says how long the node's pod was away, or that it did not come back.
@@ -88,11 +94,11 @@ async function recreateNode(
   let words = '';
   try {
     await stage.whenAnnounced(30_000);
-    await stage.pingSteadily([...cluster.pods.running.values()], 30_000);
+    await stage.pingSteadily(steady(stage), 30_000);
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     words = `all pods answer ${seconds} s after it is there again`;
-  } catch {
-    words = 'its pod does not answer any more';
+  } catch (error) {
+    words = `not all is as before: ${(error as Error).message}`;
     await stage.endPings(true);
   }
   const ended = cluster.machine(name).agentDeaths - deaths;
@@ -281,41 +287,39 @@ const migrate: Scenario = {
     await world.leader(flags);
     await whenHeld(stage, before);
     await stage.checkAll('handover');
-    // The pods of the other nodes do not move. n1's are evicted.
-    await stage.endPings();
-    const staying = [...cluster.pods.running.values()].filter(({ node }) => node !== 'n1');
-    await stage.pingSteadily(staying);
-    await world.patchNode('n1', { metadata: { labels: { rack: 'new' } } });
-    const took = await stage.timed(async () => {
-      const answer = await cluster.cadastre(['migrate', 'apply', 'n1', '--yes', '--timeout=120']);
-      stage.check(answer.code === 0, `migrate apply: ${answer.stdout}${answer.stderr}`);
-    });
-    await stage.checkAll('moved');
-    const uses = await agentUses(stage, 'n1');
-    const [block = ''] = (await cluster.blocks()).n1 ?? [];
-    stage.check(uses.startsWith('10.60.'), `n1's agent uses ${uses}, its block is ${block}`);
-    const pod = await cluster.pods.start('moved', 'n1');
-    stage.check(pod.address.startsWith('10.60.'), `a new pod of n1 has ${pod.address}`);
-    await stage.pingSteadily([pod]);
-    stage.step(`n1 moved from ${before.n1} to ${block} in ${took}; a new pod has ${pod.address}`);
-    // Its old block goes to a node that joins.
+    const command = async (word: 'apply' | 'undo', rack: string | null) => {
+      // The pods of the other nodes do not move. n1's are evicted.
+      await stage.endPings();
+      await stage.pingSteadily(steady(stage).filter(({ node }) => node !== 'n1'));
+      await world.patchNode('n1', { metadata: { labels: { rack } } });
+      return cluster.cadastre(['migrate', word, 'n1', '--yes', '--timeout=120']);
+    };
+    const move = async (word: 'apply' | 'undo', rack: string | null, to: string) => {
+      const took = await stage.timed(async () => {
+        const answer = await command(word, rack);
+        stage.check(answer.code === 0, `migrate ${word}: ${answer.stdout}${answer.stderr}`);
+      });
+      await stage.checkAll(`migrate ${word}`);
+      const [block = ''] = (await cluster.blocks()).n1 ?? [];
+      const uses = await agentUses(stage, 'n1');
+      stage.check(uses.startsWith(to), `n1's agent uses ${uses}, its block is ${block}`);
+      const pod = await cluster.pods.start(`pod-${took.replace(/\D/g, '')}-${word}`, 'n1');
+      stage.check(pod.address.startsWith(to), `a new pod of n1 has ${pod.address}`);
+      await stage.pingSteadily([pod]);
+      stage.step(`\`migrate ${word}\` in ${took}: n1 has ${block}, a new pod ${pod.address}`);
+    };
+    const old = before.n1?.[0]?.replace(/0\/24$/, '') ?? '';
+    await move('apply', 'new', '10.60.');
+    await move('undo', null, old);
+    await move('apply', 'new', '10.60.');
+    // Its old block goes to a node that joins, once it has cooled.
     await pause(6000);
-    stage.step(`n4 joins: ${await join(stage, 'n4')}`);
+    stage.step(`n4 joins: ${await join(stage, 'n4')}, with ${(await cluster.blocks()).n4}`);
     await stage.checkAll('n4 joined');
-    await stage.endPings();
-    await stage.pingSteadily(
-      [...cluster.pods.running.values()].filter(({ node }) => node !== 'n1'),
-    );
-    await world.patchNode('n1', { metadata: { labels: { rack: null } } });
-    const back = await stage.timed(async () => {
-      const answer = await cluster.cadastre(['migrate', 'undo', 'n1', '--yes', '--timeout=120']);
-      stage.check(answer.code === 0, `migrate undo: ${answer.stdout}${answer.stderr}`);
-    });
-    await stage.checkAll('moved back');
-    const returned = await cluster.pods.start('returned', 'n1');
-    await stage.pingSteadily([returned]);
-    const now = (await cluster.blocks()).n1;
-    stage.step(`n1 moved back to ${now} in ${back}; a new pod has ${returned.address}`);
+    const refused = await command('undo', 'new');
+    stage.check(refused.code !== 0, 'migrate undo gave a block that another node has');
+    await stage.checkAll('migrate undo refused');
+    stage.step('`migrate undo` is refused: another node has the old block now');
     await cluster.restartAgents();
     await stage.checkAll('agents restarted');
   },
@@ -371,8 +375,18 @@ const multiPool: Scenario = {
 /** Our agent on a node of Cilium: it gives addresses to cilium-cni, and announces. */
 async function installOurs(stage: Stage, name: string): Promise<void> {
   const machine = stage.cluster.machine(name);
+  const plugin = ensureShim();
+  if (plugin === undefined) throw new Error('no compiler for our CNI plugin');
   await machine.run([
-    ...[process.execPath, await cadastreProgram(), 'cni', 'install', '--ipam-only'],
+    ...[
+      process.execPath,
+      await cadastreProgram(),
+      'cni',
+      'install',
+      '--ipam-only',
+      '--plugin',
+      plugin,
+    ],
     ...['--bin-dir', machine.plugins, '--conf-dir', machine.plugins],
   ]);
   await machine.startOurAgent(['--wiring=false']);

@@ -62,6 +62,7 @@ export class Stage {
         await stage.endPings();
       } catch (error) {
         stage.fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
+        stage.#say(await cluster.routes());
       } finally {
         for (const { stream } of stage.#streams) stream.close();
       }
@@ -229,13 +230,23 @@ export class Stage {
       this.fail(`${after}: the router holds ${table.join('; ')}; right is ${wanted.join('; ')}`);
     }
     this.#routes = table.length;
-    const found = (await cluster.doctor()).map(findingWords).sort();
-    for (const words of found) this.#findings.add(words);
     const right = [...(expected.findings ?? [])].sort();
+    const found = await this.#findingsOnceSettled(right);
+    for (const words of found) this.#findings.add(words);
     this.check(
       found.join() === right.join(),
       `${after}: the doctor finds ${found.join('; ') || 'nothing'}; true is ${right.join('; ') || 'nothing'}`,
     );
+  }
+
+  /** What is under way right after a step (a session that comes up) is true, but only then. */
+  async #findingsOnceSettled(right: readonly string[]): Promise<string[]> {
+    const deadline = performance.now() + 15_000;
+    for (;;) {
+      const found = (await this.cluster.doctor()).map(findingWords).sort();
+      if (found.join() === right.join() || performance.now() > deadline) return found;
+      await pause(1000);
+    }
   }
 
   /** Seconds that the work took. */

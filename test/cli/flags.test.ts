@@ -31,7 +31,8 @@ const values = [
   ...[':', ',', '-', '--', 'x'.repeat(10_000), hostileText, '__proto__', 'constructor'],
 ];
 
-const fileFlags = /^--(kubeconfig|from|rib|pools|config|bgp-config|token-file|console-token-file)$/;
+const fileFlags =
+  /^--(kubeconfig|from|rib|pools|config|cilium-config|bgp-config|token-file|console-token-file)$/;
 /** Folders and sockets of running parts: `data-folder.ts` and the agent judge them. */
 const placeFlags = /^--(data|state-dir|socket|netns)$/;
 

@@ -55,6 +55,9 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- define "cadastre.projections" -}}
 {{- if .Values.operator.project -}}
 {{ join "," .Values.operator.project }}
+{{- else if and .Values.ipam.ciliumConfig (eq .Values.ipam.mode "ip-pool") -}}
+{{- /* The mode is in the ConfigMap, and one of these follows from it. */ -}}
+ciliumnode,ciliumnode-pools
 {{- else if eq .Values.ipam.mode "ip-pool" -}}
 annotations
 {{- else if hasPrefix "cluster-pool" .Values.ipam.mode -}}
@@ -98,6 +101,7 @@ none
 {{- if ne .mode "ip-pool" }}
 - --ipam={{ .mode }}
 {{- end -}}
+{{- include "cadastre.flag" (list "--cilium-config" .ciliumConfig) -}}
 {{- include "cadastre.flag" (list "--enable-ipv4" .enableIPv4) -}}
 {{- include "cadastre.flag" (list "--enable-ipv6" .enableIPv6) -}}
 {{- include "cadastre.flag" (list "--cluster-pool-ipv4-cidr" .clusterPool.ipv4CIDRs) -}}
@@ -109,6 +113,44 @@ none
 {{- include "cadastre.flag" (list "--max-blocks-per-node" .clusterPool.maxBlocksPerNode) -}}
 {{- include "cadastre.flag" (list "--service-cidr" .serviceCIDRs) -}}
 {{- include "cadastre.flag" (list "--adopt-from" .adoptFrom) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The right to read the ConfigMap of --cilium-config, for "operator" or "shadow": (list . name). */ -}}
+{{- define "cadastre.ciliumConfigRight" -}}
+{{- $root := index . 0 -}}
+{{- $name := printf "cadastre-%s-ipam-config" (index . 1) -}}
+{{- with $root.Values.ipam.ciliumConfig }}
+---
+# For --cilium-config={{ . }}.
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {{ $name }}
+  namespace: {{ splitList "/" . | first }}
+  labels:
+    {{- include "cadastre.labels" $ | nindent 4 }}
+rules:
+  - apiGroups: [""]
+    resources: [configmaps]
+    resourceNames: [{{ splitList "/" . | last }}]
+    verbs: [get]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ $name }}
+  namespace: {{ splitList "/" . | first }}
+  labels:
+    {{- include "cadastre.labels" $ | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: {{ $name }}
+subjects:
+  - kind: ServiceAccount
+    name: cadastre-{{ index $ 1 }}
+    namespace: {{ $root.Release.Namespace }}
 {{- end -}}
 {{- end -}}
 

@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
 import { CadastreError } from '../../base/errors.ts';
+import { printable } from '../../base/printable.ts';
 import type { ReadCluster } from '../../cluster/read-cluster.ts';
 import { gather } from '../../doctor/gather.ts';
 import { type RibDumpFile, readDumps } from '../../doctor/rib/read-dumps.ts';
-import { parseCiliumVersion } from '../../model/cilium-config.ts';
+import { ciliumConfigName, parseCiliumVersion } from '../../model/cilium-config.ts';
 import type { StatedSettings } from '../../model/cluster-state.ts';
 import { findMode, modeNames, modes } from '../../model/modes.ts';
 import type { ClusterNode } from '../../model/node.ts';
@@ -13,6 +14,9 @@ import type { ListenPlan } from '../../witness/listener.ts';
 import { readWhole } from '../numbers.ts';
 import { routersListenFlag } from '../run/routers-listen-flag.ts';
 import type { Terminal } from '../terminal.ts';
+import { contradictions } from '../view/cilium-flags.ts';
+import { ciliumOf } from '../view/cilium-of.ts';
+import type { NamedCilium } from '../view/cilium-settings.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-flags.ts';
 import { addViewFlags, readFilesOf, type ViewFlagValues, withClient } from '../view/view-flags.ts';
 
@@ -85,7 +89,10 @@ export async function gatherEvidence(
     ciliumVersion: readCiliumVersion(flags.ciliumVersion),
   };
   const listening = readListening(flags);
-  const cluster = await readEvidence(flags, terminal);
+  const cilium = await ciliumOf(flags, terminal);
+  const cluster = withCilium(await readEvidence(flags, terminal), cilium);
+  const line = cilium && contradictions(flags, cilium);
+  if (line !== undefined) terminal.say(printable(`warning: ${line}`));
   const nodes = [...(cluster.items.nodes ?? [])];
   requireNodes(nodes);
   const dumps = await readDumps(flags.rib ?? [], terminal);
@@ -97,6 +104,15 @@ export async function gatherEvidence(
     routers: [...dumps, ...live],
     kernel: await kernelOf(flags.kernel, nodes),
   });
+}
+
+/** The settings of --cilium-config in the place of the cilium-config that was found. */
+function withCilium(read: ReadCluster, cilium: NamedCilium | undefined): ReadCluster {
+  if (cilium === undefined) return read;
+  const others = [...(read.items.configMaps ?? [])].filter((one) => one.cilium === undefined);
+  const identity = { name: ciliumConfigName, uid: '', resourceVersion: '' };
+  const named = { ...identity, namespace: 'kube-system', cilium: cilium.settings };
+  return { ...read, items: { ...read.items, configMaps: [...others, named] } };
 }
 
 async function readEvidence(flags: DoctorFlagValues, terminal: Terminal): Promise<ReadCluster> {

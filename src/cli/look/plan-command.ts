@@ -8,8 +8,8 @@ import { countText } from '../numbers.ts';
 import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
-import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-flags.ts';
-import { readState } from '../view/look.ts';
+import { addIpamFlags, type IpamFlagValues } from '../view/ipam-flags.ts';
+import { readIpam, readState } from '../view/look.ts';
 import { addViewFlags, type ViewFlagValues } from '../view/view-flags.ts';
 import { whyBlock } from './why.ts';
 
@@ -25,6 +25,9 @@ Examples:
   One pool for all nodes, from flags, as Cilium's cluster-pool mode has it:
     $ cadastre plan --ipam cluster-pool --cluster-pool-ipv4-cidr 10.5.112.0/21
 
+  The same with what Cilium's Helm values say:
+    $ cadastre plan --cilium-config cilium-values.yaml
+
 Exit code: 0 if every node is served, 1 if not.`;
 
 export function registerPlan(program: Command, terminal: Terminal): void {
@@ -37,7 +40,7 @@ export function registerPlan(program: Command, terminal: Terminal): void {
   addIpamFlags(addViewFlags(command))
     .addHelpText('after', examples)
     .action(async (flags: ViewFlagValues & IpamFlagValues) => {
-      const settings = readIpamFlags(flags);
+      const settings = await readIpam(flags, terminal);
       const more = settings.mode.isPooledByCilium ? (['ciliumPodPools'] as const) : [];
       const state = await readState(flags, settings, terminal, more);
       const register = registerOf(state, settings);

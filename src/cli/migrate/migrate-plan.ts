@@ -14,8 +14,8 @@ import { printAnswer } from '../output.ts';
 import { renderSections } from '../sections.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
-import { type IpamSettings, readIpamFlags } from '../view/ipam-flags.ts';
-import { readState, warnOf } from '../view/look.ts';
+import type { IpamSettings } from '../view/ipam-flags.ts';
+import { readIpam, readState, warnOf } from '../view/look.ts';
 import { readFilesOf } from '../view/view-flags.ts';
 import type { MigrateFlags } from './migrate-flags.ts';
 
@@ -27,7 +27,7 @@ export interface Planned {
 }
 
 export async function makePlan(flags: MigrateFlags, terminal: Terminal): Promise<Planned> {
-  const settings = readIpamFlags(flags);
+  const settings = await readIpam(flags, terminal);
   const found = await readState(flags, settings, terminal, ['migrations']);
   const state = flags.pools === undefined ? found : await withPools(found, flags, terminal);
   warnOf(state, flags, terminal);

@@ -31,6 +31,8 @@ import type { Witness } from '../../witness/witness.ts';
 import { readSeconds, readWhole } from '../numbers.ts';
 import { stopOnSignals } from '../stop-signals.ts';
 import { readVersion } from '../version.ts';
+import { contradictions, flagsOfCilium } from '../view/cilium-flags.ts';
+import { ciliumAt, readCiliumSource } from '../view/cilium-settings.ts';
 import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-flags.ts';
 import { readConfigMapName } from './config-map-flag.ts';
 import { readConsoleToken } from './console-flags.ts';
@@ -115,6 +117,7 @@ export function registerOperator(program: Command): void {
 Examples:
   $ cadastre operator
   $ cadastre operator --ipam cluster-pool --cluster-pool-ipv4-cidr 10.5.112.0/21
+  $ cadastre operator --cilium-config
   $ cadastre operator --project annotations,node-spec --listen 0.0.0.0:9470
   $ cadastre operator --witness bmp=0.0.0.0:11019
   $ cadastre operator --shadow        # in another terminal: curl -s 127.0.0.1:9470/shadow`,
@@ -152,13 +155,14 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   // On a large machine V8 lets its nursery grow to 64 MB and more, for no gain
   // here: with 10,000 nodes 308 MB resident became 174 MB, at a tenth more CPU.
   setFlagsFromString('--semi-space-growth-factor=1');
-  const settings = readSettings(flags);
+  const log = jsonLog({ level: flags.logLevel, fields: { component: 'operator' } });
+  const filled = await withCilium(flags, log);
+  const settings = readSettings(filled);
   const listenAt = readListen(flags.listen);
   const consoleAt = flags.console === undefined ? undefined : readListen(flags.console);
   const token =
     consoleAt && readConsoleToken(consoleAt, flags.consoleTokenFile, '--console-token-file');
   const access = await loadKubeConfig(flags);
-  const log = jsonLog({ level: flags.logLevel, fields: { component: 'operator' } });
   const metrics = new Metrics();
   const stopProcessMetrics = registerProcessMetrics(metrics);
   const { concurrency } = settings;
@@ -192,6 +196,24 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
     await client.close();
     stopping.done();
   }
+}
+
+/** Once, at the start: who changes Cilium's mode or CIDRs restarts the operator too. */
+async function withCilium(flags: OperatorFlags, log: Log): Promise<OperatorFlags> {
+  if (flags.ciliumConfig === undefined) return flags;
+  const cilium = await ciliumAt(readCiliumSource(flags.ciliumConfig), async (use) => {
+    const client = new KubeClient(await loadKubeConfig(flags), { log });
+    return use(client).finally(() => client.close());
+  });
+  const filled = { ...flags, ...flagsOfCilium(flags, cilium) };
+  const line = contradictions(flags, cilium);
+  if (line !== undefined) log.warn({}, line);
+  const { ipam, clusterPoolIpv4Cidr, clusterPoolIpv6Cidr } = filled;
+  log.info(
+    { from: cilium.where, ipam, ipv4: clusterPoolIpv4Cidr, ipv6: clusterPoolIpv6Cidr },
+    'settings of Cilium',
+  );
+  return filled;
 }
 
 /** Loaded only where it is wanted: it follows everything the operator does, and more. */

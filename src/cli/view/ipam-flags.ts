@@ -37,6 +37,7 @@ export interface IpamSettings {
 
 /** What commander hands over: texts, because a refusal must quote what was typed. */
 export interface IpamFlagValues {
+  ciliumConfig?: string | true;
   ipam?: string;
   enableIpv4?: string | boolean;
   enableIpv6?: string | boolean;
@@ -67,6 +68,10 @@ export function addIpamFlags(command: Command): Command {
       ]),
     );
   flag('--ipam <mode>', `${known.join('; ')} (default: ${defaultMode.name})`);
+  flag(
+    '--cilium-config [where]',
+    "mode, families, CIDRs and mask sizes as Cilium has them: NAMESPACE/NAME of its ConfigMap (default: kube-system/cilium-config), or a file with it or with Cilium's Helm values; other flags win",
+  );
   flag('--enable-ipv4 [boolean]', 'serve IPv4 (default: true)');
   flag(
     '--enable-ipv6 [boolean]',

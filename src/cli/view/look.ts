@@ -7,6 +7,8 @@ import { clusterPoolName } from '../../model/keys.ts';
 import type { Register } from '../../plan/blocks/register.ts';
 import { registerOf } from '../../plan/blocks/register-of.ts';
 import type { Terminal } from '../terminal.ts';
+import { contradictions, flagsOfCilium } from './cilium-flags.ts';
+import { ciliumOf } from './cilium-of.ts';
 import {
   addIpamFlags,
   type IpamFlagValues,
@@ -14,9 +16,10 @@ import {
   readIpamFlags,
   statedSettings,
 } from './ipam-flags.ts';
-import { addViewFlags, readCluster, type ViewFlagValues } from './view-flags.ts';
+import { addViewFlags, type ClusterFlags, readCluster, type ViewFlagValues } from './view-flags.ts';
 
 export type LookFlagValues = ViewFlagValues & IpamFlagValues;
+type LookFlags = ClusterFlags & IpamFlagValues;
 
 /** What every looking command begins with: the cluster, and the register one would have of it. */
 export interface Look {
@@ -36,7 +39,7 @@ export async function lookAt(
   terminal: Terminal,
   more: readonly ClusterKind[] = [],
 ): Promise<Look> {
-  const settings = readIpamFlags(flags);
+  const settings = await readIpam(flags, terminal);
   const state = await readState(flags, settings, terminal, more);
   warnOf(state, flags, terminal);
   return {
@@ -45,6 +48,16 @@ export async function lookAt(
     register: registerOf(state, settings),
     nowMs: terminal.clock.wallMs(),
   };
+}
+
+/** The flags, filled up with Cilium's own settings where --cilium-config asks for it. */
+export async function readIpam(flags: LookFlags, terminal: Terminal): Promise<IpamSettings> {
+  const cilium = await ciliumOf(flags, terminal);
+  if (cilium === undefined) return readIpamFlags(flags);
+  const settings = readIpamFlags(flagsOfCilium(flags, cilium));
+  const line = contradictions(flags, cilium);
+  if (line !== undefined) terminal.say(printable(`warning: ${line}`));
+  return settings;
 }
 
 /** The cluster or the files, with what the flags state. */
@@ -65,7 +78,8 @@ export function warnOf(state: ClusterState, flags: IpamFlagValues, terminal: Ter
   }
   // That pool is in the flags of the operator and nowhere else: without them it seems to be gone.
   const isByFlags = state.blocks.some(({ pool }) => pool === clusterPoolName);
-  if (flags.ipam !== undefined || state.pools.length > 0 || !isByFlags) return;
+  const isGiven = flags.ipam !== undefined || flags.ciliumConfig !== undefined;
+  if (isGiven || state.pools.length > 0 || !isByFlags) return;
   terminal.say(
     `note: the blocks here were cut in mode cluster-pool, whose pool is in the operator's flags; give the same ones (--ipam cluster-pool --cluster-pool-ipv4-cidr …), or that pool is not known here`,
   );

@@ -1,9 +1,8 @@
 import { listNames } from '../../base/count-text.ts';
-import type { CiliumVersion } from '../../model/cilium-config.ts';
 import type { CiliumNode } from '../../model/cilium-node.ts';
+import { announcedFrom, curedByUpgrade, releaseText } from '../../model/cilium-support.ts';
 import type { WitnessReport } from '../../model/cluster-kinds.ts';
 import type { ClusterState } from '../../model/cluster-state.ts';
-import { modeOfCilium } from '../../model/modes.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { parsePrefix } from '../../net/prefix.ts';
@@ -48,9 +47,9 @@ export function announcedRecord(seen: Announcers, truth: Truth): AnnouncedBy {
     if (hasMetallb === true) return { kind: 'nothing', why: 'MetalLB announces Services alone' };
     return { kind: 'unknown', why: 'no cilium-config was seen', isPerhapsNothing: false };
   }
-  const { version, ipam, bgp } = cilium;
+  const { version, bgp } = cilium;
   if (bgp === 'off') return { kind: 'nothing', why: 'Cilium announces no pod blocks' };
-  const name = version === undefined ? 'Cilium' : `Cilium ${version.major}.${version.minor}`;
+  const name = version === undefined ? 'Cilium' : `Cilium ${releaseText(version)}`;
   if (bgp === 'control-plane') {
     const { unreadCiliumBgp: unread } = seen;
     if (unread !== undefined) {
@@ -65,13 +64,12 @@ export function announcedRecord(seen: Announcers, truth: Truth): AnnouncedBy {
     const why = 'Cilium announces, but its version is not known';
     return { kind: 'unknown', why, isPerhapsNothing: false };
   }
-  if (announcesNodeSpecAlways(version)) {
+  if (curedByUpgrade(version)) {
     const why = `${name} announces Node.spec.podCIDRs`;
     return { kind: 'record', record: 'Node.spec', orAnnotation: false, isOld: true, why };
   }
-  const record = [truth.mode, modeOfCilium(ipam)].some((mode) => mode?.truth === 'node')
-    ? 'Node.spec'
-    : 'CiliumNode';
+  const isNode = truth.mode.truth === 'node' || announcedFrom(cilium) === 'Node.spec.podCIDRs';
+  const record = isNode ? 'Node.spec' : 'CiliumNode';
   const field = record === 'Node.spec' ? 'Node.spec.podCIDRs' : 'CiliumNode.spec.ipam';
   const orAnnotation = record === 'Node.spec';
   return { kind: 'record', record, orAnnotation, isOld: false, why: `${name} announces ${field}` };
@@ -85,11 +83,6 @@ function byObjects(
   const why = `${name} announces CiliumNode.spec.ipam as its BGP objects say`;
   const announcers = new CiliumAnnouncers(bgp, cilium?.ipam, ciliumPodPools);
   return { kind: 'objects', announcers, record: 'CiliumNode', why };
-}
-
-/** Up to 1.11. */
-function announcesNodeSpecAlways({ major, minor }: CiliumVersion): boolean {
-  return major < 1 || (major === 1 && minor <= 11);
 }
 
 export interface AnnouncedPrefix {

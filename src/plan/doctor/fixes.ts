@@ -1,3 +1,4 @@
+import { announcesOwnRecordFrom, releaseText } from '../../model/cilium-support.ts';
 import type { AnnouncedRecord } from './announced.ts';
 import type { DoctorReason } from './finding.ts';
 import type { Survey } from './survey.ts';
@@ -25,7 +26,7 @@ export function wrongRecord(survey: Survey, on?: RouteCase): WrongRecord | undef
   const { record, why } = announcedBy;
   if (truth.record === (record === 'CiliumNode' ? 'ciliumnode' : 'node')) return undefined;
   if (announcedBy.kind === 'record' && announcedBy.isOld) {
-    return { why, cure: 'upgrade Cilium to 1.12 or newer' };
+    return { why, cure: `upgrade Cilium to ${releaseText(announcesOwnRecordFrom)} or newer` };
   }
   const owner = on?.owner ?? undefined;
   const named = owner === undefined ? [] : (nodes.get(owner)?.records.get(record) ?? []);

@@ -1,6 +1,6 @@
 import { plural } from '../../base/count-text.ts';
 import type { CiliumSettings } from '../../model/cilium-config.ts';
-import { ciliumOperatorCure } from '../../model/cilium-operator.ts';
+import { ciliumOperatorAllocates, operatorStep } from '../../model/cilium-support.ts';
 import { modeOfCilium, type TruthRecord } from '../../model/modes.ts';
 import { type Family, families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
@@ -127,7 +127,7 @@ function ciliumAllocates(survey: Survey): DoctorFinding | undefined {
   const { ciliumOperator: operator, cilium } = evidence;
   if (truth.record !== 'register' || operator?.runs !== true) return undefined;
   const ipam = operator.ipam ?? cilium?.ipam;
-  if (ipam === undefined || !allocatingModes.has(ipam)) return undefined;
+  if (ipam === undefined || !ciliumOperatorAllocates(ipam)) return undefined;
   const isPooled = ipam === 'multi-pool';
   const ranges = isPooled
     ? (evidence.ciliumPodPools ?? []).flatMap(({ cidrs }) => cidrs)
@@ -145,16 +145,9 @@ function ciliumAllocates(survey: Survey): DoctorFinding | undefined {
       NodeBlock: `the truth in mode ${truth.mode.name} (${truth.why})`,
       'cilium-operator': `runs with ipam ${ipam} and gives out blocks${given}`,
     },
-    fix: ciliumOperatorCure,
+    fix: operatorStep,
   });
 }
-
-/** Modes in which Cilium's operator cuts blocks, in every version that had them. */
-const allocatingModes: ReadonlySet<string> = new Set([
-  'cluster-pool',
-  'cluster-pool-v2beta',
-  'multi-pool',
-]);
 
 function clusterPoolRanges(cilium: CiliumSettings | undefined): Prefix[] {
   return families.flatMap((family) => readPrefixes(cilium?.clusterPool[family].cidrs ?? []));
@@ -209,7 +202,7 @@ function secondAllocators(
     modeOfCilium(evidence.cilium?.ipam ?? '')?.pools === 'flags' &&
     isEverywhere(records.get('CiliumNode'))
   ) {
-    report('CiliumNode', "Cilium's operator", ciliumOperatorCure);
+    report('CiliumNode', "Cilium's operator", operatorStep);
   }
   if (truth.record === 'node' && isEverywhere(records.get('NodeBlock'))) {
     report(

@@ -1,3 +1,4 @@
+import { operatorStep } from '../../model/cilium-support.ts';
 import type { MigrationPlan, NodeMove } from './migration-plan.ts';
 
 /** One thing to do: what it does, how it is undone, and whom it affects. */
@@ -32,7 +33,7 @@ export function preparation(plan: MigrationPlan, mode: string): PlannedStep[] {
   if (plan.from.includes('ciliumnode')) {
     steps.push({
       step: 'cilium-operator-ipam',
-      does: 'run cilium-operator with --ipam=kubernetes: it allocates no blocks then, so that only one allocator is left, and goes on with everything else it does; let the operator project with --project ciliumnode',
+      does: `${operatorStep}; so only one allocator is left; let the operator project with --project ciliumnode`,
       undo: 'set its --ipam to what it was; CiliumNodes still say the same',
       hurts: 'nodes that join before the operator runs: they wait for a block',
     });
