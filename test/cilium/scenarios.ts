@@ -394,8 +394,8 @@ async function installOurs(stage: Stage, name: string): Promise<void> {
   await machine.startOurAgent(['--wiring=false']);
 }
 
-/** Until every agent of ours says itself that it announces the node's block. */
-async function whenOursAnnounce(stage: Stage): Promise<void> {
+/** Until every agent of ours says itself that it announces the node's block, in a new session. */
+async function whenOursAnnounce(stage: Stage, sinceMs: number): Promise<void> {
   const { world } = stage.cluster;
   await eventually(
     async () => {
@@ -403,14 +403,16 @@ async function whenOursAnnounce(stage: Stage): Promise<void> {
         metadata: { name: string };
         status?: {
           sessions?: ReadonlyArray<{
-            state: string;
+            establishedAt?: string;
             announced?: ReadonlyArray<{ prefix: string }>;
           }>;
         };
       }>('/apis/cadastre.dev/v1alpha1/nodereports');
       for (const [node, cidrs] of Object.entries(await stage.blocks())) {
         const sessions = reports.find(({ metadata }) => metadata.name === node)?.status?.sessions;
-        const told = (sessions ?? []).flatMap(({ announced }) => announced ?? []);
+        const told = (sessions ?? []).flatMap(({ establishedAt, announced }) =>
+          Date.parse(establishedAt ?? '') >= sinceMs ? (announced ?? []) : [],
+        );
         if (!cidrs.every((cidr) => told.some(({ prefix }) => prefix === cidr))) {
           throw new Error(`${node} says of its sessions: ${JSON.stringify(sessions)}`);
         }
@@ -455,8 +457,10 @@ const delegated: Scenario = {
     await stage.checkAll("Cilium's agents restarted");
     const announced = await stage.timed(async () => {
       const machines = [...cluster.machines.values()];
+      // The report is of whole seconds.
+      const sinceMs = Math.floor(Date.now() / 1000) * 1000;
       await Promise.all(machines.map((machine) => machine.restartOurAgent()));
-      await whenOursAnnounce(stage);
+      await whenOursAnnounce(stage, sinceMs);
     });
     await stage.checkAll('our agents restarted');
     stage.step(`our agents restarted: all of them announce again after ${announced}`);
