@@ -5,7 +5,10 @@ import type { Metrics } from './metrics.ts';
  * What every process says about itself, under the names that every Prometheus
  * dashboard knows. Returns a function that stops measuring.
  */
-export function registerProcessMetrics(metrics: Metrics): () => void {
+export function registerProcessMetrics(metrics: Metrics, version: string): () => void {
+  metrics
+    .gauge('cadastre_build_info', 'Always 1; the version is in the labels.')
+    .set(1, { version, nodejs: process.versions.node });
   const start = metrics.gauge(
     'process_start_time_seconds',
     'Start time of the process since the Unix epoch.',
@@ -17,7 +20,7 @@ export function registerProcessMetrics(metrics: Metrics): () => void {
     'nodejs_eventloop_lag_seconds',
     'Delay of the event loop since the last scrape, by quantile.',
   );
-  const delay = monitorEventLoopDelay({ resolution: 10 });
+  const delay = monitorEventLoopDelay({ resolution: sampleMs });
   delay.enable();
   start.set(Math.round(performance.timeOrigin) / 1000);
   let cpuSeconds = 0;
@@ -30,12 +33,18 @@ export function registerProcessMetrics(metrics: Metrics): () => void {
     cpu.inc({}, now - cpuSeconds);
     cpuSeconds = now;
     for (const quantile of [50, 99]) {
-      // NaN until the first sample.
-      const seconds = delay.percentile(quantile) / 1e9 || 0;
-      lag.set(seconds, { quantile: String(quantile / 100) });
+      lag.set(lagSeconds(delay.percentile(quantile)), { quantile: String(quantile / 100) });
     }
-    lag.set(delay.max / 1e9, { quantile: '1' });
+    lag.set(lagSeconds(delay.max), { quantile: '1' });
     delay.reset();
   });
   return () => delay.disable();
+}
+
+/** What is measured is the time between two samples, so it is never less than this. */
+const sampleMs = 10;
+
+/** NaN until the first sample. */
+function lagSeconds(betweenSamplesNs: number): number {
+  return Math.max(0, betweenSamplesNs / 1e9 - sampleMs / 1000) || 0;
 }
