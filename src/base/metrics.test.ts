@@ -75,7 +75,7 @@ test('a process says what it uses, and its CPU time only grows', () => {
   const before = read('process_cpu_seconds_total');
   for (const until = performance.now() + 20; performance.now() < until; );
   expect(read('process_cpu_seconds_total')).toBeGreaterThan(before);
-  expect(metrics.text()).toMatch(/nodejs_eventloop_lag_seconds\{quantile="0.99"\} [\d.e-]+/);
+  expect(metrics.text()).toMatch(/^nodejs_eventloop_lag_p99_seconds [\d.e-]+$/m);
   expect(metrics.text()).toMatch(/^cadastre_build_info\{nodejs="[\d.]+",version="1.2.3"\} 1$/m);
   stop();
 });

@@ -16,10 +16,12 @@ export function registerProcessMetrics(metrics: Metrics, version: string): () =>
   const memory = metrics.gauge('process_resident_memory_bytes', 'Resident memory size.');
   const heap = metrics.gauge('nodejs_heap_size_used_bytes', 'Heap in use.');
   const cpu = metrics.counter('process_cpu_seconds_total', 'User and system CPU time spent.');
-  const lag = metrics.gauge(
-    'nodejs_eventloop_lag_seconds',
-    'Delay of the event loop since the last scrape, by quantile.',
-  );
+  const lag = (which: string) =>
+    metrics.gauge(
+      `nodejs_eventloop_lag_${which}_seconds`,
+      `Delay of the event loop since the last scrape: ${which}.`,
+    );
+  const lags = { p50: lag('p50'), p99: lag('p99'), max: lag('max') };
   const delay = monitorEventLoopDelay({ resolution: sampleMs });
   delay.enable();
   start.set(Math.round(performance.timeOrigin) / 1000);
@@ -32,10 +34,9 @@ export function registerProcessMetrics(metrics: Metrics, version: string): () =>
     const now = (user + system) / 1e6;
     cpu.inc({}, now - cpuSeconds);
     cpuSeconds = now;
-    for (const quantile of [50, 99]) {
-      lag.set(lagSeconds(delay.percentile(quantile)), { quantile: String(quantile / 100) });
-    }
-    lag.set(lagSeconds(delay.max), { quantile: '1' });
+    lags.p50.set(lagSeconds(delay.percentile(50)));
+    lags.p99.set(lagSeconds(delay.percentile(99)));
+    lags.max.set(lagSeconds(delay.max));
     delay.reset();
   });
   return () => delay.disable();
