@@ -72,12 +72,7 @@ export function App() {
           ))}
         </nav>
         <div class="tools">
-          <button
-            type="button"
-            class="find-open"
-            aria-label="Find anything"
-            onClick={() => setFinding(true)}
-          >
+          <button type="button" class="find-open" onClick={() => setFinding(true)}>
             <svg viewBox="0 0 16 16" aria-hidden="true">
               <circle cx="6.8" cy="6.8" r="4.6" />
               <path d="m10.4 10.4 4 4" />
