@@ -30,7 +30,7 @@ export interface ClusterListOptions {
 /** What the pods of a whole cluster cost is only paid by who needs them. */
 export type PodScope = 'all' | 'controller-manager';
 
-const optionalKinds: readonly ClusterKind[] = ['serviceCidrs', 'ciliumPodPools'];
+const optionalKinds: readonly ClusterKind[] = ['serviceCidrs', 'ciliumPodPools', 'operatorReports'];
 
 const controllerManager = {
   namespace: 'kube-system',
@@ -107,7 +107,10 @@ export class ClusterList {
   }
 
   async #readConfigMaps(): Promise<number> {
-    const bgp = this.#o.bgpConfigMap ?? { namespace: this.#namespace, name: bgpConfigName };
+    // Read before, where it is read at all: it names the ConfigMap.
+    const [operator] = this.#collector.of('operatorReports');
+    const bgp = this.#o.bgpConfigMap ??
+      operator?.bgpConfigMap ?? { namespace: this.#namespace, name: bgpConfigName };
     return (
       (await this.#get('configMaps', ciliumConfigName, this.#namespace)) +
       (await this.#get('configMaps', bgp.name, bgp.namespace))

@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { cachedItems } from '../cluster/cluster-caches.ts';
-import { Surroundings } from '../cluster/surroundings.ts';
+import { Surroundings, surroundingKinds } from '../cluster/surroundings.ts';
 import { UsedAddresses } from '../cluster/used-addresses.ts';
 import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -81,6 +81,7 @@ export class ClusterFeed {
       client,
       log,
       bgpConfigMap: options.stated.bgpConfigMap,
+      kinds: ['operatorReports', ...surroundingKinds],
       onChange: () => this.#touch(true),
     });
     this.#used = new UsedAddresses({ client, clock });

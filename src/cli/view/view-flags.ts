@@ -46,6 +46,7 @@ export function addClusterFlags(command: Command): Command {
 
 /** What every command looks at; nodes come last, see list-cluster.ts. */
 const usualKinds = [
+  'operatorReports',
   'pools',
   'blocks',
   'reports',
