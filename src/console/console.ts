@@ -24,6 +24,7 @@ import { addHealthRoutes, type HealthCheck } from '../base/health-routes.ts';
 import { HttpServer } from '../base/http-server.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
+import type { ReadCluster } from '../cluster/read-cluster.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { StatedSettings } from '../model/cluster-state.ts';
 import { evidenceOf } from '../plan/doctor/evidence.ts';
@@ -33,6 +34,7 @@ import type { ConsoleRouters } from './console-routers.ts';
 import { addConsoleRoutes, pageHeaders } from './console-routes.ts';
 import { EventStream } from './event-stream.ts';
 import { Examiner } from './examiner.ts';
+import { followedSource, savedSource } from './feed-source.ts';
 import { consoleGuard, isLoopbackHost } from './guard.ts';
 import { type RouterView, tablesOf } from './router-view.ts';
 import type { MetaRow } from './rows.ts';
@@ -40,7 +42,8 @@ import { ConsoleState } from './state.ts';
 import type { TryIt } from './try-it.ts';
 
 export interface ConsoleOptions {
-  client: KubeClient;
+  /** The cluster that is followed, or the files that were read in its place. */
+  client: KubeClient | ReadCluster;
   listen: { host: string; port: number };
   /** Demanded from everybody; without one only loopback is served. */
   token?: string | undefined;
@@ -84,7 +87,11 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   }
   const stopping = new AbortController();
   const state = new ConsoleState({ epoch: clock.wallMs().toString(36) });
-  const feed = new ClusterFeed({ client, state, stated: options.stated ?? {}, clock, log });
+  const stated = options.stated ?? {};
+  const files = 'items' in client ? client : undefined;
+  const source =
+    'items' in client ? savedSource(client) : followedSource({ client, stated, clock, log });
+  const feed = new ClusterFeed({ source, state, stated, clock, log });
   const stream = new EventStream(state);
   const notReady = () => feed.notReady() ?? options.notReady?.();
   // Asking a router with hundreds of sessions costs more than all the rest of a look.
@@ -96,11 +103,13 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const examiner = new Examiner({
     evidence: () =>
       evidenceOf(feed.clusterState(), {
-        isPodListApart: true,
+        isPodListApart: files === undefined,
         nowMs: clock.wallMs(),
         routers: routers?.tables?.() ?? tablesOf(routerViews()),
       }),
     notReady,
+    // In files no session is being set up.
+    settleMs: files === undefined ? undefined : 0,
     state,
     clock,
     log,

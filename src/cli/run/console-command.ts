@@ -1,22 +1,27 @@
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { jsonLog, type LogLevel, logLevels } from '../../base/json-log.ts';
+import type { Log } from '../../base/log.ts';
 import { shellWord } from '../../base/shell-word.ts';
+import type { ReadCluster } from '../../cluster/read-cluster.ts';
 import { startConsole } from '../../console/console.ts';
+import { type RibDumpFile, readDumps } from '../../doctor/rib/read-dumps.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import type { ListenPlan } from '../../witness/listener.ts';
+import { requireNodes } from '../doctor/doctor-flags.ts';
 import { programName } from '../program-name.ts';
 import { aborted, stopOnSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 import { readVersion } from '../version.ts';
+import { type ClusterFlags, fromOption, readFilesOf } from '../view/view-flags.ts';
 import { readConsoleToken } from './console-flags.ts';
 import { readListen } from './listen-flag.ts';
+import { ribOption } from './rib-flag.ts';
 import { consoleRouters, startWitness, witnessOption } from './witness-flag.ts';
 
-interface ConsoleFlags {
-  kubeconfig?: string;
-  context?: string;
+interface ConsoleFlags extends ClusterFlags {
+  rib?: RibDumpFile[];
   listen: string;
   tokenFile?: string;
   witness?: ListenPlan[];
@@ -27,9 +32,11 @@ interface ConsoleFlags {
 export function registerConsole(program: Command, terminal: Terminal): void {
   program
     .command('console')
-    .description('look at a cluster in the browser; changes nothing')
+    .description('look at a cluster, or at files, in the browser; changes nothing')
+    .addOption(fromOption())
     .option('--kubeconfig <file>', 'the cluster (default: $KUBECONFIG, the pod, ~/.kube/config)')
     .option('--context <name>', 'the context of the kubeconfig')
+    .addOption(ribOption())
     .option('--listen <address>', 'where the console is served', '127.0.0.1:7077')
     .option('--token-file <file>', 'a secret that readers must know; a must beyond loopback')
     .addOption(witnessOption())
@@ -41,7 +48,10 @@ Examples:
   $ cadastre console
   $ cadastre console --kubeconfig prod.kubeconfig --listen 127.0.0.1:8080
   $ cadastre console --listen 0.0.0.0:7077 --token-file secret
-  $ cadastre console --witness bmp=0.0.0.0:11019`,
+  $ cadastre console --witness bmp=0.0.0.0:11019
+
+  Files that somebody sent, without a cluster:
+    $ cadastre console --from cluster.json --rib tor1=tor1.json --rib tor2=tor2.txt`,
     )
     .action((flags: ConsoleFlags) => runConsole(flags, terminal));
 }
@@ -49,32 +59,29 @@ Examples:
 async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void> {
   const listen = readListen(flags.listen);
   const token = readConsoleToken(listen, flags.tokenFile, '--token-file');
-  const { kubeconfig, context } = flags;
-  const access = await loadKubeConfig(flags);
   const log = jsonLog({ level: flags.logLevel, fields: { component: 'console' } });
-  const client = new KubeClient(access, { connections: 8, log });
+  const looked = await lookedAt(flags, terminal, log);
+  const dumps = await readDumps(flags.rib ?? [], terminal);
   const witness = await startWitness(flags.witness, log);
   const stopping = stopOnSignals();
-  const flag = (name: string, value?: string) =>
-    value === undefined ? [] : [`--${name} ${shellWord(value)}`];
   const running = await startConsole({
-    client,
+    client: looked.client,
     listen,
     token,
     about: {
       title: 'Cadastre',
       version: readVersion(),
-      cluster: access.origin,
+      cluster: looked.origin,
       mode: '',
       program: programName(),
-      commandFlags: [...flag('kubeconfig', kubeconfig), ...flag('context', context)].join(' '),
+      commandFlags: looked.commandFlags,
     },
-    routers: witness && (await consoleRouters(witness)),
+    routers: await consoleRouters(witness, dumps),
     clock: systemClock,
     log,
   });
   try {
-    terminal.say(`the console of ${access.origin} is on ${running.url}`);
+    terminal.say(`the console of ${looked.origin} is on ${running.url}`);
     if (token !== undefined)
       terminal.say(`open it with ?token= and the secret of ${flags.tokenFile}`);
     terminal.say('Ctrl-C ends it');
@@ -82,7 +89,32 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
   } finally {
     await running.stop();
     await witness?.close();
-    await client.close();
+    await looked.close();
     stopping.done();
   }
+}
+
+interface Looked {
+  client: KubeClient | ReadCluster;
+  origin: string;
+  /** How a command names the same cluster or files. */
+  commandFlags: string;
+  close(): Promise<void>;
+}
+
+/** Files are read once, before anything is served: what is wrong with them is said at once. */
+async function lookedAt(flags: ConsoleFlags, terminal: Terminal, log: Log): Promise<Looked> {
+  const { from, kubeconfig, context } = flags;
+  const flag = (name: string, value?: string) =>
+    value === undefined ? [] : [`--${name} ${shellWord(value)}`];
+  if (from !== undefined) {
+    const read = await readFilesOf(from, flags, terminal);
+    requireNodes([...(read.items.nodes ?? [])]);
+    const commandFlags = from.flatMap((path) => flag('from', path)).join(' ');
+    return { client: read, origin: from.join(', '), commandFlags, close: async () => {} };
+  }
+  const access = await loadKubeConfig(flags);
+  const client = new KubeClient(access, { connections: 8, log });
+  const commandFlags = [...flag('kubeconfig', kubeconfig), ...flag('context', context)].join(' ');
+  return { client, origin: access.origin, commandFlags, close: () => client.close() };
 }

@@ -239,7 +239,7 @@ async function serveConsole(
   };
   const stated = statedByOperator(settings);
   const clock = systemClock;
-  const routers = witness && (await consoleRouters(witness));
+  const routers = await consoleRouters(witness);
   const running = await startConsole({
     ...{ client, listen, token, about, stated, routers, clock, log },
   });
