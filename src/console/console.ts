@@ -25,6 +25,7 @@ import { addHealthRoutes, type HealthCheck, type HealthChecks } from '../base/he
 import { HttpServer } from '../base/http-server.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
+import type { ReadCluster } from '../cluster/read-cluster.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { StatedSettings } from '../model/cluster-state.ts';
 import { evidenceOf } from '../plan/doctor/evidence.ts';
@@ -34,6 +35,7 @@ import type { ConsoleRouters } from './console-routers.ts';
 import { addConsoleRoutes, pageHeaders } from './console-routes.ts';
 import { EventStream } from './event-stream.ts';
 import { Examiner } from './examiner.ts';
+import { followedSource, savedSource } from './feed-source.ts';
 import { Finder, type OtherPods } from './finder.ts';
 import { consoleGuard, isLoopbackHost } from './guard.ts';
 import { type RouterView, tablesOf } from './router-view.ts';
@@ -42,7 +44,8 @@ import { ConsoleState } from './state.ts';
 import type { TryIt } from './try-it.ts';
 
 export interface ConsoleOptions {
-  client: KubeClient;
+  /** The cluster that is followed, or the files that were read in its place. */
+  client: KubeClient | ReadCluster;
   listen: { host: string; port: number };
   /** Demanded from everybody; without one only loopback is served. */
   token?: string | undefined;
@@ -89,7 +92,11 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   }
   const stopping = new AbortController();
   const state = new ConsoleState({ epoch: clock.wallMs().toString(36) });
-  const feed = new ClusterFeed({ client, state, stated: options.stated ?? {}, clock, log });
+  const stated = options.stated ?? {};
+  const files = 'items' in client ? client : undefined;
+  const source =
+    'items' in client ? savedSource(client) : followedSource({ client, stated, clock, log });
+  const feed = new ClusterFeed({ source, state, stated, clock, log });
   const stream = new EventStream(state);
   const notReady = () => feed.notReady() ?? options.notReady?.();
   // Asking a router with hundreds of sessions costs more than all the rest of a look.
@@ -100,7 +107,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   };
   const evidence = () =>
     evidenceOf(feed.clusterState(), {
-      isPodListApart: true,
+      isPodListApart: files === undefined,
       nowMs: clock.wallMs(),
       routers: routers?.tables?.() ?? tablesOf(routerViews()),
     });
@@ -108,6 +115,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const examiner = new Examiner({
     evidence,
     notReady,
+    // In files no session is being set up.
+    settleMs: files === undefined ? undefined : 0,
     state,
     clock,
     log,

@@ -17,6 +17,7 @@ export interface ListEvidenceOptions {
 }
 
 const kinds = [
+  'operatorReports',
   'pools',
   'blocks',
   'ciliumNodes',

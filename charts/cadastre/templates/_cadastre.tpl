@@ -217,3 +217,15 @@ annotations:
   {{- end }}
 {{- end -}}
 {{- end -}}
+
+{{- /* The port of a --witness, like bgp=[::]:1790,as=64524,peer-as=64524. */ -}}
+{{- define "cadastre.witnessPort" -}}
+{{ splitList "," . | first | regexFind "[0-9]+$" }}
+{{- end -}}
+
+{{- /* The listeners of a list of --witness as ports of a container. */ -}}
+{{- define "cadastre.witnessPorts" -}}
+{{- range $at, $where := . }}
+- { name: witness-{{ $at }}, containerPort: {{ include "cadastre.witnessPort" $where }} }
+{{- end -}}
+{{- end -}}

@@ -17,18 +17,19 @@ export interface ViewFlagValues {
 
 export type ClusterFlags = Pick<ViewFlagValues, 'from' | 'kubeconfig' | 'context' | 'verbose'>;
 
+export function fromOption(): Option {
+  return new Option(
+    '--from <path>',
+    'look at files instead of a cluster: a file or folder of Kubernetes objects in JSON or YAML, or - for stdin; repeatable',
+  )
+    .conflicts(['kubeconfig', 'context'])
+    .argParser((path: string, before: string[] | undefined) => [...(before ?? []), path]);
+}
+
 export function addViewFlags(command: Command): Command {
   const group = 'What to look at:';
   return command
-    .addOption(
-      new Option(
-        '--from <path>',
-        'look at files instead of a cluster: a file or folder of Kubernetes objects in JSON or YAML, or - for stdin; repeatable',
-      )
-        .helpGroup(group)
-        .conflicts(['kubeconfig', 'context'])
-        .argParser((path: string, before: string[] | undefined) => [...(before ?? []), path]),
-    )
+    .addOption(fromOption().helpGroup(group))
     .addOption(new Option('--kubeconfig <path>', 'the kubeconfig of the cluster').helpGroup(group))
     .addOption(new Option('--context <name>', 'the context in the kubeconfig').helpGroup(group))
     .addOption(
@@ -46,6 +47,7 @@ export function addClusterFlags(command: Command): Command {
 
 /** What every command looks at; nodes come last, see list-cluster.ts. */
 const usualKinds = [
+  'operatorReports',
   'pools',
   'blocks',
   'reports',

@@ -59,10 +59,10 @@ export function Consistency({ place }: { place: PageLocation }) {
             <thead>
               <tr>
                 <th scope="col">node</th>
-                {truth.columns.map(({ id, label, title, isSeen }) => (
+                {truth.columns.map(({ id, label, title, isSeen, isUnasked }) => (
                   <th scope="col" key={id} title={title} class={isSeen ? '' : 'not-seen'}>
                     {label}
-                    {!isSeen && <span class="small"> not seen</span>}
+                    {!isSeen && <span class="small"> {isUnasked ? 'not asked' : 'not seen'}</span>}
                   </th>
                 ))}
               </tr>
@@ -131,8 +131,13 @@ function verdict(
     return `Still looking${judgement?.why ? `: ${judgement.why}` : ''}.`;
   }
   if (rows.length === 0) return 'There are no nodes.';
-  const unseen = columns.filter(({ isSeen }) => !isSeen).map(({ label }) => label);
-  const rest = unseen.length === 0 ? '' : ` ${unseen.join(', ')} could not be seen.`;
+  const labels = (of: typeof columns) => of.map(({ label }) => label).join(', ');
+  const unseen = columns.filter(({ isSeen, isUnasked }) => !isSeen && isUnasked !== true);
+  const unasked = columns.filter(({ isUnasked }) => isUnasked);
+  const rest = [
+    unseen.length === 0 ? '' : ` ${labels(unseen)} could not be seen.`,
+    unasked.length === 0 ? '' : ` Not asked: ${labels(unasked)}.`,
+  ].join('');
   if (differing > 0) return `${differing} of ${rows.length} nodes have records that differ.${rest}`;
   return `Everything that was seen says the same.${rest}`;
 }

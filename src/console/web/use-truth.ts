@@ -24,7 +24,7 @@ let made: { version: string; table: ShownTruth } | undefined;
 /** Made once for all views that ask, and again only when a row of it changed. */
 export function useTruth(): ShownTruth {
   useStore();
-  const version = store.version('truth', 'column');
+  const version = store.version('truth', 'column', 'block');
   if (made?.version !== version) made = { version, table: shownTruth() };
   return made.table;
 }
@@ -53,5 +53,8 @@ function shownTruth(): ShownTruth {
       for (const { cidr, owner } of others) lines.push({ node, column, cidr, owner });
     }
   }
+  // A block that cools down has no owner any more: routers may still have a route to it.
+  const blocks = store.map('block');
+  for (const cidr of disputed) if (blocks.get(cidr)?.phase === 'Cooling') disputed.delete(cidr);
   return { columns: store.all('column').sort((a, b) => a.at - b.at), rows, lines, disputed };
 }
