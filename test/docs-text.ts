@@ -7,6 +7,7 @@ export const root = join(import.meta.dirname, '..');
 /** Paths from the checkout. */
 export const pages = [
   'README.md',
+  'README.zh-CN.md',
   'CONTRIBUTING.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.md'))
