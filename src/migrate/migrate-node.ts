@@ -202,6 +202,7 @@ function wordsOf(action: string, { nodeName, from }: NodeMigration): string {
     'create node': `the Node ${nodeName} is re-created`,
     'clear cilium': `CiliumNode ${nodeName} no longer names ${old}`,
     'restore cilium': `CiliumNode ${nodeName} names ${old} again`,
+    'write witness': 'nothing uses the block that it leaves: it is free after its cool-down',
     'restart agent': `Cilium's agent on ${nodeName} is started again, and takes the block that its records name`,
     finish: 'done',
   };

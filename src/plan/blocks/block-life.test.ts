@@ -134,9 +134,6 @@ describe('another machine of the same name', () => {
     expect(next(back, other, old({ nodeAddresses: ['192.168.0.9'] }))).toBe('await');
     expect(next(back, other, old({ nodeAddresses: [] }))).toBe('await');
     expect(next(back, other, old({ released: { by: 'Administrator' } }))).toBe('free');
-    // One that lies in no pool is its own too.
-    const outside = { podCIDRs: ['172.16.0.0/24'], uid: 'new', addresses: ['192.168.0.1'] };
-    expect(next(nodeObject('n', outside), old())).toBe('drain');
   });
 
   test('where a witness is there the block may go to it', () => {

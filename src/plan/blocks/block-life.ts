@@ -8,7 +8,7 @@ import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import { AgentUses } from '../cilium/agent-uses.ts';
 import { agentIsSilent, agentStillServes } from '../cilium/still-used.ts';
 import { unattributedWords, whyUnattributed } from './attribution.ts';
-import { allHoldings, trustedHoldings } from './holdings.ts';
+import { allHoldings } from './holdings.ts';
 import type { Register } from './register.ts';
 import { isOfAnotherMachine, isOfSameMachine } from './same-machine.ts';
 
@@ -124,11 +124,7 @@ function backWithAnother(register: Register, block: Block): ClusterNode | undefi
       ({ phase, nodeUid, prefix }) =>
         phase === 'Active' && nodeUid === node.uid && prefix.family === family,
     );
-  // One that lies in no pool is in no register, and the node uses it all the same.
-  const recorded = trustedHoldings(register.holdingsOf(node.name), family);
-  const isRecordedElsewhere =
-    recorded.length > 0 && !recorded.some((held) => held.overlaps(block.prefix));
-  return hasAnother || isRecordedElsewhere ? node : undefined;
+  return hasAnother ? node : undefined;
 }
 
 export function isReleasedByTime({ phase, released }: Block): boolean {

@@ -230,6 +230,17 @@ class Site {
         expect(world.pods.filter((pod) => !pod.isOfDaemonSet)).toEqual([]);
         this.#set({ agentPod: { ...action.pod, isGoing: true } });
         return;
+      case 'write witness': {
+        // Only of what nobody uses any more.
+        expect(this.usersOf(action.block.prefix.toString())).toEqual([]);
+        const released = { by: 'NoRecord' } as const;
+        this.#set({
+          blocks: world.blocks.map((one) =>
+            one.name === action.block.name ? { ...one, released } : one,
+          ),
+        });
+        return;
+      }
       case 'finish':
         if (this.start.hasCiliumAgent && migration.hasReleased) {
           const [left, taken] = action.phase === 'Moved' ? [old, fresh] : [fresh, old];

@@ -91,6 +91,8 @@ export type MigrationAction =
   | { do: 'create node'; withRecords: boolean }
   | { do: 'restore cilium'; podCidrs: readonly string[] }
   | { do: 'restart agent'; pod: AgentPod }
+  /** Nobody on the node uses it any more, as was just seen. */
+  | { do: 'write witness'; block: Block }
   | { do: 'announce' }
   | { do: 'uncordon' }
   | { do: 'finish'; phase: 'Moved' | 'Undone' };
@@ -368,7 +370,15 @@ function nextOfUndo(world: MigrationWorld): NextStep {
   const state = isBackWithOldBlocks(migration, node, blocks);
   if (state.kind === 'missing') return wait('assign', state.why);
   const others = blocks.filter((block) => !isOld(migration, block)).map(({ prefix }) => prefix);
-  return serve(world, node, migration.from, others) ?? back(world, node, state.cidrs, 'Undone');
+  const unserved = serve(world, node, migration.from, others);
+  if (unserved !== undefined) return unserved;
+  // What it leaves cools as that of a Node that is gone: whether it is used was seen just now.
+  const left = blocks.find(
+    (block) =>
+      !isOld(migration, block) && block.phase === 'Cooling' && block.released === undefined,
+  );
+  if (left !== undefined) return act('release', { do: 'write witness', block: left });
+  return back(world, node, state.cidrs, 'Undone');
 }
 
 /** Between two lives of the Node: its blocks cool first, or they would be its own again. */
