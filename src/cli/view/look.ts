@@ -68,16 +68,16 @@ export async function readLook(
   const byFlags = isWhole ? readIpamFlags(filled) : undefined;
   const line = cilium && contradictions(flags, cilium);
   if (line !== undefined) terminal.say(printable(`warning: ${line}`));
-  const { items, malformed } = await readCluster(flags, terminal, more);
+  const { items, malformed, unread } = await readCluster(flags, terminal, more);
   const [report] = items.operatorReports ?? [];
   if (report === undefined || !isOperatorMeant(modes[report.mode])) {
     const settings = byFlags ?? readIpamFlags(filled);
-    return { settings, state: clusterState(items, statedSettings(settings), malformed) };
+    return { settings, state: clusterState(items, statedSettings(settings), malformed, unread) };
   }
   const settings = readIpamFlags(flagsOfOperator(filled, report));
   // Without a flag the mode is the operator's own word, and is shown as such.
   const stated = { ...statedSettings(settings), mode: findMode(filled.ipam)?.name };
-  return { settings, state: clusterState(items, stated, malformed) };
+  return { settings, state: clusterState(items, stated, malformed, unread) };
 }
 
 /** What a person should know before the answer. */
