@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { fencesOf, readPage, root, wordsOf } from './docs-text.ts';
+import { fencesOf, readPage, root } from './docs-text.ts';
+import { wordsOf } from './shell-lines.ts';
 import { readmeSections, type Step } from './soak/newcomer/readme-steps.ts';
 
 const sections = readmeSections(readPage('README.md'));

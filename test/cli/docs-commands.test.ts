@@ -2,7 +2,8 @@
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { wholeProgram } from '../../src/cli/program.ts';
-import { commandsOf, fencesOf, pages, textOf, wordsOf } from '../docs-text.ts';
+import { fencesOf, pages, textOf } from '../docs-text.ts';
+import { commandsOf, wordsOf } from '../shell-lines.ts';
 import { runBuilt } from './built-command.ts';
 import { collectingTerminal } from './collecting-terminal.ts';
 

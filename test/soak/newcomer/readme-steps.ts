@@ -1,5 +1,5 @@
 /** What a newcomer types who reads the README from top to bottom: its files, commands and outputs, word for word. */
-import { commandsOf, type Fence } from '../../docs-text.ts';
+import { commandsOf, type Fence } from '../../shell-lines.ts';
 
 export type Step =
   | { kind: 'file'; name: string; text: string }
