@@ -1,6 +1,6 @@
 import { EntryList } from './entries.tsx';
 import { type PageLocation, setQuery } from './location.ts';
-import { Filter, SameCommand, useNow } from './parts.tsx';
+import { Filter, SameCommand, Scroll, useNow } from './parts.tsx';
 import { useStore } from './store.ts';
 
 /** What happened, newest first, by node, block or reason. */
@@ -39,9 +39,9 @@ export function Events({ place }: { place: PageLocation }) {
           </select>
         </label>
       </div>
-      <div class="card">
+      <Scroll class="card scroll tall padded" label="What happened">
         <EntryList entries={entries} now={now} isFiltered={all.length > 0} />
-      </div>
+      </Scroll>
       <SameCommand command={`cadastre explain ${block === '' ? '0.0.0.0/0' : block}`} />
     </section>
   );
