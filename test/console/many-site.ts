@@ -11,6 +11,7 @@ import { EventStream } from '../../src/console/event-stream.ts';
 import { Examiner } from '../../src/console/examiner.ts';
 import { Finder } from '../../src/console/finder.ts';
 import { blockRow, nodeRow, poolRow } from '../../src/console/make-rows.ts';
+import { rowsAsOf } from '../../src/console/past.ts';
 import type { RouterView } from '../../src/console/router-view.ts';
 import { tablesOf } from '../../src/console/router-view.ts';
 import { ConsoleState } from '../../src/console/state.ts';
@@ -60,6 +61,7 @@ export async function startManySite(
     state,
     stream,
     finder: new Finder(() => evidence),
+    past: (atMs) => rowsAsOf(evidence, atMs),
     detail: () => undefined,
     whatIf: (action) => whatIf(evidence, action),
     tryIt: undefined,

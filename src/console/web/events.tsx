@@ -12,15 +12,23 @@ export function Events({ place }: { place: PageLocation }) {
   const reason = place.query.get('reason') ?? '';
   const holds = (text: string, wanted: string) =>
     text.toLowerCase().includes(wanted.trim().toLowerCase());
+  const atMs = store.past?.atMs ?? Number.POSITIVE_INFINITY;
+  const find = place.query.get('find') ?? '';
   const all = store.all('entry');
   const entries = all.filter(
-    (entry) => holds(entry.node, node) && holds(entry.cidr, block) && holds(entry.reason, reason),
+    (entry) =>
+      entry.atMs <= atMs &&
+      holds(entry.node, node) &&
+      holds(entry.cidr, block) &&
+      holds(entry.reason, reason) &&
+      holds(`${entry.text} ${entry.node} ${entry.cidr}`, find),
   );
   const reasons = [...new Set(all.map((entry) => entry.reason))].sort();
   return (
     <section class="view">
       <div class="view-head">
         <h1>Events</h1>
+        <Filter label="Words" value={find} onInput={(value) => setQuery({ find: value })} />
         <Filter label="Node" value={node} onInput={(value) => setQuery({ node: value })} />
         <Filter label="Block" value={block} onInput={(value) => setQuery({ block: value })} />
         <label class="filter">
