@@ -16,6 +16,7 @@ import type { EventStream } from './event-stream.ts';
 import type { Finder } from './finder.ts';
 import type { NodeDetail } from './node-detail.ts';
 import type { RouterView } from './router-view.ts';
+import type { RowChange } from './rows.ts';
 import type { ConsoleState } from './state.ts';
 import type { TryIt } from './try-it.ts';
 import { formerViews, subjectPages, views } from './views.ts';
@@ -25,6 +26,8 @@ export interface ConsoleParts {
   state: ConsoleState;
   stream: EventStream;
   finder: Finder;
+  /** The rows of a past moment. */
+  past: (atMs: number) => RowChange[];
   detail: (node: string) => NodeDetail | undefined;
   whatIf: (action: Action) => WhatIfAnswer;
   tryIt: TryIt | undefined;
@@ -58,7 +61,10 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
   }
   return server
     .on('GET', '/assets/:name', (request) => assets.answer(request.params.name ?? '', request))
-    .on('GET', '/api/state', (request) => answerState(state, request))
+    .on('GET', '/api/state', (request) => {
+      const at = request.query.get('at');
+      return answerState(at === null ? state.snapshot() : pastOf(parts, at), request);
+    })
     .on('GET', '/api/events', ({ query, headers }) => {
       const from = headers['last-event-id'] ?? query.get('from') ?? '';
       return {
@@ -111,6 +117,14 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
     });
 }
 
+/** How it was, as far as it is written down. */
+function pastOf({ past }: ConsoleParts, at: string): string {
+  const atMs = Date.parse(at);
+  if (Number.isNaN(atMs))
+    throw new HttpRefusal(400, `?at=${at} is not a time such as 2026-01-31T12:00:00Z`);
+  return JSON.stringify({ at: '', changes: past(atMs) });
+}
+
 /** A router's table as `gobgp global rib -j` shows one: what the doctor reads with --rib. */
 function ribOf({ held }: RouterView): object {
   const paths: Record<string, object[]> = {};
@@ -130,8 +144,7 @@ function readAction(query: URLSearchParams): Action {
   throw new HttpRefusal(400, 'ask with ?drain=NODE or ?lose-router=ROUTER');
 }
 
-async function answerState(state: ConsoleState, request: HttpRequest): Promise<HttpAnswer> {
-  const text = state.snapshot();
+async function answerState(text: string, request: HttpRequest): Promise<HttpAnswer> {
   const headers = { 'cache-control': 'no-store', vary: 'accept-encoding' };
   const contentType = 'application/json';
   if (!acceptsGzip(request)) return { contentType, headers, body: text };

@@ -10,6 +10,7 @@
  *   state, rows       everything the page knows, and what changed since
  *   cluster-feed      objects ─▶ rows, only of what changed
  *   time-line         what happened
+ *   past              the rows of a moment, out of the history of blocks
  *   finder            what a name or an address is, and what is known of it
  *   guard             Host, token, origin, token for changes
  *   console-routes    the paths
@@ -38,6 +39,7 @@ import { Examiner } from './examiner.ts';
 import { followedSource, savedSource } from './feed-source.ts';
 import { Finder, type OtherPods } from './finder.ts';
 import { consoleGuard, isLoopbackHost } from './guard.ts';
+import { rowsAsOf } from './past.ts';
 import { type RouterView, tablesOf } from './router-view.ts';
 import type { MetaRow } from './rows.ts';
 import { ConsoleState } from './state.ts';
@@ -153,6 +155,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     state,
     stream,
     finder,
+    past: (atMs) => rowsAsOf(evidence(), atMs),
     detail: (name) => feed.detail(name),
     whatIf: (action) => examiner.ask(action),
     tryIt,

@@ -17,6 +17,7 @@ import { DriftRecord } from '../plan/doctor/drift.ts';
 import type { Evidence } from '../plan/doctor/evidence.ts';
 import type { DoctorFinding } from '../plan/doctor/finding.ts';
 import { judgeSurvey } from '../plan/doctor/judge.ts';
+import { poolRooms } from '../plan/doctor/judge-pools.ts';
 import { survey } from '../plan/doctor/survey.ts';
 import { truthTable } from '../plan/doctor/truth-table.ts';
 import { type Action, whatIf } from '../plan/doctor/what-if.ts';
@@ -128,6 +129,8 @@ export class Examiner {
     }));
     state.putAll('cause', new Map(causes.map((row) => [row.id, row])));
     this.#putStated(statedRows(surveyed));
+    const rooms = poolRooms(surveyed).map((room, at) => ({ ...room, at }));
+    state.putAll('room', new Map(rooms.map((row) => [`${row.pool} ${row.family}`, row])));
     const { columns, rows: nodes } = truthTable(surveyed, standing);
     state.putAll('column', new Map(columns.map((column, at) => [column.id, { ...column, at }])));
     state.putAll('truth', new Map(nodes.map((row) => [row.node, row])));

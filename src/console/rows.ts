@@ -3,6 +3,7 @@
  * all of them, a delta those that changed. Shared by the server and the page.
  */
 import type { Cause } from '../plan/doctor/causes.ts';
+import type { PoolRoom } from '../plan/doctor/judge-pools.ts';
 import type { TruthColumn, TruthRow } from '../plan/doctor/truth-row.ts';
 import type { RouterView } from './router-view.ts';
 
@@ -108,6 +109,11 @@ export interface FindingRow {
   fix: string;
 }
 
+/** How much room a pool has, and for how long; the first to run out has the lowest place. */
+export interface RoomRow extends PoolRoom {
+  at: number;
+}
+
 /** What findings have in common; they are below it. */
 export interface CauseRow extends Omit<Cause, 'findings'> {
   /** Its place: most pods hurt first. */
@@ -162,6 +168,7 @@ export interface Rows {
   router: RouterView;
   finding: FindingRow;
   cause: CauseRow;
+  room: RoomRow;
   column: ColumnRow;
   truth: TruthRow;
   judgement: JudgementRow;

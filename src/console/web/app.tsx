@@ -12,8 +12,12 @@ import { Routes } from './routes.tsx';
 import { type RowStore, store, useStore } from './store.ts';
 import { SubjectPage } from './subject-page.tsx';
 import { applyTheme, readTheme, type Theme } from './theme.ts';
+import { TimeBar } from './time-bar.tsx';
 import { TryItView } from './try.tsx';
 import { useTruth } from './use-truth.ts';
+
+/** Views that can show a past moment. */
+const withTime: readonly ViewName[] = ['space', 'routes', 'consistency', 'events'];
 
 export function App() {
   const place = usePlace();
@@ -93,6 +97,10 @@ export function App() {
         </div>
       </header>
       <Figures store={store} />
+      {meta !== undefined &&
+        withTime.includes(place.view) &&
+        place.subject === undefined &&
+        place.name === '' && <TimeBar place={place} />}
       <main id="main" tabIndex={-1}>
         {meta === undefined ? (
           <p class="empty" role="status">

@@ -65,6 +65,9 @@ export function timeText(ms: number): string {
   return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
+/** Names as people count: node2 before node10. */
+export const plainName = new Intl.Collator('en', { numeric: true });
+
 export type Tone = 'good' | 'bad' | 'warn' | 'calm' | 'off';
 
 export function Mark({ tone, children }: { tone: Tone; children: ComponentChildren }) {

@@ -50,7 +50,7 @@ export function TryItView(_: { place: PageLocation }) {
   const button = (action: string, label: string, body: Record<string, unknown>) => (
     <button
       type="button"
-      disabled={busy !== '' || changeToken === undefined}
+      disabled={busy !== '' || changeToken === undefined || store.connection !== 'live'}
       aria-busy={busy === action}
       onClick={() => void act(action, body)}
     >
