@@ -1,7 +1,11 @@
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
+import { addHealthRoutes } from '../../base/health-routes.ts';
+import { HttpServer } from '../../base/http-server.ts';
 import { jsonLog, type LogLevel, logLevels } from '../../base/json-log.ts';
 import type { Log } from '../../base/log.ts';
+import { Metrics } from '../../base/metrics.ts';
+import { registerProcessMetrics } from '../../base/process-metrics.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import type { ReadCluster } from '../../cluster/read-cluster.ts';
 import { startConsole } from '../../console/console.ts';
@@ -24,6 +28,7 @@ interface ConsoleFlags extends ClusterFlags {
   rib?: RibDumpFile[];
   listen: string;
   tokenFile?: string;
+  metricsListen?: string;
   witness?: ListenPlan[];
   logLevel: LogLevel;
 }
@@ -39,6 +44,10 @@ export function registerConsole(program: Command, terminal: Terminal): void {
     .addOption(ribOption())
     .option('--listen <address>', 'where the console is served', '127.0.0.1:7077')
     .option('--token-file <file>', 'a secret that readers must know; a must beyond loopback')
+    .option(
+      '--metrics-listen <address>',
+      'serve /metrics, /livez and /readyz there too, without the token, like 0.0.0.0:9472',
+    )
     .addOption(witnessOption())
     .addOption(new Option('--log-level <level>').choices([...logLevels]).default('warn'))
     .addHelpText(
@@ -58,11 +67,17 @@ Examples:
 
 async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void> {
   const listen = readListen(flags.listen);
+  const metricsAt =
+    flags.metricsListen === undefined
+      ? undefined
+      : readListen(flags.metricsListen, '--metrics-listen');
   const token = readConsoleToken(listen, flags.tokenFile, '--token-file');
   const log = jsonLog({ level: flags.logLevel, fields: { component: 'console' } });
-  const looked = await lookedAt(flags, terminal, log);
+  const metrics = new Metrics();
+  const stopProcessMetrics = registerProcessMetrics(metrics, readVersion());
+  const looked = await lookedAt(flags, terminal, { log, metrics });
   const dumps = await readDumps(flags.rib ?? [], terminal);
-  const witness = await startWitness(flags.witness, log);
+  const witness = await startWitness(flags.witness, log, metrics);
   const stopping = stopOnSignals();
   const running = await startConsole({
     client: looked.client,
@@ -77,9 +92,15 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
       commandFlags: looked.commandFlags,
     },
     routers: await consoleRouters(witness, dumps),
+    metrics,
     clock: systemClock,
     log,
   });
+  const server = new HttpServer({ log });
+  if (metricsAt !== undefined) {
+    addHealthRoutes(server, { metrics, ready: running.readiness });
+    await server.listen(metricsAt);
+  }
   try {
     terminal.say(`the console of ${looked.origin} is on ${running.url}`);
     if (token !== undefined)
@@ -87,6 +108,8 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
     terminal.say('Ctrl-C ends it');
     await aborted(stopping.signal);
   } finally {
+    stopProcessMetrics();
+    await server.close();
     await running.stop();
     await witness?.close();
     await looked.close();
@@ -103,7 +126,11 @@ interface Looked {
 }
 
 /** Files are read once, before anything is served: what is wrong with them is said at once. */
-async function lookedAt(flags: ConsoleFlags, terminal: Terminal, log: Log): Promise<Looked> {
+async function lookedAt(
+  flags: ConsoleFlags,
+  terminal: Terminal,
+  parts: { log: Log; metrics: Metrics },
+): Promise<Looked> {
   const { from, kubeconfig, context } = flags;
   const flag = (name: string, value?: string) =>
     value === undefined ? [] : [`--${name} ${shellWord(value)}`];
@@ -114,7 +141,7 @@ async function lookedAt(flags: ConsoleFlags, terminal: Terminal, log: Log): Prom
     return { client: read, origin: from.join(', '), commandFlags, close: async () => {} };
   }
   const access = await loadKubeConfig(flags);
-  const client = new KubeClient(access, { connections: 8, log });
+  const client = new KubeClient(access, { connections: 8, ...parts });
   const commandFlags = [...flag('kubeconfig', kubeconfig), ...flag('context', context)].join(' ');
   return { client, origin: access.origin, commandFlags, close: () => client.close() };
 }
