@@ -3,7 +3,8 @@ import { printable } from '../base/printable.ts';
 import type { Terminal } from './terminal.ts';
 
 export const formats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
-export type Format = (typeof formats)[number];
+/** `html`: of the doctor alone. */
+export type Format = (typeof formats)[number] | 'html';
 
 /** `-o` of the commands whose answer has no names and no wide form. */
 export function plainOutputFlag(): Option {
@@ -20,6 +21,8 @@ export interface CommandAnswer {
   names: readonly string[];
   /** What a person reads, within that many columns. */
   table(columns: number, isWide: boolean): string;
+  /** One file to send around, where there is such a form. */
+  html?(): Promise<string>;
 }
 
 export async function printAnswer(
@@ -28,6 +31,7 @@ export async function printAnswer(
   answer: CommandAnswer,
 ): Promise<void> {
   if (format === 'json') terminal.write(`${JSON.stringify(answer.data, null, 2)}\n`);
+  else if (format === 'html' && answer.html !== undefined) terminal.write(await answer.html());
   else if (format === 'yaml') {
     const { yamlText } = await import('./yaml-text.ts');
     terminal.write(yamlText(answer.data));

@@ -75,7 +75,7 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
   const log = jsonLog({ level: flags.logLevel, fields: { component: 'console' } });
   const metrics = new Metrics();
   const stopProcessMetrics = registerProcessMetrics(metrics, readVersion());
-  const looked = await lookedAt(flags, terminal, log, metrics);
+  const looked = await lookedAt(flags, terminal, { log, metrics });
   const dumps = await readDumps(flags.rib ?? [], terminal);
   const witness = await startWitness(flags.witness, log, metrics);
   const stopping = stopOnSignals();
@@ -129,8 +129,7 @@ interface Looked {
 async function lookedAt(
   flags: ConsoleFlags,
   terminal: Terminal,
-  log: Log,
-  metrics: Metrics,
+  parts: { log: Log; metrics: Metrics },
 ): Promise<Looked> {
   const { from, kubeconfig, context } = flags;
   const flag = (name: string, value?: string) =>
@@ -142,7 +141,7 @@ async function lookedAt(
     return { client: read, origin: from.join(', '), commandFlags, close: async () => {} };
   }
   const access = await loadKubeConfig(flags);
-  const client = new KubeClient(access, { connections: 8, metrics, log });
+  const client = new KubeClient(access, { connections: 8, ...parts });
   const commandFlags = [...flag('kubeconfig', kubeconfig), ...flag('context', context)].join(' ');
   return { client, origin: access.origin, commandFlags, close: () => client.close() };
 }
