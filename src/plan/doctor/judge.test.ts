@@ -5,7 +5,7 @@ import { poolPairs } from '../../../test/doctor/pairs/pools.ts';
 import { recordPairs } from '../../../test/doctor/pairs/records.ts';
 import { reportPairs } from '../../../test/doctor/pairs/reports.ts';
 import { routePairs } from '../../../test/doctor/pairs/routes.ts';
-import { cleanWorlds, route, router } from '../../../test/doctor/worlds.ts';
+import { bothRoutes, cleanWorlds, route, router } from '../../../test/doctor/worlds.ts';
 import { runs } from '../../../test/parts/random.ts';
 import { reasons } from '../../model/reasons.ts';
 import type { Evidence } from './evidence.ts';

@@ -1,5 +1,6 @@
 /** Pairs of worlds: pools, and blocks that cool down (judge-pools, judge-blocks). */
 
+import { expect } from 'vitest';
 import type { Evidence } from '../../../src/plan/doctor/evidence.ts';
 import type { DoctorReason } from '../../../src/plan/doctor/finding.ts';
 import { block, cilium, ciliumNode, node, podPool, pool, prefix } from '../worlds.ts';
