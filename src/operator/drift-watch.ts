@@ -108,7 +108,7 @@ export class DriftWatch {
     for (const [reason, count] of counts) this.#gauge.set(count, { reason });
     for (const finding of fresh) this.#report(finding);
     for (const { reason, node, prefix } of cured) {
-      this.#o.log.info({ reason, node, cidr: prefix }, 'finding cleared');
+      this.#o.log.info({ reason, node, prefix }, 'finding cleared');
     }
     await this.#writeConditions(signal);
   }
@@ -156,7 +156,7 @@ export class DriftWatch {
   #report(finding: DoctorFinding): void {
     const { reason, node, prefix, severity } = finding;
     const words = driftWords(finding);
-    const fields = { reason, node, cidr: prefix, severity };
+    const fields = { reason, node, prefix, severity };
     if (severity === 'info') this.#o.log.info(fields, words);
     else this.#o.log.warn(fields, words);
     const { nodeCache, reporter } = this.#o;
@@ -180,7 +180,7 @@ export class DriftWatch {
         this.#o.nodeCache.put(await client.patch(nodes, node, options));
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
-        if (!error.isNotFound) log.warn({ node, type: driftConditionType }, error.message);
+        if (!error.isNotFound) log.warn({ node, resource: driftConditionType }, error.message);
       }
       await pause(writeEveryMs, signal);
     }

@@ -16,7 +16,7 @@ import { Site } from './prometheus/site.ts';
 import { pause, type Story, setTheScene, stories, until } from './prometheus/stories.ts';
 
 /** In place of every `for` and every window of the rules. */
-const duration = '15s';
+const duration = '25s';
 
 const [word = ''] = process.argv.slice(2);
 const isAsked = ({ name, alerts: named }: Story) =>
@@ -53,7 +53,7 @@ try {
     } catch (error) {
       failures += 1;
       say(`FAILED: ${story.name}: ${error instanceof Error ? error.message : error}`);
-      await Promise.resolve(story.end(site)).catch(() => undefined);
+      await (async () => story.end(site))().catch(() => undefined);
     }
   }
   await checkDashboard(prometheus);

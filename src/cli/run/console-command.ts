@@ -16,6 +16,7 @@ import type { Terminal } from '../terminal.ts';
 import { readVersion } from '../version.ts';
 import { readConsoleToken } from './console-flags.ts';
 import { readListen } from './listen-flag.ts';
+import { switchLevelOnSignal } from './log-level-signal.ts';
 import { consoleRouters, startWitness, witnessOption } from './witness-flag.ts';
 
 interface ConsoleFlags {
@@ -70,6 +71,7 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
   const client = new KubeClient(access, { connections: 8, metrics, log });
   const witness = await startWitness(flags.witness, log, metrics);
   const stopping = stopOnSignals();
+  const stopSwitching = switchLevelOnSignal(log);
   const flag = (name: string, value?: string) =>
     value === undefined ? [] : [`--${name} ${shellWord(value)}`];
   const running = await startConsole({
@@ -101,6 +103,7 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
     terminal.say('Ctrl-C ends it');
     await aborted(stopping.signal);
   } finally {
+    stopSwitching();
     stopProcessMetrics();
     await server.close();
     await running.stop();

@@ -72,8 +72,9 @@ export class Router {
     this.#speaker?.set(routes);
   }
 
-  async stop(): Promise<void> {
-    await this.#speaker?.close('drain');
+  /** `restart`: its connections are just gone, as with its power. */
+  async stop(how: 'drain' | 'restart' = 'drain'): Promise<void> {
+    await this.#speaker?.close(how);
     this.#speaker = undefined;
   }
 }
@@ -115,7 +116,7 @@ export class Site {
         address: router.address,
         port: router.port,
         asn: routerAsn,
-        localAsn: nodeAsn,
+        localASN: nodeAsn,
         localAddress: loopbackOf(node),
         connectRetrySeconds: 1,
         nodeSelector: { matchLabels: { 'kubernetes.io/hostname': node } },
@@ -148,10 +149,10 @@ export class Site {
     this.api.delete(`/api/v1/nodes/${name}`);
   }
 
-  putPool(name: string, cidrs: string[]): void {
+  putPool(name: string, cidrs: string[], size = 28): void {
     const spec = {
       cidrs,
-      blockSize: { ipv4: 28 },
+      blockSize: { ipv4: size },
       cooldownSeconds: 1,
       nodeSelector: { matchLabels: { pool: name } },
     };

@@ -2,7 +2,7 @@
  * What makes each alert fire, and what ends it. Everything is done to the running site from outside, as it
  * would happen: processes are killed or stopped, routers go, disks fill up, the API server stands still.
  */
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../../src/model/object.ts';
 import { sendJson } from '../../parts/test-api.ts';
@@ -128,9 +129,10 @@ export const stories: readonly Story[] = [
       goneBlock = site.blockOf('n5') ?? '';
       site.removeNode('n5');
     },
-    end: (site) => {
-      const words = ['blocks', 'release', goneBlock, '--machine-is-off', 'sold', '--yes'];
-      execFileSync(process.execPath, [
+    end: async (site) => {
+      const words = ['blocks', 'release', goneBlock, '--machine-is-off', 'sold'];
+      // Not by a call that waits: the API server is in this process.
+      await promisify(execFile)(process.execPath, [
         ...['dist/cadastre.mjs', ...words, '--kubeconfig', site.api.kubeconfig],
       ]);
     },
@@ -155,7 +157,7 @@ export const stories: readonly Story[] = [
     begin: () => undefined,
     goOn: async (site) => {
       const [tor1] = site.routers;
-      await tor1!.stop();
+      await tor1!.stop('restart');
       await tor1!.start();
       const established = /^cadastre_bgp_session_state\{peer="tor1-n1",state="Established"\} 1$/m;
       await until('the session is there again', async () =>
@@ -213,9 +215,11 @@ export const stories: readonly Story[] = [
         // Full.
       }
     },
+    // The journal has room in advance, half a megabyte: so many pods fill that, too.
     goOn: async (site) => {
-      for (let pod = 0; pod < 40; pod++) await site.cni('n3', 'ADD', `disk-${pod % 10}`);
-      for (let pod = 0; pod < 40; pod++) await site.cni('n3', 'DEL', `disk-${pod % 10}`);
+      const pods = Array.from({ length: 200 }, (_, at) => `${at}-${'f'.repeat(200)}`);
+      await Promise.all(pods.map((pod) => site.cni('n3', 'ADD', pod)));
+      await Promise.all(pods.map((pod) => site.cni('n3', 'DEL', pod)));
     },
     end: (site) => rmSync(join(site.stateOf('n3'), 'filler')),
   },
@@ -248,7 +252,8 @@ export const stories: readonly Story[] = [
           () => false,
         ),
       );
-      await pause(2_500);
+      // Until it was scraped.
+      await pause(1_200);
     },
     end: () => undefined,
   },
@@ -345,11 +350,13 @@ let goneBlock = '';
 export async function setTheScene(site: Site): Promise<void> {
   site.putPool('p', ['10.200.0.0/26']);
   site.putPool('q', ['10.201.0.0/26']);
+  site.putPool('r', ['10.202.0.0/22'], 24);
   // One on the pool's first day, two since: at that pace the last block is gone in nine days.
   site.addNode('n21', 'q', 20);
   site.addNode('n22', 'q', 5);
   site.addNode('n23', 'q', 4);
-  for (const name of ['n1', 'n2', 'n3']) site.addNode(name, 'p');
+  for (const name of ['n1', 'n2', 'n10']) site.addNode(name, 'p');
+  site.addNode('n3', 'r');
   await site.addOperator();
   await site.addConsole();
   for (const name of site.agents) await site.addAgent(name);
