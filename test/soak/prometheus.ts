@@ -6,7 +6,8 @@
  *   npm run soak -- prometheus [WORD]      only stories whose name or alerts hold the word
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 import { buildCli } from '../../scripts/build.mjs';
 import { ensurePrometheus } from '../../scripts/parts.mjs';
 import { alerts, dashboardQueries, filledIn } from '../prometheus/expressions.ts';
@@ -28,6 +29,9 @@ if (untold.length > 0) {
   throw new Error(`no story for ${untold.map(({ alert }) => alert).join(', ')}`);
 }
 
+const begin = '<!-- figures of npm run soak -- prometheus -->';
+const end = '<!-- end of figures -->';
+const figures: string[] = [];
 const beganMs = performance.now();
 const seconds = (sinceMs: number) => Math.round((performance.now() - sinceMs) / 1000);
 const say = (text: string) => console.log(`${String(seconds(beganMs)).padStart(4)} s  ${text}`);
@@ -60,6 +64,7 @@ try {
   const scraped = await checkScrape(site, programs);
   say(`${scraped} series have the labels that the page names, and promtool finds nothing`);
   await prometheus.stop();
+  if (failures === 0 && word === '') writeFigures(scraped);
   say(
     `${told} alerts fired and cleared in ${stories.filter(isAsked).length - failures} stories, ${dashboardQueries.length} queries of the dashboard returned data; ${seconds(beganMs) - buildSeconds} s, Prometheus built in ${buildSeconds} s`,
   );
@@ -69,6 +74,22 @@ try {
   await site.stop();
 }
 process.exitCode = failures === 0 ? 0 : 1;
+
+/** What docs/soak.md says of the last run. */
+function writeFigures(scraped: number): void {
+  const path = 'docs/soak.md';
+  const busy = loadavg()[1]! > 2 * availableParallelism() ? ', on a busy machine' : '';
+  const text = [
+    `${alerts.length} alerts fired and cleared in ${stories.length} stories, with ${duration} in place of every duration; ${dashboardQueries.length} queries of the dashboard returned data; ${scraped} series checked. It took ${seconds(beganMs) - buildSeconds} s${busy}; building Prometheus and promtool for the first time takes some minutes more.`,
+    '',
+    '| story | alerts | fired after | cleared after |',
+    '| --- | --- | --- | --- |',
+    ...figures,
+  ].join('\n');
+  const [head = '', rest = ''] = readFileSync(path, 'utf8').split(begin);
+  const tail = rest.slice(rest.indexOf(end));
+  writeFileSync(path, `${head}${begin}\n\n${text}\n\n${tail}`);
+}
 
 async function tell(story: Story, prometheus: PrometheusServer): Promise<void> {
   const startMs = performance.now();
@@ -94,6 +115,7 @@ async function tell(story: Story, prometheus: PrometheusServer): Promise<void> {
     );
   }
   const names = story.alerts.map(([name]) => name).join(', ');
+  figures.push(`| ${story.name} | ${names} | ${firedSeconds} s | ${seconds(startMs)} s |`);
   say(
     `${story.name}: ${names} fired after ${firedSeconds} s and cleared after ${seconds(startMs)} s`,
   );
