@@ -36,7 +36,10 @@ beforeEach(async () => {
   const cni = () => {
     throw new Error('broken');
   };
-  addAddressRoutes(recording, { book, clock, version: '1.2.3', cni });
+  addAddressRoutes(recording, {
+    ...{ book, clock, version: '1.2.3', cni },
+    logLevel: { level: 'info' },
+  });
   await (await claimSocket(join(folder, 'agent.sock'))).listen(server);
 });
 

@@ -20,6 +20,7 @@ const commands: Record<string, () => Promise<Register>> = {
   agent: async () => (await import('./run/agent-command.ts')).registerAgent,
   console: async () => (await import('./run/console-command.ts')).registerConsole,
   status: async () => (await import('./run/status-command.ts')).registerStatus,
+  'log-level': async () => (await import('./run/log-level-command.ts')).registerLogLevel,
   cni: async () => (await import('./run/cni-command.ts')).registerCni,
   drain: async () => (await import('./run/drain-command.ts')).registerDrain,
   nodes: async () => (await import('./look/nodes-command.ts')).registerNodes,

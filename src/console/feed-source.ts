@@ -18,7 +18,10 @@ import {
 
 export interface FeedSource {
   caches(listener: CacheListener): ConsoleCaches;
-  surroundings(onChange: () => void): Pick<Surroundings, 'items' | 'look' | 'follow'>;
+  surroundings(onChange: () => void): Pick<
+    Surroundings,
+    'items' | 'unread' | 'look' | 'follow'
+  >;
   used: Pick<UsedAddresses, 'items' | 'isDue' | 'look'>;
 }
 
@@ -45,12 +48,12 @@ export function followedSource({ client, stated, clock, log }: FollowedCluster):
 }
 
 /** Nothing in it changes any more. */
-export function savedSource({ items }: ReadCluster): FeedSource {
+export function savedSource({ items, unread }: ReadCluster): FeedSource {
   const still = async () => {};
   return {
     caches: (listener) => savedCaches(items, listener),
     // All kinds; those of the caches are the same items.
-    surroundings: () => ({ items, look: async () => false, follow: still }),
+    surroundings: () => ({ items, unread, look: async () => false, follow: still }),
     used: { items: {}, isDue: false, look: still },
   };
 }

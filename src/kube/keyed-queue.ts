@@ -244,11 +244,11 @@ export class KeyedQueue {
     this.#failures.inc({ queue: name });
     state.failures += 1;
     const { failures } = state;
-    const fields = { queue: name, key, failures, retryInMs: Math.round(delayMs) };
+    const fields = { queue: name, object: key, count: failures, retryInMs: Math.round(delayMs) };
     // The first, second, fourth, eighth time: a server that is away for an hour
     // must not fill the disk with the same line for each of 5,000 nodes.
     const isLogged = (failures & (failures - 1)) === 0;
-    this.#log[isLogged ? 'warn' : 'debug'](
+    this.#log[isLogged ? 'warn' : 'debug']?.(
       { ...fields, error: describeError(error) },
       'reconcile failed; retrying',
     );

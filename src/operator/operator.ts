@@ -230,7 +230,7 @@ export class Operator {
 
   #stepDown(why: string): void {
     for (const reporter of this.#o.reporters) reporter.forgetAll();
-    this.#o.log.info({ why }, 'this replica no longer leads');
+    this.#o.log.info({ detail: why }, 'this replica no longer leads');
   }
 
   async #refreshServiceNetworks(): Promise<void> {

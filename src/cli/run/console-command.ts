@@ -21,6 +21,7 @@ import { readVersion } from '../version.ts';
 import { type ClusterFlags, fromOption, readFilesOf } from '../view/view-flags.ts';
 import { readConsoleToken } from './console-flags.ts';
 import { readListen } from './listen-flag.ts';
+import { switchLevelOnSignal } from './log-level-signal.ts';
 import { ribOption } from './rib-flag.ts';
 import { consoleRouters, startWitness, witnessOption } from './witness-flag.ts';
 
@@ -79,6 +80,7 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
   const dumps = await readDumps(flags.rib ?? [], terminal);
   const witness = await startWitness(flags.witness, log, metrics);
   const stopping = stopOnSignals();
+  const stopSwitching = switchLevelOnSignal(log);
   const running = await startConsole({
     client: looked.client,
     listen,
@@ -108,6 +110,7 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
     terminal.say('Ctrl-C ends it');
     await aborted(stopping.signal);
   } finally {
+    stopSwitching();
     stopProcessMetrics();
     await server.close();
     await running.stop();

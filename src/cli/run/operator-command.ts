@@ -37,6 +37,7 @@ import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-f
 import { readConfigMapName } from './config-map-flag.ts';
 import { readConsoleToken } from './console-flags.ts';
 import { readListen } from './listen-flag.ts';
+import { switchLevelOnSignal } from './log-level-signal.ts';
 import { consoleRouters, startWitness, witnessOption } from './witness-flag.ts';
 
 /**
@@ -180,6 +181,7 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   const running =
     consoleAt && (await serveConsole(consoleAt, token, { client, access, settings, log, witness }));
   const stopping = stopOnSignals();
+  const stopSwitching = switchLevelOnSignal(log);
   const { mode, cluster } = { mode: settings.mode.name, cluster: access.origin };
   log.info({ mode, cluster, port: server.port, identity: settings.lease.identity }, 'starting');
   try {
@@ -189,6 +191,7 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
     log.error({ error: describeError(error) }, 'the operator failed');
     throw error;
   } finally {
+    stopSwitching();
     stopProcessMetrics();
     await running?.stop();
     await witness?.close();
@@ -210,7 +213,11 @@ async function withCilium(flags: OperatorFlags, log: Log): Promise<OperatorFlags
   if (line !== undefined) log.warn({}, line);
   const { ipam, clusterPoolIpv4Cidr, clusterPoolIpv6Cidr } = filled;
   log.info(
-    { from: cilium.where, ipam, ipv4: clusterPoolIpv4Cidr, ipv6: clusterPoolIpv6Cidr },
+    {
+      path: cilium.where,
+      mode: ipam,
+      settings: { ipv4: clusterPoolIpv4Cidr, ipv6: clusterPoolIpv6Cidr },
+    },
     'settings of Cilium',
   );
   return filled;
@@ -243,7 +250,7 @@ async function serveConsole(
   const running = await startConsole({
     ...{ client, listen, token, about, stated, routers, clock, log },
   });
-  log.info({ url: running.url }, 'console listening');
+  log.info({ address: running.url }, 'console listening');
   return running;
 }
 
