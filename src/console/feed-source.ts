@@ -18,10 +18,7 @@ import {
 
 export interface FeedSource {
   caches(listener: CacheListener): ConsoleCaches;
-  surroundings(onChange: () => void): Pick<
-    Surroundings,
-    'items' | 'unread' | 'look' | 'follow'
-  >;
+  surroundings(onChange: () => void): Pick<Surroundings, 'items' | 'unread' | 'look' | 'follow'>;
   used: Pick<UsedAddresses, 'items' | 'isDue' | 'look'>;
 }
 

@@ -51,7 +51,7 @@ export class SettingsReporter {
     } catch (error) {
       const fault = describeError(error);
       const words = 'could not write the OperatorReport: commands need the flags of the operator';
-      log[fault === this.#lastFault ? 'debug' : 'warn']({ error: fault }, words);
+      log[fault === this.#lastFault ? 'debug' : 'warn']?.({ error: fault }, words);
       this.#lastFault = fault;
       return false;
     }
