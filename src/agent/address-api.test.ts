@@ -222,7 +222,7 @@ describe('the OpenAPI document', () => {
     for (const [path, item] of Object.entries<Record<string, Node>>(body.paths)) {
       expect(path).toMatch(/^\//);
       for (const [method, operation] of Object.entries(item)) {
-        expect(['get', 'post', 'delete']).toContain(method);
+        expect(['get', 'post', 'put', 'delete']).toContain(method);
         ids.push(operation.operationId as string);
         const parameters = (operation.parameters ?? []) as Node[];
         for (const { name, in: place, required, schema } of parameters) {

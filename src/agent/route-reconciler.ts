@@ -49,6 +49,7 @@ export class RouteReconciler {
       'cadastre_agent_routes_repaired_total',
       'Routes and tunnel entries of ours that somebody else changed and that were put back.',
     );
+    this.#repairs.inc({}, 0);
   }
 
   /** The interfaces that lead to other nodes. */

@@ -73,6 +73,7 @@ export class KeyedQueue {
       [0.001, 0.01, 0.1, 1, 10, 60],
     );
     this.#failures = metrics.counter('cadastre_queue_failures_total', 'Work that threw.');
+    this.#failures.inc({ queue: options.name }, 0);
   }
 
   /** Keys that wait; not those that run or come later. */

@@ -167,8 +167,8 @@ export class DriftWatch {
       const own = findings.filter((one) => news.has(keyOf(one)));
       const isShared = findings.length > 1;
       if (own.length > 0 && isShared) {
-        const hurt = `${podsHurt} pods hurt, ${podsAtRisk} at risk`;
-        this.#o.log.warn({ severity, count: findings.length, detail: hurt }, title);
+        const fields = { severity, count: findings.length, detail: { podsHurt, podsAtRisk } };
+        this.#o.log.warn(fields, title);
       }
       for (const finding of own) this.#report(finding, isShared ? title : '');
     }

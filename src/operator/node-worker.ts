@@ -57,6 +57,7 @@ export class NodeWorker implements Worker {
       'cadastre_decisions_total',
       'Decisions written to the register, by reason.',
     );
+    for (const reason of Object.keys(decisionTexts)) this.#decisions.inc({ reason }, 0);
   }
 
   async reconcile(name: string, othersWait: () => boolean): Promise<Outcome> {

@@ -29,8 +29,8 @@ if (untold.length > 0) {
   throw new Error(`no story for ${untold.map(({ alert }) => alert).join(', ')}`);
 }
 
-const begin = '<!-- figures of npm run soak -- prometheus -->';
-const end = '<!-- end of figures -->';
+const begin = '<!-- prometheus: begin -->';
+const end = '<!-- prometheus: end -->';
 const figures: string[] = [];
 const beganMs = performance.now();
 const seconds = (sinceMs: number) => Math.round((performance.now() - sinceMs) / 1000);
@@ -82,8 +82,6 @@ function writeFigures(scraped: number): void {
   const text = [
     `${alerts.length} alerts fired and cleared in ${stories.length} stories, with ${duration} in place of every duration; ${dashboardQueries.length} queries of the dashboard returned data; ${scraped} series checked. It took ${seconds(beganMs) - buildSeconds} s${busy}; building Prometheus and promtool for the first time takes some minutes more.`,
     '',
-    '| story | alerts | fired after | cleared after |',
-    '| --- | --- | --- | --- |',
     ...figures,
   ].join('\n');
   const [head = '', rest = ''] = readFileSync(path, 'utf8').split(begin);
@@ -115,7 +113,9 @@ async function tell(story: Story, prometheus: PrometheusServer): Promise<void> {
     );
   }
   const names = story.alerts.map(([name]) => name).join(', ');
-  figures.push(`| ${story.name} | ${names} | ${firedSeconds} s | ${seconds(startMs)} s |`);
+  figures.push(
+    `- ${story.name}: ${names} fired after ${firedSeconds} s and cleared after ${seconds(startMs)} s`,
+  );
   say(
     `${story.name}: ${names} fired after ${firedSeconds} s and cleared after ${seconds(startMs)} s`,
   );

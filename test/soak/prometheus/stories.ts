@@ -268,6 +268,7 @@ export const stories: readonly Story[] = [
     alerts: [['CadastreAddressOwnersUnknown', { node: 'n3' }]],
     begin: async (site) => {
       const program = site.program('agent', 'n3');
+      await serves(site, 'n3');
       await site.cni('n3', 'ADD', 'kept');
       await program.part!.stop();
       truncateSync(join(site.stateOf('n3'), 'addresses.journal'), 100);
@@ -291,7 +292,7 @@ export const stories: readonly Story[] = [
     alerts: [['CadastreServicesWithoutAddress']],
     begin: (site) => {
       site.api.put('/apis/cadastre.dev/v1alpha1/loadbalancerpools/one', {
-        spec: { cidrs: ['10.6.0.1/32'] },
+        spec: { addresses: ['10.6.0.1/32'] },
       } as KubeObject);
       for (const name of ['first', 'second']) site.api.put(`${services}/${name}`, loadBalancer);
     },
@@ -346,6 +347,13 @@ export const stories: readonly Story[] = [
 
 let goneBlock = '';
 
+async function serves(site: Site, node: string): Promise<void> {
+  await until(`the agent of ${node} serves`, async () => {
+    const text = await site.metrics(site.program('agent', node)).catch(() => '');
+    return /^cadastre_agent_ready 1$/m.test(text);
+  });
+}
+
 /** The site as it is before the first story. */
 export async function setTheScene(site: Site): Promise<void> {
   site.putPool('p', ['10.200.0.0/26']);
@@ -361,11 +369,6 @@ export async function setTheScene(site: Site): Promise<void> {
   await site.addConsole();
   for (const name of site.agents) await site.addAgent(name);
   await site.program('agent', 'n9').part?.kill9();
-  await until('the agents serve', async () => {
-    const texts = await Promise.all(
-      ['n1', 'n2', 'n3'].map((node) => site.metrics(site.program('agent', node)).catch(() => '')),
-    );
-    return texts.every((text) => /^cadastre_agent_ready 1$/m.test(text));
-  });
+  for (const node of ['n1', 'n2', 'n3']) await serves(site, node);
   await connectWitness(site);
 }
