@@ -117,7 +117,9 @@ describe.each(Object.entries(routers))('%s', (_, { program, at, start }) => {
     for (const words of commands) {
       const { status, said } = ask(words);
       const about = `${program} ${words.join(' ')}: ${said}`;
-      expect(said, about).not.toMatch(/unknown command|ambiguous|syntax error|unknown argument|usage:/i);
+      expect(said, about).not.toMatch(
+        /unknown command|ambiguous|syntax error|unknown argument|usage:/i,
+      );
       expect(status, about).toBe(0);
     }
   });
