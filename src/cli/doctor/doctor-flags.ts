@@ -79,7 +79,9 @@ export async function gatherEvidence(
   if (line !== undefined) terminal.say(printable(`warning: ${line}`));
   const nodes = [...(cluster.items.nodes ?? [])];
   requireNodes(nodes);
+  for (const { router } of flags.rib ?? []) terminal.doing?.(`reading the dump of ${router}`);
   const dumps = await readDumps(flags.rib ?? [], terminal);
+  terminal.doing?.('comparing');
   const live = listening === undefined ? [] : await listen(listening, terminal);
   return gather({
     nowMs: terminal.clock.wallMs(),
@@ -108,6 +110,7 @@ async function readEvidence(flags: DoctorFlagValues, terminal: Terminal): Promis
       origin,
       ciliumNamespace: flags.ciliumNamespace,
       say: (line) => terminal.say(line),
+      doing: terminal.doing,
       pause,
     });
     if (flags.verbose) {
