@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import { printable } from '../base/printable.ts';
+import { colourised } from './colour.ts';
 import type { Terminal } from './terminal.ts';
 
 export const formats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
@@ -39,6 +40,7 @@ export async function printAnswer(
     terminal.write(answer.names.map((name) => `${printable(name)}\n`).join(''));
   else {
     const isWide = format === 'wide';
-    terminal.write(answer.table(isWide ? Number.MAX_SAFE_INTEGER : terminal.columns, isWide));
+    const text = answer.table(isWide ? Number.MAX_SAFE_INTEGER : terminal.columns, isWide);
+    terminal.write(text, terminal.hasColour === true ? colourised : undefined);
   }
 }

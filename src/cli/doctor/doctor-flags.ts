@@ -86,8 +86,10 @@ export async function gatherEvidence(
   if (line !== undefined) terminal.say(printable(`warning: ${line}`));
   const nodes = [...(cluster.items.nodes ?? [])];
   requireNodes(nodes);
+  for (const { router } of flags.rib ?? []) terminal.doing?.(`reading the dump of ${router}`);
   const files = (flags.rib ?? []).map((file) => ({ ...file, vrf: flags.ribVrf }));
   const dumps = await readDumps(files, terminal);
+  terminal.doing?.('comparing');
   const live = listening === undefined ? [] : await listen(listening, terminal);
   return gather({
     nowMs: terminal.clock.wallMs(),
@@ -116,6 +118,7 @@ async function readEvidence(flags: DoctorFlagValues, terminal: Terminal): Promis
       origin,
       ciliumNamespace: flags.ciliumNamespace,
       say: (line) => terminal.say(line),
+      doing: terminal.doing,
       pause,
     });
     if (flags.verbose) {
