@@ -28,7 +28,15 @@ test('the index names every page of docs, each once', () => {
   const listed = [...read('docs/README.md').matchAll(/^- \[.+?\]\(([^)]+)\) — \S/gm)];
   const own = pages.filter((page) => /^docs\/[^/]+\.md$/.test(page) && page !== 'docs/README.md');
   expect(listed.map(([, target]) => join('docs', target!)).sort()).toEqual(
-    [...own, 'docs/decisions/README.md'].sort(),
+    [...own, 'docs/decisions/README.md', 'docs/routers/README.md'].sort(),
+  );
+});
+
+test('the index of router families names every page of docs/routers', () => {
+  const listed = [...read('docs/routers/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)];
+  const own = pages.filter((page) => /^docs\/routers\/(?!README)[^/]+\.md$/.test(page));
+  expect([...new Set(listed.map(([, target]) => `docs/routers/${target}`))].sort()).toEqual(
+    own.sort(),
   );
 });
 
