@@ -37,6 +37,8 @@ const commands: Record<string, () => Promise<Register>> = {
   ipam: async () => (await import('./look/ipam-command.ts')).registerIpam,
   migrate: async () => (await import('./migrate/migrate-command.ts')).registerMigrate,
   bgp: async () => (await import('./bgp/bgp-command.ts')).registerBgp,
+  'router-config': async () =>
+    (await import('./bgp/router-config-command.ts')).registerRouterConfig,
   lab: async () => (await import('./lab/lab-command.ts')).registerLab,
   version: async () => (await import('./about/version-command.ts')).registerVersion,
   completion: async () => (await import('./completion/completion-command.ts')).registerCompletion,
