@@ -49,7 +49,7 @@ export async function run(argv: readonly string[], stdin = ''): Promise<Told> {
   return { code, ...told };
 }
 
-function collectingTerminal(stdin: string) {
+export function collectingTerminal(stdin: string) {
   const told = { stdout: '', stderr: '' };
   const terminal: Terminal = {
     write: (text) => {
