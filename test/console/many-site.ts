@@ -62,7 +62,7 @@ export async function startManySite(
     stream,
     finder: new Finder(() => evidence),
     past: (atMs) => rowsAsOf(evidence, atMs),
-    detail: () => undefined,
+    detail: (name) => ({ node: name, pool: '', why: '', candidates: [] }),
     whatIf: (action) => whatIf(evidence, action),
     tryIt: undefined,
   });

@@ -26,7 +26,7 @@ export function SameCommand({ command }: { command: string }) {
   return (
     <div class="same" data-testid="same-command">
       <span class="same-word">The same in a terminal</span>
-      <code>{text}</code>
+      <code title={text}>{text}</code>
       <button type="button" class="quiet" onClick={copy}>
         {said === '' ? 'Copy' : said}
       </button>

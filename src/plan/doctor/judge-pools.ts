@@ -147,10 +147,6 @@ function nearlyFull(facts: PoolFacts, pool: Pool, family: Family): DoctorFinding
   ];
 }
 
-function forecastText({ days, joined, overDays }: PoolForecast): string {
-  return `full in ${plural(days, 'day')}, as ${plural(joined, 'node')} joined in ${Math.round(overDays)} days`;
-}
-
 function roomOf(facts: PoolFacts, pool: Pool, family: Family) {
   const size = pool.blockSize[family] ?? 0;
   let [capacity, free] = [0, 0];
@@ -161,6 +157,10 @@ function roomOf(facts: PoolFacts, pool: Pool, family: Family) {
   }
   const forecast = forecastOf(facts.joined[family].get(pool) ?? [], facts.nowMs, free);
   return { capacity, free, forecast };
+}
+
+function forecastText({ days, joined, overDays }: PoolForecast): string {
+  return `full in ${plural(days, 'day')}, as ${plural(joined, 'node')} joined in ${Math.round(overDays)} days`;
 }
 
 /** They are no room until somebody speaks: the forecast counts without them, and says so. */
