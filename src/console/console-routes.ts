@@ -11,6 +11,7 @@ import {
 import type { Action } from '../plan/doctor/what-if.ts';
 import type { WhatIfAnswer } from '../plan/doctor/what-if-answer.ts';
 import { type Assets, acceptsGzip } from './assets.ts';
+import type { ConsoleStory } from './console-story.ts';
 import type { EventStream } from './event-stream.ts';
 import type { NodeDetail } from './node-detail.ts';
 import type { RouterView } from './router-view.ts';
@@ -25,6 +26,7 @@ export interface ConsoleParts {
   detail: (node: string) => NodeDetail | undefined;
   whatIf: (action: Action) => WhatIfAnswer;
   tryIt: TryIt | undefined;
+  story?: ConsoleStory | undefined;
 }
 
 const pack = promisify(gzip);
@@ -39,7 +41,7 @@ export const pageHeaders = {
 };
 
 export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpServer {
-  const { assets, state, stream, detail, whatIf, tryIt } = parts;
+  const { assets, state, stream, detail, whatIf, tryIt, story } = parts;
   const page = (request: HttpRequest) => assets.answer('index.html', request);
   server.on('GET', '/', page);
   for (const view of views) server.on('GET', `/${view}`, page).on('GET', `/${view}/:name`, page);
@@ -69,6 +71,11 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
       body: whatIf(readAction(query)),
       headers: { 'cache-control': 'no-store' },
     }))
+    .on('GET', '/api/story', () => {
+      if (story === undefined) throw new HttpRefusal(404, 'only cadastre up tells a story');
+      story.wake();
+      return { body: story.row(), headers: { 'cache-control': 'no-store' } };
+    })
     .on('POST', '/api/try/:action', async ({ params, json }) => {
       if (tryIt === undefined) throw new HttpRefusal(403, 'this console only looks');
       const body = await json();

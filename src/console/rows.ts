@@ -4,6 +4,7 @@
  */
 import type { TruthColumn, TruthRow } from '../plan/doctor/truth-row.ts';
 import type { RouterView } from './router-view.ts';
+import type { StoryRow } from './story-row.ts';
 
 export interface PoolRow {
   name: string;
@@ -156,6 +157,7 @@ export interface Rows {
   truth: TruthRow;
   judgement: JudgementRow;
   entry: EntryRow;
+  story: StoryRow;
 }
 
 export type RowKind = keyof Rows;
