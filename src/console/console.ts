@@ -139,6 +139,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     stream,
     detail: (name) => feed.detail(name),
     whatIf: (action) => examiner.ask(action),
+    ways: (to) => examiner.ways(to),
     tryIt,
     story,
   });

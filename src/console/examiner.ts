@@ -12,6 +12,7 @@
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import type { Address } from '../net/address.ts';
 import { DriftRecord } from '../plan/doctor/drift.ts';
 import type { Evidence } from '../plan/doctor/evidence.ts';
 import type { DoctorFinding } from '../plan/doctor/finding.ts';
@@ -20,6 +21,7 @@ import { survey } from '../plan/doctor/survey.ts';
 import { truthTable } from '../plan/doctor/truth-table.ts';
 import { type Action, whatIf } from '../plan/doctor/what-if.ts';
 import type { WhatIfAnswer } from '../plan/doctor/what-if-answer.ts';
+import { type WaysAnswer, waysTo } from '../plan/ways/survey-ways.ts';
 import { findingRow } from './make-rows.ts';
 import type { ConsoleState } from './state.ts';
 
@@ -65,6 +67,11 @@ export class Examiner {
 
   ask(action: Action): WhatIfAnswer {
     return whatIf(this.#o.evidence(), action);
+  }
+
+  /** Which way packets take to an address. */
+  ways(to: Address): WaysAnswer {
+    return waysTo(survey(this.#o.evidence()), to);
   }
 
   stop(): void {

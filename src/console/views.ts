@@ -1,3 +1,12 @@
 /** The views, each with an address of its own. */
-export const views = ['pools', 'nodes', 'routes', 'truth', 'time', 'try'] as const;
+export const views = [
+  'incident',
+  'pools',
+  'nodes',
+  'routes',
+  'map',
+  'truth',
+  'time',
+  'try',
+] as const;
 export type ViewName = (typeof views)[number];

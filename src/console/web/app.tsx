@@ -3,10 +3,12 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ViewName, views } from '../views.ts';
 import { AddressSpace } from './address-space.tsx';
 import { address, followLinks, go, usePlace } from './location.ts';
+import { MapView } from './map.tsx';
 import { Nodes } from './nodes.tsx';
 import { spacedCount } from './parts.tsx';
 import { Routes } from './routes.tsx';
 import { type RowStore, store, useStore } from './store.ts';
+import { StoryView } from './story.tsx';
 import { applyTheme, readTheme, type Theme } from './theme.ts';
 import { Time } from './time.tsx';
 import { TruthView } from './truth.tsx';
@@ -14,28 +16,34 @@ import { TryItView } from './try.tsx';
 import { useTruth } from './use-truth.ts';
 
 const titles: Record<ViewName, string> = {
+  incident: 'The incident',
   pools: 'Pools',
   nodes: 'Nodes',
   routes: 'Routes',
+  map: 'Map',
   truth: 'Truth',
   time: 'Time',
   try: 'Try it',
 };
 
 export function App() {
-  const place = usePlace();
+  const read = usePlace();
   const store = useStore();
   const [isHelpOpen, setHelpOpen] = useState(false);
   const meta = store.map('meta').get('');
-  const shown = views.filter((view) => view !== 'try' || meta?.tryIt);
+  // `cadastre up` begins with its story; a cluster has none.
+  const place = read.isStart && meta?.tryIt ? { ...read, view: 'incident' as const } : read;
+  const shown = views.filter((view) => (view !== 'try' && view !== 'incident') || meta?.tryIt);
   useKeys(shown, () => setHelpOpen((open) => !open));
   useEffect(() => {
     document.title = `${titles[place.view]} · ${meta?.title ?? 'Cadastre'}`;
   }, [place.view, meta?.title]);
   const View = {
+    incident: StoryView,
     pools: AddressSpace,
     nodes: Nodes,
     routes: Routes,
+    map: MapView,
     truth: TruthView,
     time: Time,
     try: TryItView,

@@ -9,6 +9,8 @@ export interface PageLocation {
   query: URLSearchParams;
   /** What the address asks for and nobody knows. */
   unknown: string;
+  /** Only the server's address: the page decides what comes first. */
+  isStart: boolean;
 }
 
 const moved = 'cadastre-moved';
@@ -17,7 +19,8 @@ export function readPlace(): PageLocation {
   const [, first = '', second = ''] = location.pathname.split('/');
   const view = views.find((one) => one === first) ?? 'pools';
   const unknown = first === '' || first === view ? '' : decoded(first);
-  return { view, name: decoded(second), query: new URLSearchParams(location.search), unknown };
+  const query = new URLSearchParams(location.search);
+  return { view, name: decoded(second), query, unknown, isStart: first === '' };
 }
 
 function decoded(part: string): string {
