@@ -43,11 +43,11 @@ export function StoryDots({ pings, plan }: { pings: readonly StoryPingRow[]; pla
 }
 
 function place(dot: Element, ping: StoryPingRow, plan: SitePlan, part: number): void {
-  const { at, leg } = along(wayOf(plan, ping), part);
+  const way = wayOf(plan, ping);
+  const { at, leg } = along(way, part);
   const isThere = part >= 1;
-  // The first leg leads to the router, the second to a node: from there on it is a detour.
   const style =
-    ping.way === 'lost' && isThere ? 'lost' : ping.way === 'detour' && leg > 1 ? 'detour' : 'well';
+    ping.way === 'lost' && isThere ? 'lost' : way[leg + 1]?.isDetour ? 'detour' : 'well';
   dot.setAttribute('transform', `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})`);
   dot.setAttribute('class', `dot dot-${style}${isThere ? ' dot-there' : ''}`);
 }

@@ -102,8 +102,19 @@ function Bows({ site, plan }: { site: StorySiteRow; plan: SitePlan }) {
   }
   return (
     <g class="story-bows">
+      <marker
+        id={`arrow-${site.id}`}
+        viewBox="0 0 8 8"
+        refX="4"
+        refY="4"
+        markerWidth="6"
+        markerHeight="6"
+        orient="auto"
+      >
+        <path d="M0 0L8 4L0 8z" />
+      </marker>
       {[...passed].map(([key, path]) => (
-        <path key={key} d={path} data-passed={key} />
+        <path key={key} d={path} data-passed={key} marker-end={`url(#arrow-${site.id})`} />
       ))}
     </g>
   );

@@ -43,14 +43,33 @@ export function planOf({ routers, nodes }: Pick<StorySiteRow, 'routers' | 'nodes
   };
 }
 
-/** From outside, from machine to machine, to the pod; a lost one ends at the last machine. */
+/** A point of a ping's way. */
+export interface WayPoint extends Point {
+  /** It comes here from a node that has nothing to do with it. */
+  isDetour?: true;
+}
+
+/** From outside, from machine to machine, to the pod; a lost one ends just below the last machine. */
 export function wayOf(
   { outside, routers, nodes, pods }: SitePlan,
   { hops, way, node }: Pick<StoryPingRow, 'hops' | 'way' | 'node'>,
-): Point[] {
-  const machines = hops.flatMap((name) => routers.get(name) ?? nodes.get(name) ?? []);
+): WayPoint[] {
+  const points: WayPoint[] = [outside];
+  let passedOn: Point | undefined;
+  for (const name of hops) {
+    const at = routers.get(name) ?? nodes.get(name);
+    if (at === undefined) continue;
+    if (passedOn !== undefined) {
+      const mid = { x: (passedOn.x + at.x) / 2, y: lowest(passedOn, at) };
+      points.push({ ...mid, isDetour: true }, { ...at, isDetour: true });
+    } else points.push(at);
+    if (nodes.has(name)) passedOn = at;
+  }
+  const last = points.at(-1) ?? outside;
   const pod = pods.get(node);
-  return [outside, ...machines, ...(way === 'lost' || pod === undefined ? [] : [pod])];
+  if (way === 'lost') return [...points, { x: last.x, y: last.y + routerBox.height / 2 + 16 }];
+  if (pod === undefined) return points;
+  return [...points, last.isDetour ? { ...pod, isDetour: true } : pod];
 }
 
 /** Where a ping is after a part of its way (0 to 1), and on which leg. */
@@ -77,7 +96,18 @@ function distance(a: Point, b: Point): number {
 
 /** A bow below two nodes that stand in one row: the way of a packet that is passed on. */
 export function bow(from: Point, to: Point): string {
-  const depth = nodeBox.height / 2 + 10 + Math.abs(from.x - to.x) * 0.06;
   const y = from.y + nodeBox.height / 2;
-  return `M${from.x} ${y}C${from.x} ${y + depth} ${to.x} ${y + depth} ${to.x} ${y}`;
+  const depth = bowDepth(from, to);
+  // Beside the line to the pod, so that the arrow is seen.
+  const end = to.x + (from.x < to.x ? -14 : 14);
+  return `M${from.x} ${y}C${from.x} ${y + depth} ${end} ${y + depth} ${end} ${y + 7}`;
+}
+
+function bowDepth(from: Point, to: Point): number {
+  return 26 + Math.abs(from.x - to.x) * 0.05;
+}
+
+/** A cubic curve comes three quarters as far as its handles. */
+function lowest(from: Point, to: Point): number {
+  return from.y + nodeBox.height / 2 + 0.75 * bowDepth(from, to);
 }

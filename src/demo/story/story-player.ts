@@ -154,6 +154,7 @@ export class StoryPlayer implements ConsoleStory {
     this.#notify();
     await Promise.all(sides.map((side) => watches[side].site.start()));
     await this.#settle();
+    for (const side of sides) watches[side].site.startComparing();
   }
 
   async #advance(): Promise<void> {

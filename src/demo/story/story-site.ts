@@ -88,21 +88,13 @@ export class StorySite {
     const state = new ConsoleState({ epoch: side });
     const stated = { mode: demoMode.name };
     const feed = new ClusterFeed({ client, state, stated, clock, log });
-    const examiner = new Examiner({
-      evidence: () => this.#evidence(feed),
-      notReady: () => feed.notReady() ?? demo.notReady(),
-      state,
-      clock,
-      log,
-    });
     feed.onChange((isNews) => {
       this.#speak();
-      if (isNews) examiner.touch();
+      if (isNews) this.#examiner?.touch();
     });
-    demo.onChange(() => examiner.touch());
+    demo.onChange(() => this.#examiner?.touch());
     this.#state = state;
     this.#feed = feed;
-    this.#examiner = examiner;
     await demo.start();
     feed.start(this.#stopping.signal);
   }
@@ -148,6 +140,17 @@ export class StorySite {
     }));
     const nodes: SiteReading['nodes'] = [];
     return { side, incident, nodes, blocks: [], routers, kernels: new Map() };
+  }
+
+  /** From now on its sources are compared, as the console does it: all sessions are up. */
+  startComparing(): void {
+    const { clock, log } = this.#o;
+    const [feed, state] = [this.#feed, this.#state];
+    if (feed === undefined || state === undefined) return;
+    const evidence = () => this.#evidence(feed);
+    const notReady = () => feed.notReady() ?? this.#demo?.notReady();
+    this.#examiner = new Examiner({ evidence, notReady, state, clock, log });
+    this.#examiner.touch();
   }
 
   /** What the console would say of it. */
