@@ -16,7 +16,7 @@ if (missing !== undefined) throw new Error(missing);
 const site = await startLargeSite(new Assets(join(checkoutDir, 'dist/console')));
 const browser = await launchBrowser(site.url);
 try {
-  const page = await browser.open(`${site.url}/pools?pool=large`);
+  const page = await browser.open(`${site.url}/space?pool=large`);
   await page.getByRole('application').waitFor();
   await framesWhileMoving(page, 1);
   const { count, p50Ms, p95Ms, maxMs } = await framesWhileMoving(page, 10);

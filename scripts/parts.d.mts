@@ -8,6 +8,10 @@ export function ensureGoCommand(name: string): Promise<string>;
 export function ensureE2eTest(): Promise<string>;
 /** The program with the tests of container runtimes, critest; built if need be. */
 export function ensureCritest(): Promise<string>;
+/** The folder with prometheus and promtool; built if need be. */
+export function ensurePrometheus(): Promise<string>;
+/** The same folder if it was built already. */
+export function builtPrometheus(): string | undefined;
 /** Where what is made of these inputs is, or would be. */
 export function builtFolder(label: string, inputs: string[], module?: string): string;
 /** Makes the folder unless it exists; one that exists is whole. */

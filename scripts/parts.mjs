@@ -92,6 +92,37 @@ export async function ensureCritest() {
   return join(dir, part.name);
 }
 
+/** Without the clients of two dozen clouds: the sites it scrapes here are listed in its configuration. */
+const prometheusFlags = ['-trimpath', '-tags=remove_all_sd', '-ldflags', '-s -w'];
+const prometheusParts = ['prometheus', 'promtool'].map((name) => ({
+  name,
+  package: `github.com/prometheus/prometheus/cmd/${name}`,
+}));
+const prometheusInputs = [...prometheusFlags, ...prometheusParts.map((part) => part.package)];
+const prometheusModule = join(checkoutDir, 'test/parts/prometheus');
+
+/**
+ * The folder with prometheus and promtool. Only the soak builds them.
+ * @returns {Promise<string>}
+ */
+export async function ensurePrometheus() {
+  return buildOnce(
+    'prometheus',
+    prometheusInputs,
+    (into) => goBuild(into, prometheusFlags, prometheusParts, 180, undefined, prometheusModule),
+    prometheusModule,
+  );
+}
+
+/**
+ * The same folder if it was built already.
+ * @returns {string | undefined}
+ */
+export function builtPrometheus() {
+  const dir = builtFolder('prometheus', prometheusInputs, prometheusModule);
+  return existsSync(dir) ? dir : undefined;
+}
+
 /** @param {string} label @param {{ name: string; package: string; built?: string }[]} parts */
 async function buildParts(label, parts) {
   const flags = kubeFlags();

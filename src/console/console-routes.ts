@@ -19,7 +19,7 @@ import type { NodeDetail } from './node-detail.ts';
 import type { RouterView } from './router-view.ts';
 import type { ConsoleState } from './state.ts';
 import type { TryIt } from './try-it.ts';
-import { views } from './views.ts';
+import { formerViews, views } from './views.ts';
 
 export interface ConsoleParts {
   assets: Assets;
@@ -48,6 +48,13 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
   const page = (request: HttpRequest) => assets.answer('index.html', request);
   server.on('GET', '/', page);
   for (const view of views) server.on('GET', `/${view}`, page).on('GET', `/${view}/:name`, page);
+  for (const [former, view] of Object.entries(formerViews)) {
+    server.on('GET', `/${former}`, ({ query }) => {
+      const search = query.toString();
+      const location = `/${view}${search === '' ? '' : `?${search}`}`;
+      return { status: 307, headers: { location } };
+    });
+  }
   return server
     .on('GET', '/assets/:name', (request) => assets.answer(request.params.name ?? '', request))
     .on('GET', '/api/state', (request) => answerState(state, request))

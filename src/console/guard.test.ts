@@ -142,15 +142,15 @@ describe('with a token', () => {
   });
 
   test('the page for a browser without it explains', () => {
-    const told = guard(ask('/truth', { host, accept: 'text/html' }));
+    const told = guard(ask('/consistency', { host, accept: 'text/html' }));
     expect([told?.status, told?.contentType]).toEqual([401, 'text/html; charset=utf-8']);
     expect(told?.body).toContain('?token=');
   });
 
   test('the address that was printed sets the cookie and is left at once', () => {
-    const answer = guard(ask(`/truth?token=${token}`, { host }));
-    expect(answer).toMatchObject({ status: 303, headers: { location: '/truth' } });
+    const answer = guard(ask(`/consistency?token=${token}`, { host }));
+    expect(answer).toMatchObject({ status: 303, headers: { location: '/consistency' } });
     expect(answer?.headers?.['set-cookie']).toMatch(/HttpOnly; SameSite=Strict$/);
-    expect(guard(ask('/truth?token=wrong', { host }))?.status).toBe(401);
+    expect(guard(ask('/consistency?token=wrong', { host }))?.status).toBe(401);
   });
 });

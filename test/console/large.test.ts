@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 test('the map shows them all, finds one by address, and hears of changes', async () => {
-  const page = await browser.open(`${site.url}/pools?pool=large&block=10.77.7.0%2F24`);
+  const page = await browser.open(`${site.url}/space?pool=large&block=10.77.7.0%2F24`);
   await page.getByRole('application').waitFor();
   await page
     .locator('.detail')
@@ -38,6 +38,6 @@ test('the map shows them all, finds one by address, and hears of changes', async
   expect(count).toBeGreaterThan(0);
   await page.getByPlaceholder('CIDR, node, pool or phase').fill('10.200.9.0/24');
   await expect.poll(() => page.locator('.block-table tbody tr').count()).toBe(1);
-  await keepPicture(page, 'pools-65536');
+  await keepPicture(page, 'space-65536');
   expect(browser.troubles).toEqual([]);
 });

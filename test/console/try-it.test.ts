@@ -65,21 +65,21 @@ test('the second allocator writes, and the permutation is seen at a glance', asy
   await page.getByText('4 of 4 nodes carry a wrong spec.podCIDRs.').waitFor(poll);
   await expect.poll(() => page.locator('.story .done').count(), poll).toBe(3);
   await keepPicture(page, 'try-second-allocator');
-  await view('Truth');
+  await view('Consistency');
   await expect.poll(() => page.locator('.truth-lines path').count(), poll).toBe(4);
   await page.getByText('4 of 4 nodes have records that differ.').waitFor(poll);
   await page.locator('.findings').getByText('SecondAllocator').waitFor(poll);
   await expect
     .poll(() => page.locator('.findings').getByText('SourcesDisagree').count(), poll)
     .toBe(4);
-  await keepPicture(page, 'truth-permutation');
-  await view('Pools');
+  await keepPicture(page, 'consistency-permutation');
+  await view('Address space');
   await expect.poll(() => page.locator('.plot.disputed').count(), poll).toBe(4);
-  await keepPicture(page, 'pools-disputed');
+  await keepPicture(page, 'space-disputed');
 });
 
 test('no route follows it: draining node1 takes its own route, and nobody elseâ€™s', async () => {
-  await view('Truth');
+  await view('Consistency');
   await page.getByLabel('What if').selectOption('drain node1');
   await page.getByText('Nobody else loses a route.').waitFor(poll);
   await view('Try it');
@@ -89,7 +89,7 @@ test('no route follows it: draining node1 takes its own route, and nobody elseâ€
     .getByRole('status')
     .getByText(/node1 drains/)
     .waitFor(poll);
-  await view('Truth');
+  await view('Consistency');
   for (const router of ['tor1', 'tor2']) {
     await expect.poll(() => cell('node1', `router ${router}`).innerText(), poll).toBe('â€“');
     for (const node of ['master1', 'master2', 'master3']) {
@@ -97,8 +97,8 @@ test('no route follows it: draining node1 takes its own route, and nobody elseâ€
       expect(held).toBe(await cell(node, 'truth').innerText());
     }
   }
-  await keepPicture(page, 'truth-drained');
-  await view('Time');
+  await keepPicture(page, 'consistency-drained');
+  await view('Events');
   await page.getByLabel('Reason', { exact: true }).selectOption('Withdrawn', poll);
   await page
     .locator('.entries')
@@ -132,7 +132,7 @@ test('a router is killed and comes back', async () => {
   const why = /SessionNotEstablished the session with tor1 .* is \w+/;
   await page.locator('.beside-card').getByText(why).waitFor(poll);
   await keepPicture(page, 'routes-router-down');
-  await view('Truth');
+  await view('Consistency');
   await page.getByText(/tor1 could not be seen/).waitFor(poll);
   await page.getByRole('link', { name: 'master1' }).first().click();
   await page.locator('.unannounced').getByText(why).waitFor(poll);
@@ -146,9 +146,9 @@ test('a node is taken out: its block rests, and nobody else gets it', async () =
   await view('Try it');
   await page.getByLabel('Node', { exact: true }).selectOption('node2');
   await press('Take node2 out');
-  await view('Pools');
+  await view('Address space');
   await expect.poll(() => page.locator('.plot-Cooling').count(), poll).toBe(1);
-  await keepPicture(page, 'pools-cooling');
+  await keepPicture(page, 'space-cooling');
 });
 
 test('switched off, the nodes register anew and get their own blocks back', async () => {
@@ -170,7 +170,7 @@ test('switched off, the nodes register anew and get their own blocks back', asyn
   expect(before).toHaveLength(4);
   await view('Try it');
   await press('Switch it off again');
-  await view('Truth');
+  await view('Consistency');
   await expect.poll(() => page.locator('.truth-lines path').count(), poll).toBe(0);
   await page.getByText('Everything that was seen says the same.').waitFor(poll);
   await expect.poll(blocks, poll).toEqual(before);

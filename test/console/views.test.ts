@@ -14,7 +14,7 @@ let page: Page;
 beforeAll(async () => {
   up = await startUp();
   browser = await launchBrowser(up.url);
-  page = await browser.open(`${up.url}/pools`);
+  page = await browser.open(`${up.url}/space`);
 }, 180_000);
 
 afterAll(async () => {
@@ -47,7 +47,7 @@ const listed = async (kinds: string) => {
 
 describe('Pools', () => {
   test('shows what kubectl shows: every pool, and every block with its node', async () => {
-    await visit('/pools');
+    await visit('/space');
     for (const { metadata } of await listed('ippools')) {
       await page.locator('.pools').getByText(metadata.name, { exact: true }).waitFor();
     }
@@ -56,11 +56,11 @@ describe('Pools', () => {
     for (const { spec } of blocks) {
       await page.getByTitle(`${spec.cidr}, ${spec.node?.name}`).waitFor();
     }
-    await keepPicture(page, 'pools');
+    await keepPicture(page, 'space');
   });
 
   test('a block that is chosen tells its owner, and the address can be sent to somebody', async () => {
-    await visit('/pools');
+    await visit('/space');
     await page.getByTitle(/^10\.5\.113\.0\/24/).click();
     const detail = page.locator('.detail');
     await detail.getByRole('link', { name: 'master2' }).waitFor();
@@ -72,7 +72,7 @@ describe('Pools', () => {
   });
 
   test('a large pool is a map: point, zoom, walk by keys', async () => {
-    await visit('/pools?pool=overflow');
+    await visit('/space?pool=overflow');
     const map = page.getByRole('application');
     await map.waitFor();
     const box = (await map.boundingBox())!;
@@ -89,11 +89,11 @@ describe('Pools', () => {
     await expect.poll(() => page.url()).not.toBe(before);
     await map.press('+');
     await map.press('0');
-    await keepPicture(page, 'pools-hilbert');
+    await keepPicture(page, 'space-hilbert');
   });
 
   test('colours by rack or pool; the table beside it finds by any word', async () => {
-    await visit('/pools');
+    await visit('/space');
     await page.getByLabel('pool', { exact: true }).check();
     await page.locator('.legend').getByText('overflow').waitFor();
     await page.getByPlaceholder('CIDR, node, pool or phase').fill('master3');
@@ -145,19 +145,19 @@ test('Routes: state and age of every session; announced against held, route by r
   await keepPicture(page, 'routes');
 });
 
-test('Truth: everything says the same, and what-if names who would lose', async () => {
-  await visit('/truth');
+test('Consistency: everything says the same, and what-if names who would lose', async () => {
+  await visit('/consistency');
   await page.getByText('Everything that was seen says the same.').waitFor();
   expect(await page.locator('.truth-lines path').count()).toBe(0);
   await page.getByLabel('What if').selectOption('drain master1');
   await page.getByText('Nobody else loses a route.').waitFor();
   await page.locator('.whatif').getByText('goes with its node').waitFor();
   expect(page.url()).toContain('drain=master1');
-  await keepPicture(page, 'truth');
+  await keepPicture(page, 'consistency');
 });
 
-test('Time: newest first, by node, block and reason', async () => {
-  await visit('/time');
+test('Events: newest first, by node, block and reason', async () => {
+  await visit('/events');
   await page.locator('.entries li').first().waitFor();
   const ages = await page
     .locator('.entries time')
@@ -167,22 +167,22 @@ test('Time: newest first, by node, block and reason', async () => {
   await page.getByLabel('Reason', { exact: true }).selectOption('Assigned');
   await expect.poll(() => page.locator('.entries li').count()).toBe(1);
   await page.getByText('10.5.113.0/24').first().waitFor();
-  await keepPicture(page, 'time');
+  await keepPicture(page, 'events');
 });
 
 describe('the command that a view offers shows the same, pasted into a shell', () => {
   test.each([
-    ['/pools', 0, '10.5.113.0/24'],
-    ['/pools?block=10.5.113.0%2F24', 0, 'master2'],
+    ['/space', 0, '10.5.113.0/24'],
+    ['/space?block=10.5.113.0%2F24', 0, 'master2'],
     ['/nodes', 0, 'master2'],
     ['/nodes/master2', 0, '10.5.113.0/24'],
     ['/routes', 0, 'Established'],
     ['/routes?node=master1&peer=tor1', 0, '10.5.112.0/24'],
-    ['/truth', 0, 'tor1'],
-    ['/truth?drain=master2', 0, 'tor1, tor2: via master2'],
-    ['/truth?lose=tor1', 0, 'lose-router tor1: safe'],
-    ['/time', 0, 'Assigned'],
-    ['/time?block=10.5.113.0%2F24', 0, 'Announced'],
+    ['/consistency', 0, 'tor1'],
+    ['/consistency?drain=master2', 0, 'tor1, tor2: via master2'],
+    ['/consistency?lose=tor1', 0, 'lose-router tor1: safe'],
+    ['/events', 0, 'Assigned'],
+    ['/events?block=10.5.113.0%2F24', 0, 'Announced'],
     ['/try', 0, 'nodeblock.cadastre.dev/10-5-113-0-24'],
   ] as const)('%s', async (path, wanted, words) => {
     await visit(path);
@@ -199,15 +199,26 @@ test('an address that leads nowhere says so, and knows the way', async () => {
   await page.getByText('There is no view called nowhere').waitFor();
   // The one answer of 404 that is meant.
   expect(browser.troubles.splice(0)).toEqual([expect.stringContaining('404')]);
-  await page.getByRole('link', { name: 'To the pools' }).click();
-  await page.getByRole('heading', { name: 'Pools', level: 1 }).waitFor();
-  await visit('/pools?pool=gone');
+  await page.getByRole('link', { name: 'To the address space' }).click();
+  await page.getByRole('heading', { name: 'Address space', level: 1 }).waitFor();
+  await visit('/space?pool=gone');
   await page.getByText('There is no pool called gone').waitFor();
   expect((await fetch(`${up.url}/nowhere`)).status).toBe(404);
 });
 
+test('addresses that views had before lead to them, filters included', async () => {
+  const followed = async (path: string) => {
+    await page.goto(`${up.url}${path}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    return page.url().slice(up.url.length);
+  };
+  expect(await followed('/pools?pool=rack-83')).toBe('/space?pool=rack-83');
+  expect(await followed('/truth?drain=node1')).toBe('/consistency?drain=node1');
+  expect(await followed('/time')).toBe('/events');
+});
+
 test('filters are part of the address', async () => {
-  await visit('/pools');
+  await visit('/space');
   await page.getByPlaceholder('CIDR, node, pool or phase').fill('master3');
   await expect.poll(() => page.url()).toContain('find=master3');
   await page.reload();
@@ -218,7 +229,7 @@ test('filters are part of the address', async () => {
 });
 
 test('nothing moves under the hand while pods come and go', async () => {
-  for (const path of ['/pools', '/nodes', '/truth']) {
+  for (const path of ['/space', '/nodes', '/consistency']) {
     await visit(path);
     await page.locator('.figures').waitFor();
     // What moves because the page is being filled is no jump.
@@ -241,7 +252,7 @@ test('nothing moves under the hand while pods come and go', async () => {
 
 describe('by keys alone', () => {
   test('from view to view, to a filter, to the keys, and along a strip', async () => {
-    await visit('/pools');
+    await visit('/space');
     await page.keyboard.press('2');
     await page.getByRole('heading', { name: 'Nodes', level: 1 }).waitFor();
     await page.keyboard.press('/');
@@ -259,11 +270,11 @@ describe('by keys alone', () => {
     await page.keyboard.press('Enter');
     await expect.poll(() => page.url()).toContain('block=10.5.113.0%2F24');
     await page.keyboard.press('4');
-    await page.getByRole('heading', { name: 'Truth', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Consistency', level: 1 }).waitFor();
   });
 
   test('everything that can be clicked can be reached, and shows where one is', async () => {
-    await visit('/truth');
+    await visit('/consistency');
     const reached = new Set<string>();
     for (let step = 0; step < 60; step++) {
       await page.keyboard.press('Tab');
@@ -274,19 +285,20 @@ describe('by keys alone', () => {
       reached.add(focused.name);
       expect(focused.outlineStyle, focused.name).not.toBe('none');
     }
-    for (const name of ['Pools', 'Try it', 'master1', 'Copy']) expect([...reached]).toContain(name);
+    for (const name of ['Address space', 'Try it', 'master1', 'Copy'])
+      expect([...reached]).toContain(name);
   });
 });
 
 describe('for everybody', () => {
   const paths = [
-    '/pools',
-    '/pools?pool=overflow',
+    '/space',
+    '/space?pool=overflow',
     '/nodes',
     '/nodes/node1',
     '/routes',
-    '/truth?drain=node1',
-    '/time',
+    '/consistency?drain=node1',
+    '/events',
     '/try',
   ];
 
@@ -305,13 +317,13 @@ describe('for everybody', () => {
     'at %i points the views and all words of the figures are there',
     async (width) => {
       await page.setViewportSize({ width, height: 900 });
-      await visit('/truth');
+      await visit('/consistency');
       const cut = await page.evaluate<string[]>(
         `[...document.querySelectorAll('.top nav, .figure dt')]
         .filter((each) => each.scrollWidth > each.clientWidth)
         .map((each) => each.innerText)`,
       );
-      await keepPicture(page, `truth-${width}`);
+      await keepPicture(page, `consistency-${width}`);
       await page.setViewportSize({ width: 1400, height: 900 });
       expect(cut).toEqual([]);
     },
@@ -320,7 +332,7 @@ describe('for everybody', () => {
   test('on a phone: every view fits, and the views are in reach of a thumb', async () => {
     const phone = await launchBrowser(up.url, { width: 390, height: 844, hasTouch: true });
     try {
-      const small = await phone.open(`${up.url}/pools`);
+      const small = await phone.open(`${up.url}/space`);
       for (const path of paths) {
         await small.goto(`${up.url}${path}`);
         await small.locator('.live-live').waitFor();
@@ -368,7 +380,15 @@ async function mustFitWithLongNames(site: UpProcess, at: Page) {
   await at.getByText(/^\d+ of 13$/).waitFor();
   for (const width of [390, 1400]) {
     await at.setViewportSize({ width, height: 900 });
-    const views = ['pools', 'pools?pool=huge', 'nodes', `nodes/${name}`, 'routes', 'truth', 'try'];
+    const views = [
+      'space',
+      'space?pool=huge',
+      'nodes',
+      `nodes/${name}`,
+      'routes',
+      'consistency',
+      'try',
+    ];
     for (const path of views) {
       await at.goto(`${site.url}/${path}`);
       await at.getByRole('heading', { level: 1 }).waitFor();
@@ -376,7 +396,8 @@ async function mustFitWithLongNames(site: UpProcess, at: Page) {
         'document.documentElement.scrollWidth - window.innerWidth',
       );
       expect(overhang, `${path} at ${width}`).toBeLessThanOrEqual(0);
-      if (/pools|truth/.test(path)) await keepPicture(at, `long-${width}-${path.slice(0, 5)}`);
+      if (/space|consistency/.test(path))
+        await keepPicture(at, `long-${width}-${path.slice(0, 5)}`);
     }
   }
 }
@@ -385,13 +406,13 @@ test('a site without nodes says so in every view, and one with long names fits',
   const bare = await startUp(['--nodes', '0']);
   const other = await launchBrowser(bare.url);
   try {
-    const empty = await other.open(`${bare.url}/pools`);
+    const empty = await other.open(`${bare.url}/space`);
     await empty.getByText('No block is assigned yet.').waitFor();
-    for (const path of ['nodes', 'routes', 'truth']) {
+    for (const path of ['nodes', 'routes', 'consistency']) {
       await empty.goto(`${bare.url}/${path}`);
       await empty.locator('.empty', { hasText: 'There are no nodes yet.' }).waitFor();
     }
-    for (const path of ['time', 'try']) {
+    for (const path of ['events', 'try']) {
       await empty.goto(`${bare.url}/${path}`);
       await empty.getByText('Nothing has happened yet.').waitFor();
     }

@@ -87,11 +87,11 @@ describe('who may look', () => {
       expect([path, answer.status]).toEqual([path, 401]);
       expect(await answer.text()).toContain('?token=');
     }
-    const entered = await fetch(`${url}/pools?token=${token}`, { redirect: 'manual' });
+    const entered = await fetch(`${url}/space?token=${token}`, { redirect: 'manual' });
     const cookie = entered.headers.get('set-cookie') ?? '';
-    expect(entered.headers.get('location')).toBe('/pools');
+    expect(entered.headers.get('location')).toBe('/space');
     expect(cookie).toMatch(/HttpOnly/i);
-    const page = await fetch(`${url}/pools`, { headers: { cookie: cookie.split(';')[0]! } });
+    const page = await fetch(`${url}/space`, { headers: { cookie: cookie.split(';')[0]! } });
     expect(page.status).toBe(200);
   });
 
@@ -110,7 +110,7 @@ describe('who may look', () => {
 
 describe('what it shows', () => {
   test('the page, with what it needs and nothing from elsewhere', async () => {
-    const page = await ask('/truth');
+    const page = await ask('/consistency');
     const html = await page.text();
     expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
     const parts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part]) => part!);

@@ -59,7 +59,7 @@ export function AddressSpace({ place }: { place: PageLocation }) {
   if (pools.length === 0) {
     return (
       <section class="view">
-        <h1>Pools</h1>
+        <h1>Address space</h1>
         <Empty>There is no pool yet. An IPPool says from which CIDRs nodes get their blocks.</Empty>
         <SameCommand command="cadastre pools" />
       </section>
@@ -68,7 +68,7 @@ export function AddressSpace({ place }: { place: PageLocation }) {
   return (
     <section class="view space">
       <div class="space-head">
-        <h1>Pools</h1>
+        <h1>Address space</h1>
         <ColourSwitch value={colourBy} />
         <Legend tints={tints} isDark={ink.isDark} />
       </div>
@@ -186,7 +186,7 @@ function PoolList(props: { pools: PoolRow[]; chosen: string; place: PageLocation
     );
     return (
       <a
-        href={address('pools', '', { pool: name, colour })}
+        href={address('space', '', { pool: name, colour })}
         aria-current={chosen === name ? 'true' : undefined}
       >
         <span class="pool-name">{name || 'All pools'}</span>
@@ -287,7 +287,7 @@ function Detail(props: {
           <dt>records</dt>
           <dd>
             {disputed.has(cidr) ? (
-              <a href={address('truth')}>
+              <a href={address('consistency')}>
                 <Mark tone="bad">disagree</Mark>
               </a>
             ) : (

@@ -1,7 +1,9 @@
 /** The frame around every view: names, figures, whether it is live, keys. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type ViewName, views } from '../views.ts';
+import { type ViewName, views, viewTitles } from '../views.ts';
 import { AddressSpace } from './address-space.tsx';
+import { Consistency } from './consistency.tsx';
+import { Events } from './events.tsx';
 import { address, followLinks, go, usePlace } from './location.ts';
 import { MapView } from './map.tsx';
 import { Nodes } from './nodes.tsx';
@@ -10,21 +12,8 @@ import { Routes } from './routes.tsx';
 import { type RowStore, store, useStore } from './store.ts';
 import { StoryView } from './story.tsx';
 import { applyTheme, readTheme, type Theme } from './theme.ts';
-import { Time } from './time.tsx';
-import { TruthView } from './truth.tsx';
 import { TryItView } from './try.tsx';
 import { useTruth } from './use-truth.ts';
-
-const titles: Record<ViewName, string> = {
-  incident: 'The incident',
-  pools: 'Pools',
-  nodes: 'Nodes',
-  routes: 'Routes',
-  map: 'Map',
-  truth: 'Truth',
-  time: 'Time',
-  try: 'Try it',
-};
 
 export function App() {
   const read = usePlace();
@@ -36,16 +25,16 @@ export function App() {
   const shown = views.filter((view) => (view !== 'try' && view !== 'incident') || meta?.tryIt);
   useKeys(shown, () => setHelpOpen((open) => !open));
   useEffect(() => {
-    document.title = `${titles[place.view]} · ${meta?.title ?? 'Cadastre'}`;
+    document.title = `${viewTitles[place.view]} · ${meta?.title ?? 'Cadastre'}`;
   }, [place.view, meta?.title]);
   const View = {
     incident: StoryView,
-    pools: AddressSpace,
+    space: AddressSpace,
     nodes: Nodes,
     routes: Routes,
     map: MapView,
-    truth: TruthView,
-    time: Time,
+    consistency: Consistency,
+    events: Events,
     try: TryItView,
   }[place.view];
   return (
@@ -55,7 +44,7 @@ export function App() {
         Skip to the content
       </a>
       <header class="top">
-        <a class="word" href="/pools" aria-label="Cadastre">
+        <a class="word" href="/space" aria-label="Cadastre">
           <svg viewBox="0 0 24 24" aria-hidden="true">
             <path d="M3 7.5 10.5 3 21 6.5v11L13.5 21 3 17z" />
             <path d="M10.5 3v8.2L3 17M10.5 11.2 21 13M13.5 21v-9" />
@@ -70,7 +59,7 @@ export function App() {
               aria-current={place.view === view && place.unknown === '' ? 'page' : undefined}
               aria-keyshortcuts={String(index + 1)}
             >
-              {titles[view]}
+              {viewTitles[view]}
             </a>
           ))}
         </nav>
@@ -99,7 +88,8 @@ export function App() {
           <section class="view">
             <h1>No such view</h1>
             <p class="empty">
-              There is no view called {place.unknown}. <a href={address('pools')}>To the pools</a>
+              There is no view called {place.unknown}.{' '}
+              <a href={address('space')}>To the address space</a>
             </p>
           </section>
         )}
@@ -154,8 +144,8 @@ function Figures({ store }: { store: RowStore }) {
   const critical = findings.filter(({ severity }) => severity === 'critical').length;
   return (
     <dl class="figures" aria-label="At a glance">
-      <Figure name="pools" value={spacedCount(store.map('pool').size)} href="/pools" />
-      <Figure name="blocks" value={spacedCount(blocks.size)} href="/pools" />
+      <Figure name="pools" value={spacedCount(store.map('pool').size)} href="/space" />
+      <Figure name="blocks" value={spacedCount(blocks.size)} href="/space" />
       <Figure name="nodes" value={spacedCount(nodes.length)} href="/nodes" />
       <Figure name="pod addresses" value={spacedCount(pods)} href="/nodes" />
       <Figure
@@ -167,13 +157,13 @@ function Figures({ store }: { store: RowStore }) {
       <Figure
         name="nodes that differ"
         value={spacedCount(disagreeing)}
-        href="/truth"
+        href="/consistency"
         tone={disagreeing > 0 ? 'warn' : ''}
       />
       <Figure
         name="findings"
         value={spacedCount(findings.length)}
-        href="/truth"
+        href="/consistency"
         tone={critical > 0 ? 'bad' : findings.length > 0 ? 'warn' : ''}
       />
     </dl>

@@ -32,7 +32,7 @@ export function EntryList(props: {
       {entries.length > shown.length && (
         <li class="muted more">
           {`and ${entries.length - shown.length} more; `}
-          <a href={address('time')}>Time</a> has filters that find them
+          <a href={address('events')}>Events</a> has filters that find them
         </li>
       )}
     </ol>

@@ -1,6 +1,6 @@
 /** Where the reader is: a view, perhaps a name in it, and filters. All of it is in the address. */
 import { useEffect, useState } from 'preact/hooks';
-import { type ViewName, views } from '../views.ts';
+import { formerViews, type ViewName, views } from '../views.ts';
 
 export interface PageLocation {
   view: ViewName;
@@ -17,8 +17,8 @@ const moved = 'cadastre-moved';
 
 export function readPlace(): PageLocation {
   const [, first = '', second = ''] = location.pathname.split('/');
-  const view = views.find((one) => one === first) ?? 'pools';
-  const unknown = first === '' || first === view ? '' : decoded(first);
+  const view = views.find((one) => one === first) ?? formerViews[first] ?? 'space';
+  const unknown = first === '' || first === view || first in formerViews ? '' : decoded(first);
   const query = new URLSearchParams(location.search);
   return { view, name: decoded(second), query, unknown, isStart: first === '' };
 }

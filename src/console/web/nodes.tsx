@@ -175,11 +175,11 @@ function OneNode({ name }: { name: string }) {
         <h1>{name}</h1>
         <NodeStateMark node={node} />
         {isDisputed && (
-          <a href={address('truth', '', { filter: name })}>
+          <a href={address('consistency', '', { filter: name })}>
             <Mark tone="bad">records disagree</Mark>
           </a>
         )}
-        <a class="button" href={address('truth', '', { drain: name })}>
+        <a class="button" href={address('consistency', '', { drain: name })}>
           What if it is drained?
         </a>
       </div>

@@ -73,7 +73,7 @@ export function NodeLink({ name }: { name: string }) {
 
 export function BlockLink({ cidr, pool }: { cidr: string; pool?: string }) {
   return (
-    <a class="cidr" href={address('pools', '', { pool: pool ?? '', block: cidr })}>
+    <a class="cidr" href={address('space', '', { pool: pool ?? '', block: cidr })}>
       {cidr}
     </a>
   );

@@ -56,7 +56,7 @@ export function StoryView(_: { place: PageLocation }) {
       <p class="story-way-on">
         This console also shows a site of your own, which goes on beside the story:{' '}
         <a href={address('map')}>its routes as a map</a>,{' '}
-        <a href={address('truth')}>whether all sources agree</a>, or{' '}
+        <a href={address('consistency')}>whether all sources agree</a>, or{' '}
         <a href={address('try')}>break it yourself</a>.
       </p>
     </section>

@@ -88,7 +88,7 @@ export function TryItView(_: { place: PageLocation }) {
           </div>
           {node && (
             <p class="small">
-              <a href={address('truth', '', { drain: node.name })}>What would happen?</a>
+              <a href={address('consistency', '', { drain: node.name })}>What would happen?</a>
             </p>
           )}
         </div>
@@ -175,8 +175,8 @@ function Story({ isOn }: { isOn: boolean }) {
         ))}
       </ol>
       <p class="small">
-        See it in <a href={address('truth')}>Truth</a>, then drain a node: nobody else loses a
-        route.
+        See it in <a href={address('consistency')}>Consistency</a>, then drain a node: nobody else
+        loses a route.
       </p>
     </>
   );

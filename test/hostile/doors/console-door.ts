@@ -20,7 +20,15 @@ const actions = [
 ];
 const reads = [
   ...['/api/nodes/', '/api/ribs/', '/api/whatif?drain=', '/api/whatif?lose-router=', '/assets/'],
-  ...['/api/events?from=', '/nodes/', '/truth?drain=', '/', '/try', '/metrics?', '/api/state?'],
+  ...[
+    '/api/events?from=',
+    '/nodes/',
+    '/consistency?drain=',
+    '/',
+    '/try',
+    '/metrics?',
+    '/api/state?',
+  ],
 ];
 
 export async function attackConsole(attack: ConsoleAttack): Promise<Tally> {

@@ -19,7 +19,7 @@ const words: Record<string, string> = {
   unseen: 'could not be seen',
 };
 
-export function TruthView({ place }: { place: PageLocation }) {
+export function Consistency({ place }: { place: PageLocation }) {
   const store = useStore();
   const truth = useTruth();
   const frame = useRef<HTMLDivElement>(null);
@@ -35,7 +35,7 @@ export function TruthView({ place }: { place: PageLocation }) {
   return (
     <section class="view">
       <div class="view-head">
-        <h1>Truth</h1>
+        <h1>Consistency</h1>
         <Filter
           label="Filter"
           value={place.query.get('filter') ?? ''}

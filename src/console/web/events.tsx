@@ -4,7 +4,7 @@ import { Filter, SameCommand, useNow } from './parts.tsx';
 import { useStore } from './store.ts';
 
 /** What happened, newest first, by node, block or reason. */
-export function Time({ place }: { place: PageLocation }) {
+export function Events({ place }: { place: PageLocation }) {
   const store = useStore();
   const now = useNow();
   const node = place.query.get('node') ?? '';
@@ -20,7 +20,7 @@ export function Time({ place }: { place: PageLocation }) {
   return (
     <section class="view">
       <div class="view-head">
-        <h1>Time</h1>
+        <h1>Events</h1>
         <Filter label="Node" value={node} onInput={(value) => setQuery({ node: value })} />
         <Filter label="Block" value={block} onInput={(value) => setQuery({ block: value })} />
         <label class="filter">
