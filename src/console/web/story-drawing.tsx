@@ -1,7 +1,8 @@
 /** One site of the story, drawn: machines, sessions, the routes in use, pings. */
 import type { StoryNodeRow, StoryPingRow, StorySiteRow } from '../story-row.ts';
 import { StoryDots } from './story-dots.tsx';
-import { bow, nodeBox, planOf, podBox, routerBox, type SitePlan, sheet } from './story-geometry.ts';
+import { type Box, bow, planOf, type SitePlan, shapesOf } from './story-geometry.ts';
+import { useNarrow } from './use-narrow.ts';
 
 export type PodState = 'straight' | 'detour' | 'lost' | 'none';
 
@@ -14,7 +15,9 @@ export function podState(pings: readonly StoryPingRow[]): PodState {
 }
 
 export function StoryDrawing({ site, label }: { site: StorySiteRow; label: string }) {
-  const plan = planOf(site);
+  const shapes = shapesOf(useNarrow());
+  const plan = planOf(site, shapes);
+  const { sheet } = shapes;
   return (
     <svg class="story-map" viewBox={`0 0 ${sheet.width} ${sheet.height}`} role="img">
       <title>{label}</title>
@@ -33,7 +36,7 @@ export function StoryDrawing({ site, label }: { site: StorySiteRow; label: strin
         return (
           at && (
             <g key={name} class="story-router" data-router={name}>
-              <rect {...boxAt(at, routerBox)} rx="6" />
+              <rect {...boxAt(at, shapes.router)} rx="6" />
               <text class="story-name" x={at.x} y={at.y - 4}>
                 {name}
               </text>
@@ -79,9 +82,9 @@ function Sessions({ site, plan }: { site: StorySiteRow; plan: SitePlan }) {
               class={`session-${style}`}
               data-session={`${router} ${node} ${style}`}
               x1={from.x}
-              y1={from.y + routerBox.height / 2}
+              y1={from.y + plan.shapes.router.height / 2}
               x2={to.x}
-              y2={to.y - nodeBox.height / 2}
+              y2={to.y - plan.shapes.node.height / 2}
             />
           );
         }),
@@ -98,7 +101,8 @@ function Bows({ site, plan }: { site: StorySiteRow; plan: SitePlan }) {
     const [from, to] = hops.slice(-2);
     const start = from === undefined ? undefined : plan.nodes.get(from);
     const end = to === undefined ? undefined : plan.nodes.get(to);
-    if (start !== undefined && end !== undefined) passed.set(`${from} ${to}`, bow(start, end));
+    if (start !== undefined && end !== undefined)
+      passed.set(`${from} ${to}`, bow(plan.shapes, start, end));
   }
   return (
     <g class="story-bows">
@@ -126,9 +130,19 @@ function NodeBox(props: { node: StoryNodeRow; site: StorySiteRow; plan: SitePlan
   const at = plan.nodes.get(name);
   const pod = plan.pods.get(name);
   if (at === undefined || pod === undefined) return null;
+  const { node: nodeBox, pod: podBox, isNarrow } = plan.shapes;
   const pings = site.pings.filter((ping) => ping.node === name);
   const answer = podState(pings);
   const isOther = spec !== '' && spec !== block;
+  const where = state === 'drained' ? 'drained' : state === 'gone' ? 'deleted' : address;
+  const specText =
+    spec === '' ? (isNarrow ? '–' : 'Node.spec –') : isNarrow ? spec : `spec ${spec}`;
+  const lines: Array<[text: string, style: string]> = [
+    [name, 'story-name'],
+    ...(isNarrow && where === address ? [] : [[where, 'story-note'] as [string, string]]),
+    [isNarrow ? block : `has ${block}`, 'story-mono story-block'],
+    [specText, `story-mono ${isOther ? 'story-other' : ''}`],
+  ];
   const words = { straight: 'answers', detour: 'by a detour', lost: 'no answer', none: '' };
   return (
     <g class={`story-node node-${state}`} data-node={name} data-state={state}>
@@ -145,22 +159,15 @@ function NodeBox(props: { node: StoryNodeRow; site: StorySiteRow; plan: SitePlan
         </g>
       )}
       <rect {...boxAt(at, nodeBox)} rx="6" />
-      <text class="story-name" x={at.x} y={at.y - 20}>
-        {name}
-      </text>
-      <text class="story-note" x={at.x} y={at.y - 4}>
-        {state === 'drained' ? 'drained' : state === 'gone' ? 'deleted' : address}
-      </text>
-      <text class="story-mono" x={at.x} y={at.y + 13}>
-        {`has ${block}`}
-      </text>
-      <text class={`story-mono ${isOther ? 'story-other' : ''}`} x={at.x} y={at.y + 28}>
-        {spec === '' ? 'Node.spec –' : `spec ${spec}`}
-      </text>
+      {lines.map(([text, style], index) => (
+        <text key={style} class={style} x={at.x} y={at.y - nodeBox.height / 2 + 17 + 15.7 * index}>
+          {text}
+        </text>
+      ))}
     </g>
   );
 }
 
-function boxAt({ x, y }: { x: number; y: number }, box: { width: number; height: number }) {
+function boxAt({ x, y }: { x: number; y: number }, box: Box) {
   return { x: x - box.width / 2, y: y - box.height / 2, ...box };
 }

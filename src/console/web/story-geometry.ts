@@ -6,14 +6,34 @@ export interface Point {
   y: number;
 }
 
-export const sheet = { width: 600, height: 372 };
-export const nodeBox = { width: 136, height: 74 };
-export const routerBox = { width: 150, height: 46 };
-export const podBox = { width: 116, height: 40 };
+export interface Box {
+  width: number;
+  height: number;
+}
+
+/** The sheet and what is drawn on it; on a phone letters are to stay as large as elsewhere. */
+export interface Shapes {
+  sheet: Box;
+  node: Box;
+  router: Box;
+  pod: Box;
+  isNarrow: boolean;
+}
+
+export function shapesOf(isNarrow: boolean): Shapes {
+  return {
+    sheet: { width: isNarrow ? 392 : 600, height: 372 },
+    node: { width: isNarrow ? 93 : 136, height: isNarrow ? 60 : 74 },
+    router: { width: isNarrow ? 124 : 150, height: 46 },
+    pod: { width: isNarrow ? 90 : 116, height: 40 },
+    isNarrow,
+  };
+}
 
 const rows = { outside: 22, router: 106, node: 226, pod: 334 };
 
 export interface SitePlan {
+  shapes: Shapes;
   outside: Point;
   /** By name. */
   routers: ReadonlyMap<string, Point>;
@@ -22,7 +42,11 @@ export interface SitePlan {
   pods: ReadonlyMap<string, Point>;
 }
 
-export function planOf({ routers, nodes }: Pick<StorySiteRow, 'routers' | 'nodes'>): SitePlan {
+export function planOf(
+  { routers, nodes }: Pick<StorySiteRow, 'routers' | 'nodes'>,
+  shapes: Shapes,
+): SitePlan {
+  const { sheet } = shapes;
   const spread = (names: readonly string[], y: number, width: number) =>
     new Map(
       names.map((name, index) => [
@@ -32,6 +56,7 @@ export function planOf({ routers, nodes }: Pick<StorySiteRow, 'routers' | 'nodes
     );
   const names = nodes.map(({ name }) => name);
   return {
+    shapes,
     outside: { x: sheet.width / 2, y: rows.outside },
     routers: spread(
       routers.map(({ name }) => name),
@@ -51,23 +76,24 @@ export interface WayPoint extends Point {
 
 /** From outside, from machine to machine, to the pod; a lost one ends just below the last machine. */
 export function wayOf(
-  { outside, routers, nodes, pods }: SitePlan,
+  plan: SitePlan,
   { hops, way, node }: Pick<StoryPingRow, 'hops' | 'way' | 'node'>,
 ): WayPoint[] {
+  const { outside, routers, nodes, pods, shapes } = plan;
   const points: WayPoint[] = [outside];
   let passedOn: Point | undefined;
   for (const name of hops) {
     const at = routers.get(name) ?? nodes.get(name);
     if (at === undefined) continue;
     if (passedOn !== undefined) {
-      const mid = { x: (passedOn.x + at.x) / 2, y: lowest(passedOn, at) };
+      const mid = { x: (passedOn.x + at.x) / 2, y: lowest(shapes, passedOn, at) };
       points.push({ ...mid, isDetour: true }, { ...at, isDetour: true });
     } else points.push(at);
     if (nodes.has(name)) passedOn = at;
   }
-  const last = points.at(-1) ?? outside;
+  const last: WayPoint = points.at(-1) ?? outside;
   const pod = pods.get(node);
-  if (way === 'lost') return [...points, { x: last.x, y: last.y + routerBox.height / 2 + 16 }];
+  if (way === 'lost') return [...points, { x: last.x, y: last.y + shapes.router.height / 2 + 16 }];
   if (pod === undefined) return points;
   return [...points, last.isDetour ? { ...pod, isDetour: true } : pod];
 }
@@ -95,8 +121,8 @@ function distance(a: Point, b: Point): number {
 }
 
 /** A bow below two nodes that stand in one row: the way of a packet that is passed on. */
-export function bow(from: Point, to: Point): string {
-  const y = from.y + nodeBox.height / 2;
+export function bow({ node }: Shapes, from: Point, to: Point): string {
+  const y = from.y + node.height / 2;
   const depth = bowDepth(from, to);
   // Beside the line to the pod, so that the arrow is seen.
   const end = to.x + (from.x < to.x ? -14 : 14);
@@ -108,6 +134,6 @@ function bowDepth(from: Point, to: Point): number {
 }
 
 /** A cubic curve comes three quarters as far as its handles. */
-function lowest(from: Point, to: Point): number {
-  return from.y + nodeBox.height / 2 + 0.75 * bowDepth(from, to);
+function lowest({ node }: Shapes, from: Point, to: Point): number {
+  return from.y + node.height / 2 + 0.75 * bowDepth(from, to);
 }

@@ -211,7 +211,7 @@ function Tables({ site: { nodes, routers } }: { site: StorySiteRow }) {
           <th scope="col">Pods of</th>
           {routers.map(({ name }) => (
             <th scope="col" key={name}>
-              {name} sends it to
+              {name} leads to
             </th>
           ))}
         </tr>
