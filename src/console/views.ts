@@ -12,7 +12,7 @@ export const views = [
 export type ViewName = (typeof views)[number];
 
 export const viewTitles: Record<ViewName, string> = {
-  incident: 'The incident',
+  incident: 'Incident',
   space: 'Address space',
   nodes: 'Nodes',
   routes: 'Routes',

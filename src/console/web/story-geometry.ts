@@ -23,7 +23,7 @@ export interface Shapes {
 export function shapesOf(isNarrow: boolean): Shapes {
   return {
     sheet: { width: isNarrow ? 392 : 600, height: 372 },
-    node: { width: isNarrow ? 93 : 136, height: isNarrow ? 60 : 74 },
+    node: { width: isNarrow ? 93 : 136, height: 74 },
     router: { width: isNarrow ? 124 : 150, height: 46 },
     pod: { width: isNarrow ? 90 : 116, height: 40 },
     isNarrow,

@@ -1,3 +1,4 @@
+import { plural } from '../../base/count-text.ts';
 import type { Address } from '../../net/address.ts';
 import type { RouteView } from '../doctor/route-view.ts';
 import type { Survey, SurveyedNode } from '../doctor/survey.ts';
@@ -82,7 +83,7 @@ function forwarderOf(
     return { ...of, routes, unknown };
   }
   if (kernel.held < all.length || kernel.refused.length > 0) {
-    const why = `the kernel of ${name} holds ${kernel.held} routes; whether one of them leads to ${wanted.node} was not reported`;
+    const why = `the kernel of ${name} holds ${plural(kernel.held, 'route')}; whether one leads to ${wanted.node} was not reported`;
     return { ...of, routes, unknown: why };
   }
   const to = { kind: 'next-hop' as const, address: nextHops.addressOf(wanted.node) };
