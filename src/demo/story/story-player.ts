@@ -155,6 +155,7 @@ export class StoryPlayer implements ConsoleStory {
     await Promise.all(sides.map((side) => watches[side].site.start()));
     await this.#settle();
     for (const side of sides) watches[side].site.startComparing();
+    this.#setState('ready');
   }
 
   async #advance(): Promise<void> {
@@ -167,6 +168,7 @@ export class StoryPlayer implements ConsoleStory {
     for (const side of sides) watches[side].beginStep();
     await next.act({ left: watches.left.site, right: watches.right.site });
     await this.#settle();
+    this.#setState('ready');
   }
 
   /** Until everything is as the step expects it, at both sites. */
