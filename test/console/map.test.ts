@@ -98,11 +98,10 @@ test.each([1280, 1600, 390])(
       await page.emulateMedia({ colorScheme: scheme });
       await page.goto(`${site.url}/map?to=${pod(faults.swapped[0]!)}`);
       await page.getByText('arrives by a detour').first().waitFor();
-      expect(
-        await page.evaluate(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-        ),
-      ).toBe(0);
+      const overhang = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect(overhang).toBeLessThanOrEqual(0);
       if (width !== 1600) expect(await seriousFindings(page), scheme).toEqual([]);
       await keepPicture(page, `map-500-${width}-${scheme}`);
     }

@@ -80,7 +80,7 @@ export function MapView({ place }: { place: PageLocation }) {
           ))}
         </div>
         <div class={`map-racks ${isSmall ? 'map-few' : 'map-many'}`}>
-          {shown.map((rack) => (
+          {(isSmall ? shown : openFirst(shown, open)).map((rack) => (
             <Rack
               key={rack.name}
               rack={rack}
@@ -141,8 +141,11 @@ function Rack(props: {
       <button type="button" class="map-rack-head" aria-expanded={isOpen} onClick={onToggle}>
         <b>{name}</b>
         <span class="small">
-          {plural(nodes.length, 'node')}
-          {wrong > 0 && <span class="map-wrong">, {wrong} wrong</span>}
+          {wrong > 0 ? (
+            <span class="map-wrong">{wrong} wrong</span>
+          ) : (
+            <span class="map-count">{plural(nodes.length, 'node')}</span>
+          )}
         </span>
       </button>
       {isOpen ? (
@@ -242,6 +245,12 @@ function grouped(wrong: MapNode['wrong']): Array<[cidr: string, owner: string, r
 function addressIn(cidr: string): string {
   const prefix = parsePrefix(cidr);
   return prefix === undefined ? cidr : prefix.first().plus(1).toString();
+}
+
+/** Among many, what is looked at stands above the rest, which stays in its rows. */
+function openFirst(racks: readonly MapRack[], open: ReadonlySet<string>): MapRack[] {
+  const isOpen = ({ name }: MapRack) => open.has(name);
+  return [...racks.filter(isOpen), ...racks.filter((rack) => !isOpen(rack))];
 }
 
 function namesOnWay(asked: AskedWays): Set<string> {
