@@ -25,7 +25,7 @@ import type { Family } from '../net/family.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { PodBlockUse } from '../plan/pod-address/pod-address.ts';
 import type { PodBlock } from '../plan/pod-address/pod-address-block.ts';
-import { AddressJournal } from './address-journal.ts';
+import { AddressJournal, type JournalCounts } from './address-journal.ts';
 import {
   type AddressRequest,
   type AllocateAnswer,
@@ -118,6 +118,11 @@ export class AddressBook {
 
   close(): Promise<void> {
     return this.#journal.close();
+  }
+
+  /** What its journal has done, and how long it is. */
+  get journal(): Readonly<JournalCounts> & { bytes: number } {
+    return { ...this.#journal.counts, bytes: this.#journal.length };
   }
 
   setBlocks(blocks: readonly PodBlock[], reserved: readonly Prefix[] = []): void {

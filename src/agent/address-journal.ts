@@ -53,7 +53,16 @@ export interface AddressJournalDamage {
   readonly isEndLost: boolean;
 }
 
+/** What it has done since it was opened. */
+export interface JournalCounts {
+  records: number;
+  compactions: number;
+  /** Batches that were refused. */
+  failures: number;
+}
+
 export class AddressJournal {
+  readonly counts: JournalCounts = { records: 0, compactions: 0, failures: 0 };
   readonly #o: AddressJournalOptions;
   readonly #log: Log;
   readonly #commits: GroupCommit;
@@ -107,6 +116,11 @@ export class AddressJournal {
     await this.#syncFolder();
   }
 
+  /** Bytes of records in the file. */
+  get length(): number {
+    return this.#file?.length ?? 0;
+  }
+
   /** Resolves when the record, and all before it, are on disk; see GroupCommit. */
   append(record: object | undefined, undo?: () => void): Promise<void> {
     return this.#commits.append(record && JSON.stringify(record), undo);
@@ -130,6 +144,7 @@ export class AddressJournal {
     if (isDue && (await this.#compact(batch))) return;
     if (batch.records.length > 0) await file.append(batch.records);
     else await file.settle();
+    this.counts.records += batch.records.length;
   }
 
   /**
@@ -153,6 +168,7 @@ export class AddressJournal {
     this.#compactAbove = Math.max(asked, (this.#file?.length ?? 0) * 3);
     await this.#syncFolder();
     this.#mustRewrite = false;
+    this.counts.compactions += 1;
     return true;
   }
 
@@ -200,6 +216,7 @@ export class AddressJournal {
   }
 
   #refusal(cause: unknown, refused: number): Error {
+    this.counts.failures += 1;
     const error = new CadastreError(
       'STATE_NOT_WRITTEN',
       `could not write to ${this.#o.path}; nothing was changed`,

@@ -11,6 +11,7 @@ import { lockFolder } from '../base/folder-lock.ts';
 import { HttpServer } from '../base/http-server.ts';
 import { type DurableFiles, realFiles } from '../base/journal/durable-files.ts';
 import { type Log, silentLog } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
 import type { PodBlock } from '../plan/pod-address/pod-address-block.ts';
 import { addAddressRoutes, generalRefusal } from './address-api.ts';
 import { AddressBook } from './address-book.ts';
@@ -43,6 +44,7 @@ interface AddressServiceOptions {
   sweepEveryMs?: number | undefined;
   files?: DurableFiles;
   log?: Log;
+  metrics?: Metrics;
 }
 
 /** Longer than connection tracking keeps a closed TCP connection's last state, within reason. */
@@ -84,6 +86,7 @@ export class AddressService {
         driver,
         log,
         readyMark,
+        ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
         ...(options.wires === undefined ? {} : { wires: options.wires }),
         beforeAdd: (containerId, ifname) => spool.replayFor(cni, containerId, ifname),
         ...(options.mtu === undefined ? {} : { mtu: options.mtu }),

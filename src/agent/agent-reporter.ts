@@ -15,6 +15,7 @@ import { unannouncedBlocks } from '../plan/node/unannounced.ts';
 import { podsOutside } from '../plan/pod-address/pods-outside.ts';
 import { AddressRoomReporter } from './address-room-reporter.ts';
 import type { AddressService } from './address-service.ts';
+import { registerAgentMetrics } from './agent-metrics.ts';
 import type { AgentSettings } from './agent-settings.ts';
 import type { AgentState, AgentStatus } from './agent-status.ts';
 import type { AgentWorld } from './agent-world.ts';
@@ -83,7 +84,7 @@ export class AgentReporter {
     const taint = taintWhenFull ? new FullTaint({ ...world, nodeName }) : undefined;
     this.#room = new AddressRoomReporter(this.#condition, taint);
     this.#hijacks = new HijackAlarm({ ...world, nodeName });
-    this.#count();
+    registerAgentMetrics({ ...options, metrics: world.metrics });
   }
 
   stop(): Promise<void> {
@@ -196,27 +197,6 @@ export class AgentReporter {
     for (const { reason, cidr, nodes, detail } of findings) {
       this.#o.world.log.warn({ reason, cidr, nodes }, detail);
     }
-  }
-
-  #count(): void {
-    const { world, status, cni, podBlocks } = this.#o;
-    const unknown = world.metrics.gauge(
-      'cadastre_agent_address_owners_unknown',
-      'Whether blocks give no address since the journal of addresses was damaged.',
-    );
-    const ready = world.metrics.gauge('cadastre_agent_ready', 'Whether the agent serves pods.');
-    const repaired = world.metrics.counter(
-      'cadastre_agent_pods_repaired_total',
-      'Pods whose interface or route somebody else changed on the node, and that got it back.',
-    );
-    let counted = 0;
-    world.metrics.onCollect(() => {
-      ready.set(status.state.isReady ? 1 : 0);
-      unknown.set(podBlocks.unknownOwners === undefined ? 0 : 1);
-      const now = cni?.repairedPods ?? 0;
-      repaired.inc({}, now - counted);
-      counted = now;
-    });
   }
 }
 

@@ -11,6 +11,7 @@ import type {
 } from '../model/node-report-status.ts';
 import type { Condition } from '../model/object.ts';
 import type { Reason } from '../model/reasons.ts';
+import type { Prefix } from '../net/prefix.ts';
 import type { Finding } from '../plan/blocks/finding.ts';
 import type { OwnedBlock } from '../plan/node/node-truth.ts';
 import type { Unannounced, UnannouncedReason } from '../plan/node/unannounced.ts';
@@ -80,6 +81,11 @@ export class AgentStatus {
   get limitation(): string | undefined {
     const isLimit = ({ reason }: Finding) => reason === 'PodsOutsideBlocks';
     return this.#observed?.findings.find(isLimit)?.detail;
+  }
+
+  /** The pool that a block was cut from; empty where there is none, or it is not known. */
+  poolOf(block: Prefix): string {
+    return this.#observed?.owned.find(({ prefix }) => prefix.equals(block))?.pool ?? '';
   }
 
   get state(): AgentState {

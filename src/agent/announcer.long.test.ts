@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { quick, until } from '../../test/parts/bgp-pair.ts';
 import { silentLog } from '../base/log.ts';
+import { Metrics } from '../base/metrics.ts';
 import { ReceivedRoutes } from '../bgp/rib/received-routes.ts';
 import { Speaker } from '../bgp/speaker/speaker.ts';
 import { parsePrefix } from '../net/prefix.ts';
@@ -73,6 +74,7 @@ class Bench {
   monotonicMs = 0;
   pausedMs = 0;
   changes = 0;
+  readonly metrics = new Metrics();
   readonly announcer = new Announcer({
     listen: false,
     openSpeaker: (options) => new Speaker(options),
@@ -82,6 +84,7 @@ class Bench {
       wallMs: () => Date.now() + this.monotonicMs + this.pausedMs,
     },
     log: silentLog,
+    metrics: this.metrics,
     onChange: () => {
       this.changes += 1;
     },

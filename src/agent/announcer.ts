@@ -28,7 +28,7 @@ import { ReceivedPrefixes } from './received-prefixes.ts';
 import { lookEveryMs, RouterLoss } from './router-loss.ts';
 import { SessionTimes } from './session-times.ts';
 
-type SpeakerWorld = Pick<AgentWorld, 'openSpeaker' | 'hasRestarted' | 'clock' | 'log'>;
+type SpeakerWorld = Pick<AgentWorld, 'openSpeaker' | 'hasRestarted' | 'clock' | 'log' | 'metrics'>;
 
 interface AnnouncerOptions extends SpeakerWorld {
   listen: ListenTarget | false;
@@ -64,7 +64,11 @@ export class Announcer {
     this.#o = options;
     this.#times = new SessionTimes(options.clock);
     this.#loss = new RouterLoss(options.clock);
-    const { openSpeaker, listen, log, onChange } = options;
+    const { openSpeaker, listen, log, metrics, onChange } = options;
+    const ends = metrics.counter(
+      'cadastre_bgp_session_ends_total',
+      'How often an established BGP session ended, by peer.',
+    );
     this.#received = new ReceivedPrefixes(onChange);
     const { onUpdate, onUp, onDown } = this.#received.events;
     this.#speaker = openSpeaker({
@@ -73,11 +77,14 @@ export class Announcer {
       world: { log },
       onUpdate,
       onUp: (peer, negotiated) => {
+        // From 0 on, so that the first end is an increase.
+        ends.inc({ peer: peer.name }, 0);
         this.#cameUp(peer);
         onUp(peer, negotiated);
         onChange();
       },
       onDown: (peer, end) => {
+        ends.inc({ peer: peer.name });
         this.#look();
         this.#up.delete(peer.name);
         onDown(peer, end);

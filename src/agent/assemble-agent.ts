@@ -58,7 +58,7 @@ export async function assembleAgent(
 }
 
 function startAddresses(
-  { kernel, files, clock, log }: AgentWorld,
+  { kernel, files, clock, log, metrics }: AgentWorld,
   settings: AgentSettings,
   status: AgentStatus,
 ): Promise<AddressService> {
@@ -74,6 +74,7 @@ function startAddresses(
     files,
     clock,
     log,
+    metrics,
     mtu: () => status.podMtu,
     limitation: () => status.limitation,
     notReady: () => status.whyNotReady,

@@ -48,6 +48,11 @@ export class PodBlocks {
     return this.#o.book?.use() ?? [];
   }
 
+  /** Undefined if it only announces. */
+  get journal(): AddressBook['journal'] | undefined {
+    return this.#o.book?.journal;
+  }
+
   /** Why blocks give nothing new since the journal of addresses was damaged, if so. */
   get unknownOwners(): string | undefined {
     const unknown = this.#o.book?.unknownOwners;

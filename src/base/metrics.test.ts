@@ -67,7 +67,7 @@ test('a removed series is gone, the others stay', () => {
 
 test('a process says what it uses, and its CPU time only grows', () => {
   const metrics = new Metrics();
-  const stop = registerProcessMetrics(metrics);
+  const stop = registerProcessMetrics(metrics, '1.2.3');
   const read = (name: string) =>
     Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics.text())?.[1]);
   expect(read('process_resident_memory_bytes')).toBeGreaterThan(10e6);
@@ -75,6 +75,27 @@ test('a process says what it uses, and its CPU time only grows', () => {
   const before = read('process_cpu_seconds_total');
   for (const until = performance.now() + 20; performance.now() < until; );
   expect(read('process_cpu_seconds_total')).toBeGreaterThan(before);
-  expect(metrics.text()).toMatch(/nodejs_eventloop_lag_seconds\{quantile="0.99"\} [\d.e-]+/);
+  expect(metrics.text()).toMatch(/^nodejs_eventloop_lag_p99_seconds [\d.e-]+$/m);
+  expect(metrics.text()).toMatch(/^cadastre_build_info\{nodejs="[\d.]+",version="1.2.3"\} 1$/m);
   stop();
+});
+
+test('a gauge that is set whole forgets what is not said again', () => {
+  const metrics = new Metrics();
+  const gauge = metrics.gauge('peer_up', 'Up.');
+  gauge.set(1, { peer: 'a' });
+  gauge.clear();
+  gauge.set(1, { peer: 'b' });
+  expect(metrics.text()).toContain('peer_up{peer="b"} 1\n');
+  expect(metrics.text()).not.toContain('peer="a"');
+});
+
+test('a counter that is kept elsewhere is there from the start, and read at each scrape', () => {
+  const metrics = new Metrics();
+  let writes = 0;
+  metrics.readCounter('writes_total', 'Writes.', () => writes);
+  expect(metrics.text()).toContain('writes_total 0\n');
+  writes = 3;
+  expect(metrics.text()).toContain('writes_total 3\n');
+  expect(metrics.text()).toContain('writes_total 3\n');
 });

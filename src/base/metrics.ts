@@ -15,6 +15,8 @@ export interface Gauge {
   set(value: number, labels?: MetricLabels): void;
   /** Forgets one series: a gauge about something that is gone must go too. */
   remove(labels?: MetricLabels): void;
+  /** Forgets every series, for a gauge that is set whole each time it is read. */
+  clear(): void;
 }
 
 export interface Histogram {
@@ -51,6 +53,18 @@ export class Metrics {
   /** Called before each `text()`, for values that are read rather than counted. */
   onCollect(collect: () => void): void {
     this.#collectors.push(collect);
+  }
+
+  /** A counter that is kept elsewhere, and read when somebody asks. */
+  readCounter(name: string, help: string, read: () => number): void {
+    const counter = this.counter(name, help);
+    counter.inc({}, 0);
+    let before = 0;
+    this.onCollect(() => {
+      const now = read();
+      counter.inc({}, now - before);
+      before = now;
+    });
   }
 
   text(): string {
@@ -113,6 +127,10 @@ class GaugeFamily implements Family, Gauge {
 
   remove(labels: MetricLabels = {}): void {
     this.#values.delete(labelText(labels));
+  }
+
+  clear(): void {
+    this.#values.clear();
   }
 
   lines(name: string): Iterable<string> {

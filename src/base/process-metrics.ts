@@ -5,7 +5,10 @@ import type { Metrics } from './metrics.ts';
  * What every process says about itself, under the names that every Prometheus
  * dashboard knows. Returns a function that stops measuring.
  */
-export function registerProcessMetrics(metrics: Metrics): () => void {
+export function registerProcessMetrics(metrics: Metrics, version: string): () => void {
+  metrics
+    .gauge('cadastre_build_info', 'Always 1; the version is in the labels.')
+    .set(1, { version, nodejs: process.versions.node });
   const start = metrics.gauge(
     'process_start_time_seconds',
     'Start time of the process since the Unix epoch.',
@@ -13,11 +16,13 @@ export function registerProcessMetrics(metrics: Metrics): () => void {
   const memory = metrics.gauge('process_resident_memory_bytes', 'Resident memory size.');
   const heap = metrics.gauge('nodejs_heap_size_used_bytes', 'Heap in use.');
   const cpu = metrics.counter('process_cpu_seconds_total', 'User and system CPU time spent.');
-  const lag = metrics.gauge(
-    'nodejs_eventloop_lag_seconds',
-    'Delay of the event loop since the last scrape, by quantile.',
-  );
-  const delay = monitorEventLoopDelay({ resolution: 10 });
+  const lag = (which: string) =>
+    metrics.gauge(
+      `nodejs_eventloop_lag_${which}_seconds`,
+      `Delay of the event loop since the last scrape: ${which}.`,
+    );
+  const lags = { p50: lag('p50'), p99: lag('p99'), max: lag('max') };
+  const delay = monitorEventLoopDelay({ resolution: sampleMs });
   delay.enable();
   start.set(Math.round(performance.timeOrigin) / 1000);
   let cpuSeconds = 0;
@@ -29,13 +34,18 @@ export function registerProcessMetrics(metrics: Metrics): () => void {
     const now = (user + system) / 1e6;
     cpu.inc({}, now - cpuSeconds);
     cpuSeconds = now;
-    for (const quantile of [50, 99]) {
-      // NaN until the first sample.
-      const seconds = delay.percentile(quantile) / 1e9 || 0;
-      lag.set(seconds, { quantile: String(quantile / 100) });
-    }
-    lag.set(delay.max / 1e9, { quantile: '1' });
+    lags.p50.set(lagSeconds(delay.percentile(50)));
+    lags.p99.set(lagSeconds(delay.percentile(99)));
+    lags.max.set(lagSeconds(delay.max));
     delay.reset();
   });
   return () => delay.disable();
+}
+
+/** What is measured is the time between two samples, so it is never less than this. */
+const sampleMs = 10;
+
+/** NaN until the first sample. */
+function lagSeconds(betweenSamplesNs: number): number {
+  return Math.max(0, betweenSamplesNs / 1e9 - sampleMs / 1000) || 0;
 }

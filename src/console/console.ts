@@ -20,7 +20,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { CadastreError } from '../base/errors.ts';
-import { addHealthRoutes, type HealthCheck } from '../base/health-routes.ts';
+import { addHealthRoutes, type HealthCheck, type HealthChecks } from '../base/health-routes.ts';
 import { HttpServer } from '../base/http-server.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
@@ -63,6 +63,8 @@ export interface RunningConsole {
   readonly port: number;
   readonly state: ConsoleState;
   notReady(): string | undefined;
+  /** What /readyz says. */
+  readonly readiness: HealthChecks;
   /** The routers or the play changed without the API server knowing. */
   touch(): void;
   stop(): Promise<void>;
@@ -129,10 +131,11 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     guard: consoleGuard({ isLoopback, token, changeToken: tryIt?.changeToken }),
     headers: pageHeaders,
   });
-  addHealthRoutes(server, {
-    metrics: options.metrics ?? new Metrics(),
-    ready: new Map([['console', () => consoleCheck(notReady())]]),
-  });
+  const metrics = options.metrics ?? new Metrics();
+  const readers = metrics.gauge('cadastre_console_readers', 'Pages that follow the console now.');
+  metrics.onCollect(() => readers.set(stream.readers));
+  const readiness = new Map([['console', () => consoleCheck(notReady())]]);
+  addHealthRoutes(server, { metrics, ready: readiness });
   addConsoleRoutes(server, {
     assets: new Assets(),
     state,
@@ -169,6 +172,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     port,
     state,
     notReady,
+    readiness,
     touch,
     async stop() {
       stopping.abort();

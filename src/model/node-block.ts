@@ -22,6 +22,8 @@ import { ruled, type ValueOf } from './schema/schema.ts';
  * must be there from the first write (a create cannot set status), and one
  * write per block is all a mass join can afford.
  */
+export const blockPhases = ['Active', 'Draining', 'Cooling', 'Guard'] as const;
+
 export const witnesses = [
   'Agent',
   'Fenced',
@@ -59,7 +61,7 @@ const shape = field.object('', ['cidr', 'pool'], {
   }),
   phase: field.text(
     'Active: in use. Draining: given back as soon as the node has emptied it. Cooling: the node is gone; the block is free after its cool-down, once a witness has said that the node does not use it. Guard: a cell kept out of use because odd-sized blocks lie in it.',
-    { enum: ['Active', 'Draining', 'Cooling', 'Guard'], default: 'Active' },
+    { enum: [...blockPhases], default: 'Active' },
   ),
   coolingSince: field.time(),
   restedSeconds: field.count(

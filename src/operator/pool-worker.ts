@@ -1,4 +1,3 @@
-import type { Gauge } from '../base/metrics.ts';
 import type { Pool, PoolStatus, ReadPool } from '../model/ip-pool.ts';
 import { poolFinalizer } from '../model/keys.ts';
 import type { Condition } from '../model/object.ts';
@@ -6,6 +5,7 @@ import { ipPools } from '../model/resources.ts';
 import { dated } from '../plan/pools/pool-conditions.ts';
 import { desiredPoolStatus } from '../plan/pools/pool-status.ts';
 import type { WriterBase } from './operator-base.ts';
+import { PoolMetrics } from './pool-metrics.ts';
 import type { Worker } from './work-queue.ts';
 
 /**
@@ -18,28 +18,14 @@ interface PoolWorkerOptions extends WriterBase {
   poolCache: { get(name: string): { read: ReadPool } | undefined; put(raw: unknown): void };
 }
 
-const gauges = ['capacity', 'assigned', 'free', 'cooling'] as const;
-
 export class PoolWorker implements Worker {
   readonly #o: PoolWorkerOptions;
-  readonly #gauges: Record<(typeof gauges)[number], Gauge>;
-  readonly #awaiting: Gauge;
+  readonly #metrics: PoolMetrics;
   readonly #holding = new Map<string, Promise<void>>();
 
   constructor(options: PoolWorkerOptions) {
     this.#o = options;
-    const gauge = (what: string) =>
-      options.metrics.gauge(`cadastre_pool_blocks_${what}`, `Blocks of a pool: ${what}.`);
-    this.#gauges = {
-      capacity: gauge('capacity'),
-      assigned: gauge('assigned'),
-      free: gauge('free'),
-      cooling: gauge('cooling'),
-    };
-    this.#awaiting = options.metrics.gauge(
-      'cadastre_blocks_awaiting_release',
-      'Blocks whose cool-down is over, but nobody says that their old node does not use them.',
-    );
+    this.#metrics = new PoolMetrics(options);
   }
 
   async reconcile(name: string): Promise<undefined> {
@@ -49,13 +35,12 @@ export class PoolWorker implements Worker {
     await this.hold(name);
     const pool = this.#o.register.poolSet.get(name);
     if (pool === undefined) {
-      this.#forget(name);
+      this.#metrics.forget(name);
       return undefined;
     }
     const nowText = new Date(this.#o.clock.wallMs()).toISOString();
     const status = desiredPoolStatus(this.#o.register, pool, nowText);
-    for (const what of gauges) this.#gauges[what].set(status[what] ?? 0, { pool: name });
-    this.#awaiting.set(status.awaitingRelease ?? 0, { pool: name });
+    this.#metrics.report(name, status);
     if (read === undefined) return undefined;
     if (pool.deleting && this.#o.register.blocksOfPool(name).size === 0) {
       return this.#removeFinalizer(pool);
@@ -66,12 +51,7 @@ export class PoolWorker implements Worker {
 
   /** Only a leader reports what it finds. */
   forgetAll(): void {
-    for (const { name } of this.#o.register.poolSet.pools) this.#forget(name);
-  }
-
-  #forget(name: string): void {
-    for (const what of gauges) this.#gauges[what].remove({ pool: name });
-    this.#awaiting.remove({ pool: name });
+    this.#metrics.forgetAll();
   }
 
   /** Puts the finalizer on, once, however many nodes wait for it. */

@@ -124,6 +124,7 @@ describe('over BMP', () => {
     ]);
     expect(lines).toContain('the whole table of the router is received ipv4');
     expect(metric('cadastre_witness_')).toEqual([
+      'cadastre_witness_age_seconds{router="tor1"} 0',
       'cadastre_witness_complete{family="ipv4",router="tor1"} 1',
       ...['complete"} 1', 'partly"} 0', 'gone"} 0'].map(
         (state) => `cadastre_witness_routers{state="${state}`,

@@ -134,7 +134,9 @@ export const switches: Record<string, object> = {
     monitoring: {
       podMonitor: { enabled: true, labels: { release: 'prometheus' } },
       serviceMonitor: { enabled: true },
-      prometheusRule: { enabled: true },
+      prometheusRule: { enabled: true, runbookUrl: 'https://runbook.example', duration: '15s' },
+      grafanaDashboard: { enabled: true },
+      scrapeAnnotations: true,
     },
   },
   'the nodes cleaned': { uninstall: { cleanNodes: true } },

@@ -7,6 +7,7 @@ const look = (line: string) => run([...line.split(' '), ...from]);
 const json = async (line: string) => JSON.parse((await look(`${line} -o json`)).stdout);
 
 test.each([
+  ['status --cluster', 'status-cluster', 0],
   ['bgp peers', 'bgp-peers', 1],
   ['bgp peers -o wide', 'bgp-peers-wide', 1],
   ['bgp peers --node master2', 'bgp-peers-node', 0],

@@ -1,6 +1,7 @@
 /** Our side of the wire: a speaker in a process of its own, driven over the IPC channel. */
 import { Announcer } from '../../src/agent/announcer.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { Metrics } from '../../src/base/metrics.ts';
 import type { Announcement } from '../../src/bgp/rib/announcement.ts';
 import type { RestartEvidence } from '../../src/bgp/session/session-negotiation.ts';
 import { Speaker } from '../../src/bgp/speaker/speaker.ts';
@@ -49,6 +50,7 @@ const calls = {
       hasRestarted: () => false,
       clock: systemClock,
       log: logs,
+      metrics: new Metrics(),
       onChange: () => undefined,
     });
     announcer.declare(peers, { blocks: announcements, services: [] });

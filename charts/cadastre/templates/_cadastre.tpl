@@ -195,3 +195,25 @@ runAsUser: 65532
 runAsGroup: 65532
 seccompProfile: { type: RuntimeDefault }
 {{- end -}}
+
+{{- /* Alerts and the dashboard name a node by this label. */ -}}
+{{- define "cadastre.nodeLabel" -}}
+- { sourceLabels: [__meta_kubernetes_pod_node_name], targetLabel: node }
+{{- end -}}
+
+{{- /* Annotations of a pod: (list . .Values.agent.podAnnotations port). */ -}}
+{{- define "cadastre.podAnnotations" -}}
+{{- $given := index . 1 -}}
+{{- $scrapes := (index . 0).Values.monitoring.scrapeAnnotations -}}
+{{- if or $given $scrapes }}
+annotations:
+  {{- with $given }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+  {{- if $scrapes }}
+  prometheus.io/scrape: "true"
+  prometheus.io/path: /metrics
+  prometheus.io/port: {{ index . 2 | int | quote }}
+  {{- end }}
+{{- end -}}
+{{- end -}}

@@ -24,8 +24,3 @@ nodeSelector:
 {{- end }}
 {{- end -}}
 {{- end -}}
-
-{{- /* A program that ends with 0 if the console answers PATH with 200. */ -}}
-{{- define "cadastre.askSelf" -}}
-{{ printf "fetch('http://127.0.0.1:7077%s').then((answer) => process.exit(answer.ok ? 0 : 1))" . | quote }}
-{{- end -}}

@@ -7,7 +7,7 @@ export const supportedVersions = ['0.3.1', '0.4.0', '1.0.0', '1.1.0'] as const;
 export type CniVersion = (typeof supportedVersions)[number];
 export const newestVersion: CniVersion = '1.1.0';
 
-const commands = ['ADD', 'DEL', 'CHECK', 'GC', 'STATUS', 'VERSION'] as const;
+export const commands = ['ADD', 'DEL', 'CHECK', 'GC', 'STATUS', 'VERSION'] as const;
 type CniCommand = (typeof commands)[number];
 
 /** What came with one call: the variables without their `CNI_`, and standard input. */

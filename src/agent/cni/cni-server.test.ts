@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { CrashingFiles } from '../../../test/parts/crashing-files.ts';
 import { RecordingDriver } from '../../../test/parts/recording-driver.ts';
 import { silentLog } from '../../base/log.ts';
+import { Metrics } from '../../base/metrics.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { AddressBook } from '../address-book.ts';
 import { type CniInput, machineMonotonicMs, supportedVersions } from './cni-call.ts';
@@ -696,4 +697,23 @@ test('VERSION, and a command that is none', async () => {
   });
   expect(await code(call(''))).toBe(4);
   expect(await code(call('UPDATE'))).toBe(4);
+});
+
+test('calls are counted by verb and outcome, and what a caller makes up is no series', async () => {
+  const metrics = new Metrics();
+  server = new CniServer({ book, driver, metrics });
+  await call('ADD', { containerId: 'a', netns: '/run/netns/a' });
+  await call('ADD', { containerId: 'nowhere', netns: '/run/netns/nowhere' });
+  await call('DEL', { containerId: 'a', netns: '/run/netns/a' });
+  await call('MAKE-UP' as 'ADD', {});
+  const text = metrics.text();
+  expect(text).toContain('cadastre_cni_requests_total{outcome="ok",verb="ADD"} 1\n');
+  expect(text).toContain('cadastre_cni_requests_total{outcome="ContainerUnknown",verb="ADD"} 1\n');
+  expect(text).toContain('cadastre_cni_requests_total{outcome="NotWritten",verb="ADD"} 0\n');
+  expect(text).toContain('cadastre_cni_requests_total{outcome="ok",verb="DEL"} 1\n');
+  expect(text).toContain(
+    'cadastre_cni_requests_total{outcome="InvalidEnvironment",verb="unknown"} 1\n',
+  );
+  expect(text).toContain('cadastre_cni_request_duration_seconds_count{verb="ADD"} 2\n');
+  expect(text).not.toContain('MAKE-UP');
 });

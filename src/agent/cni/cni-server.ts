@@ -22,6 +22,7 @@
  */
 import { CadastreError, describeError } from '../../base/errors.ts';
 import { type Log, silentLog } from '../../base/log.ts';
+import { Metrics } from '../../base/metrics.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { hostLinkName } from '../../kernel/link.ts';
 import type { WiredPod } from '../../kernel/pod.ts';
@@ -41,6 +42,7 @@ import {
   supportedVersions,
 } from './cni-call.ts';
 import { asCniError, type CniCode, CniError, wiringFailed } from './cni-error.ts';
+import { CniMetrics } from './cni-metrics.ts';
 import { addResult, ipamResult } from './cni-result.ts';
 import { OwnerTurns } from './owner-turns.ts';
 import { PodRemoval } from './pod-removal.ts';
@@ -78,6 +80,7 @@ interface CniServerOptions {
   /** The clock of `CniInput.giveUpAtMs`. */
   monotonicMs?: () => number;
   log?: Log;
+  metrics?: Metrics;
 }
 
 /** Longer than any wiring takes, shorter than anyone waits for an address. */
@@ -95,6 +98,7 @@ interface Pod {
 export class CniServer {
   readonly #options: CniServerOptions;
   readonly #log: Log;
+  readonly #metrics: CniMetrics;
   readonly #turns = new OwnerTurns();
   readonly #strays: Strays;
   readonly #repairer: PodRepairer;
@@ -106,6 +110,7 @@ export class CniServer {
     this.#options = options;
     const log = options.log ?? silentLog;
     this.#log = log;
+    this.#metrics = new CniMetrics(options.metrics ?? new Metrics());
     this.#statusRefusals = new StatusRefusals(log, options.monotonicMs ?? machineMonotonicMs);
     const parts = { ...options, log, turns: this.#turns };
     this.#strays = new Strays(parts);
@@ -122,6 +127,13 @@ export class CniServer {
 
   /** Never throws: everything is an answer. */
   async handle(input: CniInput): Promise<CniAnswer> {
+    const began = performance.now();
+    const answer = await this.#answer(input);
+    this.#metrics.answered(input.command, answer.code, (performance.now() - began) / 1000);
+    return answer;
+  }
+
+  async #answer(input: CniInput): Promise<CniAnswer> {
     const isStatus = input.command === 'STATUS';
     try {
       const body = await this.#serve(input);

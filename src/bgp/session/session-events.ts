@@ -10,13 +10,15 @@ import type {
 import type { Negotiated } from './session-negotiation.ts';
 
 /** RFC 4271 §8.2.2, written as there because people compare it with their router's. */
-export type SessionState =
-  | 'Idle'
-  | 'Connect'
-  | 'Active'
-  | 'OpenSent'
-  | 'OpenConfirm'
-  | 'Established';
+export const sessionStates = [
+  'Idle',
+  'Connect',
+  'Active',
+  'OpenSent',
+  'OpenConfirm',
+  'Established',
+] as const;
+export type SessionState = (typeof sessionStates)[number];
 
 /** Who opened the TCP connection. Both may exist until the collision is decided (RFC 4271 §6.8). */
 export type Side = 'ours' | 'theirs';

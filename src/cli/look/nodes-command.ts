@@ -26,7 +26,7 @@ Examples:
   Every node, its blocks, and what is not as it should be:
     $ cadastre nodes
 
-  Nodes of one rack, with what each record says about them:
+  Nodes of one rack in the columns of cilium node list, with what each record says about them:
     $ cadastre nodes -l rack=83 -o wide
 
   Nodes that wait for a block, and why:
@@ -119,17 +119,45 @@ export function recordsByNode({ register }: Look, nodeName: string): NodeDescrip
 }
 
 function nodeTable(nodes: readonly NodeDescription[], columns: number, isWide: boolean): string {
-  const headings = ['NODE', 'BLOCKS', 'POOL', 'STATE', ...(isWide ? ['ADDRESS', 'RECORDS'] : [])];
+  if (isWide) return wideTable(nodes, columns);
+  const headings = ['NODE', 'BLOCKS', 'POOL', 'STATE', 'NOTE'];
   const rows = nodes.flatMap((node) => {
     const [first, ...more] = node.blocks;
-    const records = node.records.map(({ source, cidrs }) => `${source} ${cidrs.join(',')}`);
-    const wide = isWide ? [node.addresses.join(',') || '-', records.join('; ') || '-'] : [];
     return [
-      [node.name, first?.cidr ?? '-', first?.pool || '-', node.state, ...wide, note(node)],
+      [node.name, first?.cidr ?? '-', first?.pool || '-', node.state, note(node)],
       ...more.map(({ cidr, pool }) => ['', cidr, pool]),
     ];
   });
-  return renderTable([...headings, 'NOTE'], rows, columns);
+  return renderTable(headings, rows, columns);
+}
+
+const isIpv6 = (text: string) => text.includes(':');
+const isIpv4 = (text: string) => !isIpv6(text);
+
+/** The columns of `cilium node list`, and ours behind them. */
+function wideTable(nodes: readonly NodeDescription[], columns: number): string {
+  const headings = ['NAME', 'IPV4 ADDRESS', 'ENDPOINT CIDR', 'IPV6 ADDRESS', 'ENDPOINT CIDR'];
+  const rows = nodes.flatMap((node) => {
+    // What it is about to be registered with is what its pods use already.
+    const adopted = node.next.filter(({ action }) => action === 'adopt');
+    const cidrs = [...node.blocks, ...adopted].map(({ cidr }) => cidr);
+    const pools = [...new Set(node.blocks.map(({ pool }) => pool || '-'))];
+    const records = node.records.map(({ source, cidrs: said }) => `${source} ${said.join(',')}`);
+    const lists = [
+      [node.name],
+      node.addresses.filter(isIpv4),
+      cidrs.filter(isIpv4),
+      node.addresses.filter(isIpv6),
+      cidrs.filter(isIpv6),
+      pools.length === 0 ? ['-'] : pools,
+      [node.state],
+      [records.join('; ') || '-'],
+      [note(node)],
+    ];
+    const length = Math.max(...lists.map((list) => list.length));
+    return Array.from({ length }, (_, at) => lists.map((list) => list[at] ?? ''));
+  });
+  return renderTable([...headings, 'POOL', 'STATE', 'RECORDS', 'NOTE'], rows, columns);
 }
 
 const comingWords = { keep: 'keeps', adopt: 'will take over', assign: 'will get' } as const;

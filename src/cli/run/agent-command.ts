@@ -181,7 +181,7 @@ async function runAgent(flags: AgentFlags, given: readonly string[]): Promise<vo
   const log = jsonLog({ level: flags.logLevel, fields: { component: 'agent' } });
   const clock = systemClock;
   const metrics = new Metrics();
-  const stopProcessMetrics = registerProcessMetrics(metrics);
+  const stopProcessMetrics = registerProcessMetrics(metrics, readVersion());
   const stopGivingBack = giveBackFreedMemory();
   const client = new KubeClient(access, { connections: 8, metrics, log });
   const kernel = openKernel(flags.kernel, flags.fakeUplink ?? [], flags.stateDir, {

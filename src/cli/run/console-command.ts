@@ -1,6 +1,10 @@
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.ts';
+import { addHealthRoutes } from '../../base/health-routes.ts';
+import { HttpServer } from '../../base/http-server.ts';
 import { jsonLog, type LogLevel, logLevels } from '../../base/json-log.ts';
+import { Metrics } from '../../base/metrics.ts';
+import { registerProcessMetrics } from '../../base/process-metrics.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import { startConsole } from '../../console/console.ts';
 import { KubeClient } from '../../kube/client.ts';
@@ -19,6 +23,7 @@ interface ConsoleFlags {
   context?: string;
   listen: string;
   tokenFile?: string;
+  metricsListen?: string;
   witness?: ListenPlan[];
   logLevel: LogLevel;
 }
@@ -32,6 +37,10 @@ export function registerConsole(program: Command, terminal: Terminal): void {
     .option('--context <name>', 'the context of the kubeconfig')
     .option('--listen <address>', 'where the console is served', '127.0.0.1:7077')
     .option('--token-file <file>', 'a secret that readers must know; a must beyond loopback')
+    .option(
+      '--metrics-listen <address>',
+      'serve /metrics, /livez and /readyz there too, without the token, like 0.0.0.0:9472',
+    )
     .addOption(witnessOption())
     .addOption(new Option('--log-level <level>').choices([...logLevels]).default('warn'))
     .addHelpText(
@@ -48,12 +57,18 @@ Examples:
 
 async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void> {
   const listen = readListen(flags.listen);
+  const metricsAt =
+    flags.metricsListen === undefined
+      ? undefined
+      : readListen(flags.metricsListen, '--metrics-listen');
   const token = readConsoleToken(listen, flags.tokenFile, '--token-file');
   const { kubeconfig, context } = flags;
   const access = await loadKubeConfig(flags);
   const log = jsonLog({ level: flags.logLevel, fields: { component: 'console' } });
-  const client = new KubeClient(access, { connections: 8, log });
-  const witness = await startWitness(flags.witness, log);
+  const metrics = new Metrics();
+  const stopProcessMetrics = registerProcessMetrics(metrics, readVersion());
+  const client = new KubeClient(access, { connections: 8, metrics, log });
+  const witness = await startWitness(flags.witness, log, metrics);
   const stopping = stopOnSignals();
   const flag = (name: string, value?: string) =>
     value === undefined ? [] : [`--${name} ${shellWord(value)}`];
@@ -70,9 +85,15 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
       commandFlags: [...flag('kubeconfig', kubeconfig), ...flag('context', context)].join(' '),
     },
     routers: witness && (await consoleRouters(witness)),
+    metrics,
     clock: systemClock,
     log,
   });
+  const server = new HttpServer({ log });
+  if (metricsAt !== undefined) {
+    addHealthRoutes(server, { metrics, ready: running.readiness });
+    await server.listen(metricsAt);
+  }
   try {
     terminal.say(`the console of ${access.origin} is on ${running.url}`);
     if (token !== undefined)
@@ -80,6 +101,8 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
     terminal.say('Ctrl-C ends it');
     await aborted(stopping.signal);
   } finally {
+    stopProcessMetrics();
+    await server.close();
     await running.stop();
     await witness?.close();
     await client.close();

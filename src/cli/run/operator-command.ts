@@ -164,7 +164,7 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
     consoleAt && readConsoleToken(consoleAt, flags.consoleTokenFile, '--console-token-file');
   const access = await loadKubeConfig(flags);
   const metrics = new Metrics();
-  const stopProcessMetrics = registerProcessMetrics(metrics);
+  const stopProcessMetrics = registerProcessMetrics(metrics, readVersion());
   const { concurrency } = settings;
   const client = new KubeClient(access, { connections: concurrency, metrics, log });
   const witness = await startWitness(flags.witness, log, metrics);

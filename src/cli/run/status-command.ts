@@ -1,34 +1,51 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { printable } from '../../base/printable.ts';
 import { agentSocketPath } from '../../model/keys.ts';
-import { type Format, plainOutputFlag, printAnswer } from '../output.ts';
+import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
-import { type LocalStatus, readLocal } from '../view/node-states.ts';
+import { addLookFlags, type LookFlagValues } from '../view/look.ts';
+import { type LocalStatus, localSocket, readLocal } from '../view/node-states.ts';
+import { showClusterStatus } from './cluster-status.ts';
 
-/** `cadastre status`: what the agent of this machine says about itself. */
+interface StatusFlags extends LookFlagValues {
+  cluster?: boolean;
+  socket?: string;
+}
+
+/** `cadastre status`: what the agent of this machine says about itself, or the whole cluster. */
 export function registerStatus(program: Command, terminal: Terminal): void {
-  program
+  const command = program
     .command('status')
-    .description("this node: its agent, blocks, routes and sessions (asks the agent's socket)")
-    .option(
-      '--socket <path>',
-      "the agent's socket (also: CADASTRE_SOCKET)",
-      terminal.env.CADASTRE_SOCKET || agentSocketPath,
+    .summary('this node by its agent, or the whole cluster: health, versions, IPAM, sessions')
+    .description(
+      "On a node: its agent, blocks, routes and sessions, as the agent's socket says. Elsewhere, or with --cluster, --kubeconfig, --context or --from: the whole cluster, with nodes that are reachable, versions, mode, pools, sessions and findings.",
     )
-    .addOption(plainOutputFlag())
+    .addOption(new Option('--cluster', 'the whole cluster, also on a node').helpGroup(group))
+    .addOption(
+      new Option(
+        '--socket <path>',
+        `the agent of this machine (default: $CADASTRE_SOCKET, then ${agentSocketPath} if it is there, else the cluster)`,
+      ).helpGroup(group),
+    );
+  addLookFlags(command)
     .addHelpText(
       'after',
       `
-Exit code: 0 if the agent is ready, 1 if not.
+A node is reachable if it is Ready, its agent is ready, and no finding hurts it now.
+
+Exit code: 0 if the agent is ready, or every node reachable and no finding critical; 1 if not.
 
 Examples:
   $ cadastre status
-  $ cadastre status -o json
+  $ cadastre status --cluster
+  $ cadastre status --cluster -o json
   $ cadastre status --socket /run/cadastre/agent.sock`,
     )
-    .action(async (flags: { socket: string; output: Format }) => {
-      const status = await readLocal(flags.socket);
+    .action(async (flags: StatusFlags) => {
+      const socket = flags.cluster ? undefined : localSocket(flags, terminal.env);
+      if (socket === undefined) return showClusterStatus(flags, terminal);
+      const status = await readLocal(socket);
       if (status.agent?.ready === false) terminal.exitCode = 1;
       await printAnswer(terminal, flags.output, {
         data: status,
@@ -37,6 +54,8 @@ Examples:
       });
     });
 }
+
+const group = 'What to look at:';
 
 function statusText(status: LocalStatus, columns: number): string {
   const { agent } = status;

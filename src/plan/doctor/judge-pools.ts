@@ -8,6 +8,7 @@ import { ClaimIndex } from '../../net/claim-index.ts';
 import { type Family, families } from '../../net/family.ts';
 import { isAwaitingRelease, isReleasedByTime } from '../blocks/block-life.ts';
 import { differenceCure, poolDifferences } from '../cilium/pod-pools.ts';
+import { forecastOf, type PoolForecast } from '../pools/pool-forecast.ts';
 import { compareText, PoolSet } from '../pools/pool-set.ts';
 import { type DoctorFinding, finding, hurtsNow } from './finding.ts';
 import type { Survey } from './survey.ts';
@@ -103,7 +104,7 @@ function nearlyFull(facts: PoolFacts, pool: Pool, family: Family): DoctorFinding
       says: {
         pool: pool.name,
         free: `${free} of ${capacity} ${family} blocks of /${pool.blockSize[family]}`,
-        ...(forecast === undefined ? {} : { forecast: forecast.text }),
+        ...(forecast === undefined ? {} : { forecast: forecastText(forecast) }),
         ...(awaiting.length > 0 ? { 'awaiting release': awaitingText(awaiting) } : {}),
         ...(waiting.length > 0 ? { waiting: listNames(waiting) } : {}),
       },
@@ -119,38 +120,14 @@ function nearlyFull(facts: PoolFacts, pool: Pool, family: Family): DoctorFinding
   ];
 }
 
+function forecastText({ days, joined, overDays }: PoolForecast): string {
+  return `full in ${plural(days, 'day')}, as ${plural(joined, 'node')} joined in ${Math.round(overDays)} days`;
+}
+
 /** They are no room until somebody speaks: the forecast counts without them, and says so. */
 function awaitingText(blocks: readonly Block[]): string {
   const nodes = [...new Set(blocks.map(({ nodeName }) => nodeName))].sort();
   return `${plural(blocks.length, 'block')} of ${listNames(nodes)}, not counted as free`;
-}
-
-const dayMs = 86_400_000;
-const windowDays = 30;
-/** A cluster that is being built grows as it never will again: nothing is foretold from that. */
-const youngDays = 7;
-
-/** By the nodes that joined in the last thirty days, at the same pace. */
-function forecastOf(
-  since: readonly number[],
-  nowMs: number,
-  free: number,
-): { days: number; text: string } | undefined {
-  if (since.length === 0) return undefined;
-  const ageDays = (nowMs - since.reduce((a, b) => Math.min(a, b))) / dayMs;
-  if (ageDays < youngDays) return undefined;
-  // The cluster's first day is its building, not its growth.
-  const firstDayMs = since.reduce((a, b) => Math.min(a, b)) + dayMs;
-  const days = Math.min(windowDays, ageDays - 1);
-  const fromMs = Math.max(nowMs - days * dayMs, firstDayMs);
-  const joined = since.filter((ms) => ms >= fromMs).length;
-  if (joined === 0) return undefined;
-  const perDay = joined / days;
-  const left = Math.floor(free / perDay);
-  return {
-    days: left,
-    text: `full in ${plural(left, 'day')}, as ${plural(joined, 'node')} joined in ${Math.round(days)} days`,
-  };
 }
 
 /** In mode multi-pool the IPPool and the CiliumPodIPPool of one name are one pool. */
