@@ -8,7 +8,8 @@ import { incidentNow } from '../../lab/replay/incident-now.ts';
 import { incidentThen } from '../../lab/replay/incident-then.ts';
 import type { Expectation } from '../../lab/replay/observation.ts';
 import type { Story } from '../../lab/replay/story.ts';
-import type { Side, StorySite } from './story-site.ts';
+import type { Side } from './site-reading.ts';
+import type { StorySite } from './story-site.ts';
 
 export interface IncidentStep {
   name: string;

@@ -16,7 +16,9 @@ import {
 } from '../../plan/ways/packet-way.ts';
 import type { IncidentSite } from './incident-site.ts';
 import { podNameOf } from './one-pod-each.ts';
-import type { Side } from './story-site.ts';
+
+/** Left as it was, right with Cadastre. */
+export type Side = StorySiteRow['id'];
 
 export interface SiteReading {
   side: Side;

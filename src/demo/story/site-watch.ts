@@ -4,9 +4,9 @@ import type { StorySiteRow } from '../../console/story-row.ts';
 import type { Expectation } from '../../lab/replay/observation.ts';
 import { doctorReasons } from '../../plan/doctor/finding.ts';
 import { leaver } from './incident-steps.ts';
-import { drawnSite, type Ping, pingsOf, type SiteReading } from './site-reading.ts';
+import { drawnSite, type Ping, pingsOf, type Side, type SiteReading } from './site-reading.ts';
 import { observationOf, type PingTotals } from './story-observation.ts';
-import type { Side, StorySite } from './story-site.ts';
+import type { StorySite } from './story-site.ts';
 
 const words: Record<Side, { title: string; about: string }> = {
   left: {

@@ -13,8 +13,9 @@ import type { StoryRow } from '../../console/story-row.ts';
 import { pause } from '../../kube/backoff.ts';
 import { incidentSite } from './incident-site.ts';
 import { type IncidentStep, incidentSteps } from './incident-steps.ts';
+import type { Side } from './site-reading.ts';
 import { SiteWatch } from './site-watch.ts';
-import { type Side, StorySite } from './story-site.ts';
+import { StorySite } from './story-site.ts';
 
 interface StoryPlayerOptions {
   dataDir: string;

@@ -23,10 +23,7 @@ import { demoMode } from '../site-plan.ts';
 import type { IncidentSite } from './incident-site.ts';
 import { NodeSpecSpeakers } from './node-spec-speakers.ts';
 import { OnePodEach } from './one-pod-each.ts';
-import type { SiteReading } from './site-reading.ts';
-
-/** Left as it was, right with Cadastre. */
-export type Side = 'left' | 'right';
+import type { Side, SiteReading } from './site-reading.ts';
 
 interface StorySiteOptions {
   side: Side;
