@@ -3,7 +3,7 @@
  * hold?", and gives the answers to `plan/doctor`, which compares.
  *
  *   list-evidence   objects of a live cluster
- *   rib/            routers' own dumps: FRR, GoBGP, BIRD, OpenBGPD
+ *   rib/            routers' own dumps, as text, JSON, XML or MRT; each shape is a file
  *   listen          routers that connect to us, for a while (src/witness)
  *   local-kernel    the routes of this machine
  *   sources         each source by name, with its age or why it was not read

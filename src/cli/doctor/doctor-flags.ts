@@ -24,6 +24,7 @@ import { addViewFlags, readFilesOf, type ViewFlagValues, withClient } from '../v
 export type DoctorFlagValues = ViewFlagValues &
   IpamFlagValues & {
     rib?: RibDumpFile[];
+    ribVrf?: string;
     listen?: ListenPlan[];
     listenSeconds: string;
     listenRouters?: string;
@@ -56,8 +57,14 @@ export function addDoctorFlags(command: Command): Command {
     .addOption(
       flag(
         '--rib <router=file>',
-        "a router's own dump, FRR, GoBGP, BIRD or OpenBGPD, recognised by content; repeatable",
+        "a router's own table as it printed it, recognised by content (see docs/routers); repeatable",
       ).argParser(readRibFlag),
+    )
+    .addOption(
+      flag(
+        '--rib-vrf <name>',
+        'the VRF of the nodes in dumps that hold several (default: default)',
+      ),
     )
     .addOption(
       flag(
@@ -95,7 +102,8 @@ export async function gatherEvidence(
   if (line !== undefined) terminal.say(printable(`warning: ${line}`));
   const nodes = [...(cluster.items.nodes ?? [])];
   requireNodes(nodes);
-  const dumps = await readDumps(flags.rib ?? [], terminal);
+  const files = (flags.rib ?? []).map((file) => ({ ...file, vrf: flags.ribVrf }));
+  const dumps = await readDumps(files, terminal);
   const live = listening === undefined ? [] : await listen(listening, terminal);
   return gather({
     nowMs: terminal.clock.wallMs(),

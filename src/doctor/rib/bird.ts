@@ -1,4 +1,4 @@
-import { type PrefixInterner, type ReadRib, RibDumpBuilder, refusedRib } from './rib-dump.ts';
+import { DumpProblem, type RibDumpBuilder } from './rib-dump.ts';
 
 /**
  * BIRD's `show route [all|primary]`, which is text only. BIRD 2 puts the head of
@@ -18,7 +18,7 @@ const head =
   /^(?<prefix>[0-9a-fA-F.:]+\/\d+|\s+) *\s*(?<way>unicast|unreachable|blackhole|prohibit|via \S+|dev \S+)(?<on>[^[]*)\[(?<protocol>\S+) (?<rest>[^\]]*)\](?<marks>.*)$/;
 
 export function looksLikeBird(text: string): boolean {
-  return /^(\d{4}[- ])?(BIRD \S+ ready|Table \S+:)/m.test(text) || firstRoute.test(text);
+  return /^(\d{4}[- ])?(BIRD \S+ ready|Table \S+:$)/m.test(text) || firstRoute.test(text);
 }
 
 const firstRoute =
@@ -34,24 +34,24 @@ interface BirdPath {
   attribute: string | undefined;
 }
 
-export function readBird(text: string, interner: PrefixInterner): ReadRib {
-  const builder = new RibDumpBuilder(interner);
+export function readBird(text: string, builder: RibDumpBuilder): string {
   let path: BirdPath | undefined;
   let prefix = '';
-  const flush = (): string | undefined => {
-    if (path === undefined) return undefined;
+  const flush = (): void => {
+    if (path === undefined) return;
     const { attribute, nextHops, isUsed, isLocal, from } = path;
     if (nextHops.length === 0 && attribute === undefined && !isLocal && isUsed) {
-      return `the route ${path.prefix} has no next hop; the dump is cut short`;
+      throw new DumpProblem(`the route ${path.prefix} has no next hop; the dump is cut short`);
     }
     const hops = nextHops.length > 0 ? nextHops : attribute === undefined ? [''] : [attribute];
-    for (const hop of isLocal ? [''] : hops) builder.add(path.prefix, hop, isUsed, from);
+    for (const hop of isLocal ? [''] : hops) builder.add(path.prefix, hop, isUsed, { from });
     path = undefined;
-    return undefined;
   };
   const lines = text.split('\n');
   if (lines.at(-1) !== '') {
-    return refusedRib(`the last line has no end: ${quote(lines.at(-1))}; the dump is cut short`);
+    throw new DumpProblem(
+      `the last line has no end: ${quote(lines.at(-1))}; the dump is cut short`,
+    );
   }
   for (const [at, raw] of lines.entries()) {
     // `birdc -v`, and what comes straight from the socket, carry reply codes.
@@ -59,10 +59,10 @@ export function readBird(text: string, interner: PrefixInterner): ReadRib {
     if (line === '' || /^(BIRD .* ready\.|Access restricted|Table .*:)$/.test(line)) continue;
     const found = head.exec(line)?.groups;
     if (found !== undefined) {
-      const lame = flush();
-      if (lame !== undefined) return refusedRib(lame);
+      flush();
       if (found.prefix!.trim() !== '') prefix = found.prefix!;
-      if (prefix === '') return refusedRib(`line ${at + 1} is a path of no prefix: ${quote(line)}`);
+      if (prefix === '')
+        throw new DumpProblem(`line ${at + 1} is a path of no prefix: ${quote(line)}`);
       const via = /^via (\S+)/.exec(found.way!)?.[1];
       path = {
         prefix,
@@ -75,7 +75,7 @@ export function readBird(text: string, interner: PrefixInterner): ReadRib {
       continue;
     }
     if (path === undefined || !/^\s/.test(line)) {
-      return refusedRib(`line ${at + 1} is no route of BIRD: ${quote(line)}`);
+      throw new DumpProblem(`line ${at + 1} is no route of BIRD: ${quote(line)}`);
     }
     const via = /^\s+via (\S+)/.exec(line)?.[1];
     const hop = /^\s+BGP\.next_hop: (\S+)/.exec(line)?.[1];
@@ -83,9 +83,8 @@ export function readBird(text: string, interner: PrefixInterner): ReadRib {
     else if (/^\s+dev \S+/.test(line)) path.isLocal = true;
     if (hop !== undefined) path.attribute = hop;
   }
-  const lame = flush();
-  if (lame !== undefined) return refusedRib(lame);
-  return { kind: 'rib', rib: builder.dump('BIRD') };
+  flush();
+  return 'BIRD';
 }
 
 function quote(line: string | undefined): string {

@@ -1,12 +1,5 @@
 import type { Family } from '../../net/family.ts';
-import {
-  isMap,
-  type PrefixInterner,
-  type ReadRib,
-  RibDumpBuilder,
-  refusedRib,
-  textOf,
-} from './rib-dump.ts';
+import { DumpProblem, isMap, type RibDumpBuilder, textOf } from './rib-dump.ts';
 
 /**
  * FRR's `show bgp [vrf all] [ipv4|ipv6] unicast json [detail]`. One table, or
@@ -38,23 +31,24 @@ function isTable(
   return isMap(value.routes) && ('vrfId' in value || 'routerId' in value || 'localAS' in value);
 }
 
-export function readFrr(value: Record<string, unknown>, interner: PrefixInterner): ReadRib {
-  const builder = new RibDumpBuilder(interner);
-  const addresses = new Set<string>();
-  const asked = new Set<Family>();
+export function readFrr(value: Record<string, unknown>, builder: RibDumpBuilder): string {
   for (const { name, table, routes } of tablesOf(value)) {
-    if (/ipv4/i.test(name)) asked.add('ipv4');
-    if (/ipv6/i.test(name)) asked.add('ipv6');
-    if (typeof table.routerId === 'string') addresses.add(table.routerId);
+    const family: Family | undefined = /ipv4/i.test(name)
+      ? 'ipv4'
+      : /ipv6/i.test(name)
+        ? 'ipv6'
+        : undefined;
+    builder.vrf(textOf(table.vrfName) || 'default', family);
+    if (typeof table.routerId === 'string') builder.addresses.add(table.routerId);
     for (const [prefix, entry] of Object.entries(routes)) {
       const paths = isMap(entry) ? entry.paths : entry;
       if (!Array.isArray(paths)) {
-        return refusedRib(`the route ${prefix} has no list of paths, so this is no FRR table`);
+        throw new DumpProblem(`the route ${prefix} has no list of paths, so this is no FRR table`);
       }
       for (const path of paths) if (isMap(path)) readPath(builder, prefix, path);
     }
   }
-  return { kind: 'rib', rib: builder.dump('FRR', [...addresses], [...asked]) };
+  return 'FRR';
 }
 
 function readPath(builder: RibDumpBuilder, prefix: string, path: Record<string, unknown>): void {
@@ -67,6 +61,11 @@ function readPath(builder: RibDumpBuilder, prefix: string, path: Record<string, 
   const hops = nexthops.filter(isMap);
   const named = hops.filter(({ scope }) => scope !== 'link-local');
   for (const { ip, accessible } of named.length > 0 ? named : hops.slice(0, 1)) {
-    builder.add(prefix, textOf(ip), isUsed && accessible !== false, from === '' ? undefined : from);
+    const detail = {
+      from,
+      protocol: 'bgp',
+      ...(typeof path.path === 'string' ? { asPath: path.path } : {}),
+    };
+    builder.add(prefix, textOf(ip), isUsed && accessible !== false, detail);
   }
 }

@@ -1,11 +1,4 @@
-import {
-  isMap,
-  type PrefixInterner,
-  type ReadRib,
-  RibDumpBuilder,
-  refusedRib,
-  textOf,
-} from './rib-dump.ts';
+import { DumpProblem, isMap, type RibDumpBuilder, textOf } from './rib-dump.ts';
 
 /**
  * GoBGP's `gobgp global rib -j`, and `neighbor X adj-in -j`: an object by prefix,
@@ -19,27 +12,24 @@ export function looksLikeGobgp(value: Record<string, unknown>): boolean {
   return Array.isArray(paths) && paths.some((path) => isMap(path) && isMap(path.nlri));
 }
 
-export function readGobgp(value: Record<string, unknown>, interner: PrefixInterner): ReadRib {
-  const builder = new RibDumpBuilder(interner);
+export function readGobgp(value: Record<string, unknown>, builder: RibDumpBuilder): string {
   const entries = Object.entries(value);
   const marksBest = entries.some(
     ([, paths]) => Array.isArray(paths) && paths.some((path) => isMap(path) && path.best === true),
   );
   for (const [key, paths] of entries) {
-    if (!Array.isArray(paths)) return refusedRib(`${key} has no list of paths`);
+    if (!Array.isArray(paths)) throw new DumpProblem(`${key} has no list of paths`);
     for (const path of paths) {
-      if (!isMap(path)) return refusedRib(`${key} has a path that is none`);
+      if (!isMap(path)) throw new DumpProblem(`${key} has a path that is none`);
       const prefix = isMap(path.nlri) ? textOf(path.nlri.prefix) || key : key;
       const from = textOf(path['source-id']) || textOf(path['neighbor-ip']);
-      builder.add(
-        prefix,
-        nextHopOf(path.attrs),
-        !marksBest || path.best === true,
-        from === '' || from === '<nil>' ? undefined : from,
-      );
+      builder.add(prefix, nextHopOf(path.attrs), !marksBest || path.best === true, {
+        from: from === '<nil>' ? '' : from,
+        protocol: 'bgp',
+      });
     }
   }
-  return { kind: 'rib', rib: builder.dump('GoBGP') };
+  return 'GoBGP';
 }
 
 /** NEXT_HOP is attribute 3; of an IPv6 route it is inside MP_REACH_NLRI, attribute 14. */

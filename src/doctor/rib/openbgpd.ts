@@ -1,11 +1,4 @@
-import {
-  isMap,
-  type PrefixInterner,
-  type ReadRib,
-  RibDumpBuilder,
-  refusedRib,
-  textOf,
-} from './rib-dump.ts';
+import { DumpProblem, isMap, type RibDumpBuilder, textOf } from './rib-dump.ts';
 
 /**
  * OpenBGPD's `bgpctl -j show rib [detail|best|…]`: a list of paths of both
@@ -16,15 +9,15 @@ export function looksLikeOpenbgpd(value: Record<string, unknown>): boolean {
   return Array.isArray(value.rib);
 }
 
-export function readOpenbgpd(value: Record<string, unknown>, interner: PrefixInterner): ReadRib {
-  const builder = new RibDumpBuilder(interner);
+export function readOpenbgpd(value: Record<string, unknown>, builder: RibDumpBuilder): string {
   for (const path of value.rib as unknown[]) {
-    if (!isMap(path)) return refusedRib('an entry of "rib" is no path');
+    if (!isMap(path)) throw new DumpProblem('an entry of "rib" is no path');
     const { best, valid, neighbor } = path;
     const isUsed = best === true && valid !== false;
     const from = isMap(neighbor) ? textOf(neighbor.bgp_id) || textOf(neighbor.remote_addr) : '';
     const nextHop = path.source === 'static' ? '' : textOf(path.exit_nexthop);
-    builder.add(textOf(path.prefix), nextHop, isUsed, from === '' ? undefined : from);
+    const asPath = typeof path.aspath === 'string' ? path.aspath : undefined;
+    builder.add(textOf(path.prefix), nextHop, isUsed, { from, protocol: 'bgp', asPath });
   }
-  return { kind: 'rib', rib: builder.dump('OpenBGPD') };
+  return 'OpenBGPD';
 }

@@ -1,11 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { addToGroup } from '../../base/add-to-group.ts';
 import type { Clock } from '../../base/clock.ts';
-import { plural } from '../../base/count-text.ts';
+import { listNames, plural } from '../../base/count-text.ts';
 import { CadastreError } from '../../base/errors.ts';
 import { fileFault, mostDataOctets, readWholeFile } from '../../base/text-file.ts';
 import type { Family } from '../../net/family.ts';
 import { families } from '../../net/family.ts';
+import { isNameless } from '../../plan/doctor/next-hops.ts';
 import type { SeenRouter } from '../../witness/connected-router.ts';
 import { anyFamily, readRib } from './read-rib.ts';
 import { PrefixInterner, type RibDump } from './rib-dump.ts';
@@ -14,6 +15,8 @@ import { PrefixInterner, type RibDump } from './rib-dump.ts';
 export interface RibDumpFile {
   router: string;
   path: string;
+  /** The VRF whose table counts; the default one where none is named. */
+  vrf?: string | undefined;
 }
 
 export interface DumpReader {
@@ -28,30 +31,27 @@ export async function readDumps(
 ): Promise<SeenRouter[]> {
   const byRouter = new Map<string, Array<{ dump: RibDump; ageSeconds: number }>>();
   const interner = new PrefixInterner();
-  for (const { router, path } of files) {
-    const read = await readDump(router, path, interner, reader);
-    addToGroup(byRouter, router, read);
+  for (const file of files) {
+    addToGroup(byRouter, file.router, await readDump(file, interner, reader));
   }
   return [...byRouter].map(([router, dumps]) => merge(router, dumps));
 }
 
 async function readDump(
-  router: string,
-  path: string,
+  { router, path, vrf }: RibDumpFile,
   interner: PrefixInterner,
   reader: DumpReader,
 ) {
   const flag = `--rib ${router}=${path}`;
-  let text: string;
+  let bytes: Uint8Array;
   let atMs = reader.clock.wallMs();
   try {
-    const bytes = path === '-' ? await reader.readStdin() : readWholeFile(path, mostDataOctets);
-    text = new TextDecoder().decode(bytes);
+    bytes = path === '-' ? await reader.readStdin() : readWholeFile(path, mostDataOctets);
     if (path !== '-') atMs = (await stat(path)).mtimeMs;
   } catch (error) {
     throw new CadastreError('BAD_INPUT', `${flag}: ${fileFault(error)}`, { cause: error });
   }
-  const read = readRib(text, interner);
+  const read = readRib(bytes, { interner, vrf });
   if (read.kind === 'refused') throw new CadastreError('BAD_INPUT', `${flag}: ${read.problem}`);
   const ageSeconds = Math.max(0, Math.round((reader.clock.wallMs() - atMs) / 1000));
   return { dump: read.rib, ageSeconds };
@@ -61,20 +61,18 @@ function merge(
   router: string,
   dumps: ReadonlyArray<{ dump: RibDump; ageSeconds: number }>,
 ): SeenRouter {
-  const shown = new Set<Family>(dumps.flatMap(({ dump }) => [...dump.families]));
-  const isEmpty = dumps.some(({ dump }) => dump.families.size === 0);
+  const whole = dumps.filter(({ dump }) => dump.partial === undefined);
+  const shown = new Set<Family>(whole.flatMap(({ dump }) => [...dump.families]));
+  const isEmpty = whole.some(({ dump }) => dump.families.size === 0);
   // A table without routes does not say of which family it is: of those not shown otherwise.
   const covered = new Set<Family>(isEmpty ? anyFamily : shown);
   const routes = dumps.flatMap(({ dump }) => dump.routes);
   const formats = [...new Set(dumps.map(({ dump }) => dump.format))].filter(
     (format) => format !== 'empty',
   );
-  const skipped = dumps.reduce((sum, { dump }) => sum + dump.skipped, 0);
   const missing = families.filter((family) => !covered.has(family));
-  const notes = [
-    ...(routes.length === 0 ? ['it holds nothing at all'] : []),
-    ...(skipped > 0 ? [`${skipped} entries are no unicast routes and were passed over`] : []),
-  ];
+  const parts = dumps.flatMap(({ dump }) => dump.partial ?? []);
+  const only = missing.length === 1 ? ` (${[...covered]} only)` : '';
   return {
     table: {
       router,
@@ -85,10 +83,31 @@ function merge(
     source: {
       name: router,
       kind: 'rib',
-      state: 'seen',
+      state: parts.length > 0 ? 'partly' : 'seen',
       ageSeconds: Math.max(...dumps.map(({ ageSeconds }) => ageSeconds)),
-      holds: `${formats.join(', ') || 'a table'}: ${plural(routes.length, 'route')}${missing.length === 1 ? ` (${[...covered]} only)` : ''}`,
-      ...(notes.length > 0 ? { note: notes.join('; ') } : {}),
+      holds: `${formats.join(', ') || 'a table'}: ${plural(routes.length, 'route')}${only}`,
+      ...noteOf(
+        dumps.map(({ dump }) => dump),
+        parts,
+      ),
     },
   };
+}
+
+/** What a person must know of a table before trusting it. */
+function noteOf(dumps: readonly RibDump[], parts: readonly string[]): { note?: string } {
+  const routes = dumps.flatMap((dump) => dump.routes);
+  const skipped = dumps.reduce((sum, dump) => sum + dump.skipped, 0);
+  const vrfs = [...new Set(dumps.flatMap((dump) => dump.otherVrfs))];
+  const nameless = routes.filter(isNameless).length;
+  const notes = [
+    ...parts.map((why) => `${why}: a part of a table, and missing routes were not judged`),
+    ...(routes.length === 0 ? ['it holds nothing at all'] : []),
+    ...(skipped > 0 ? [`${skipped} entries are no unicast routes and were passed over`] : []),
+    ...(vrfs.length > 0 ? [`other VRFs were not read (--rib-vrf): ${listNames(vrfs)}`] : []),
+    ...(nameless > 0
+      ? [`${plural(nameless, 'route')} by a link-local next hop: where they lead is not known`]
+      : []),
+  ];
+  return notes.length > 0 ? { note: notes.join('; ') } : {};
 }

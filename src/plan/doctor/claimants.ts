@@ -92,5 +92,5 @@ function pathText({ nextHop, hop }: RoutePath): string {
   if (hop.kind === 'node') return `${nextHop} (${hop.node})`;
   if (hop.kind === 'router') return `${nextHop} (router ${hop.router})`;
   if (hop.kind === 'own') return 'the router itself';
-  return `${nextHop} (no node)`;
+  return hop.kind === 'unseen' ? `${nextHop} (not known whose)` : `${nextHop} (no node)`;
 }

@@ -56,6 +56,10 @@ export interface RouterRoute {
   isUsed: boolean;
   /** Who advertised it, by address or router id; helps where the next hop is a link-local one. */
   from?: string;
+  /** Where the router has it from, where its table says so: bgp, static, connected, ospf … */
+  protocol?: string;
+  /** The AS path without the origin; empty for a route of the own AS. */
+  asPath?: string;
 }
 
 export interface KernelTable {

@@ -43,7 +43,7 @@ function straysOf(survey: Survey, space: ClusterSpace, routed: RoutedPrefix): St
   const around = survey.claims.overlapping(prefix).map(({ owner }) => survey.blocks[owner]!);
   const holder = around.find((block) => block.prefix.contains(prefix));
   for (const { hop, isUsed } of paths) {
-    if (hop.kind === 'router' || hop.kind === 'own') continue;
+    if (hop.kind === 'router' || hop.kind === 'own' || hop.kind === 'unseen') continue;
     if (holder !== undefined) {
       // A part of somebody's block: the more specific route takes the traffic.
       if (hop.kind === 'node' && hop.node === holder.node) continue;

@@ -1,6 +1,6 @@
 import { parseAddress } from '../../net/address.ts';
 import { compareText } from '../pools/pool-set.ts';
-import type { Evidence, RouterRoute } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 
 /** Where a next hop leads: to a live node, to another router, or nowhere we know. */
 export type Hop =
@@ -8,10 +8,13 @@ export type Hop =
   | { kind: 'router'; router: string }
   /** The router's own: connected, static, an aggregate. */
   | { kind: 'own' }
-  | { kind: 'unknown' };
+  | { kind: 'unknown' }
+  /** A link-local address or an interface, and the table does not say whose: not judged. */
+  | { kind: 'unseen' };
 
 const own: Hop = { kind: 'own' };
 const unknown: Hop = { kind: 'unknown' };
+const unseen: Hop = { kind: 'unseen' };
 
 /**
  * A next hop is matched to a node by the node's addresses, and to a router by
@@ -41,12 +44,12 @@ export class NextHops {
     this.#hops.set(canonicalAddress(address), hop);
   }
 
-  of({ nextHop, from }: Pick<RouterRoute, 'nextHop' | 'from'>): Hop {
+  of({ nextHop, from }: NamedHop): Hop {
     if (nextHop === '') return own;
     const found = this.#hops.get(nextHop);
     if (found !== undefined) return found;
-    if (from !== undefined && /^fe[89ab]/i.test(nextHop)) return this.#hops.get(from) ?? unknown;
-    return unknown;
+    if (isNameless({ nextHop, from })) return unseen;
+    return from !== undefined && isLinkLocal(nextHop) ? (this.#hops.get(from) ?? unknown) : unknown;
   }
 
   /** The router that has this address, by the name its dump was given. */
@@ -62,4 +65,14 @@ export class NextHops {
 
 export function canonicalAddress(text: string): string {
   return parseAddress(text)?.toString() ?? text;
+}
+
+type NamedHop = { nextHop: string; from?: string | undefined };
+
+const isLinkLocal = (nextHop: string) => /^fe[89ab]/i.test(nextHop);
+
+/** A routing table gives only the link for these; who it is on that link, nothing says. */
+export function isNameless({ nextHop, from }: NamedHop): boolean {
+  if (nextHop === '' || from !== undefined) return false;
+  return isLinkLocal(nextHop) || parseAddress(nextHop) === undefined;
 }
