@@ -20,7 +20,7 @@ afterAll(async () => {
   await up?.stop();
 });
 
-const poll = { timeout: 60_000 };
+const poll = { timeout: 100_000 };
 const isAt = (step: number) =>
   page.locator(`.story-view[data-step="${step}"][data-state="ready"]`).waitFor(poll);
 const site = (side: 'left' | 'right') => page.locator(`[data-site=${side}]`);

@@ -30,7 +30,7 @@ const pingEveryMs = 250;
 /** For reading what a step did, before the next one is played. */
 const readMs = 6_000;
 /** How long a step may take to come to rest. */
-const patienceMs = 30_000;
+const patienceMs = 60_000;
 
 export class StoryPlayer implements ConsoleStory {
   readonly #o: StoryPlayerOptions;
