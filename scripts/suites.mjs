@@ -20,7 +20,7 @@ export const suites = [
   },
   {
     name: 'long',
-    what: 'what needs time: long random lives, silence on a wire, leases that run out',
+    what: 'what needs time: long random lives, connections that carry nothing, leases that run out',
     include: ['src/**/*.long.test.ts', 'test/*.long.test.ts'],
     waitsForClocks: true,
   },
@@ -106,7 +106,7 @@ export const suites = [
   },
   {
     name: 'hostile',
-    what: 'floods and damaged input at every door: HTTP, sockets, BGP, BMP, the CNI plugin, files',
+    what: 'floods and damaged input at every interface: HTTP, sockets, BGP, BMP, the CNI plugin, files',
     include: ['test/hostile/**/*.test.ts'],
   },
   {

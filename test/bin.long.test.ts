@@ -138,7 +138,7 @@ setInterval(() => {}, 1000);`);
   child.stdout.setEncoding('utf8').on('data', (text) => {
     out += text;
   });
-  await expect.poll(() => out, { timeout: 5000 }).toBe('up\n');
+  await expect.poll(() => out).toBe('up\n');
   child.kill('SIGTERM');
   const code = await new Promise((resolve) => child.on('close', resolve));
   expect([code, out]).toEqual([7, 'up\nasked to stop\n']);

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Spec, surprises } from './soak/conformance-api/specs.ts';
 import expectations from './soak/conformance-network/expectations.json' with { type: 'json' };
 import { networkFigures } from './soak/conformance-network/figures.ts';
 import groups from './soak/conformance-network/groups.json' with { type: 'json' };
 import critestExpectations from './soak/critest/expectations.json' with { type: 'json' };
+import { type Spec, surprises } from './soak/e2e/specs.ts';
 
 const spec = (name: string, state: string): Spec => ({ name, state, why: 'no route', seconds: 1 });
 

@@ -1,57 +1,58 @@
-/** The index of docs, the links between pages, and the files that pages name. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+/** The index of docs, the links and pictures of all pages, and the files that pages name. */
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-
-const root = join(import.meta.dirname, '..');
-const pages = [
-  'README.md',
-  'CONTRIBUTING.md',
-  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.md'))
-    .map((path) => join('docs', path)),
-];
-const read = (page: string) => readFileSync(join(root, page), 'utf8');
-/** Code is no text: what looks like a link or a heading there is none. */
-const textOf = (page: string) => read(page).replace(/^```[\s\S]*?^```/gm, '');
-
-/** As GitHub makes them. */
-const anchorsOf = (page: string) =>
-  [...textOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
+import { anchorsOf, headingsOf, linksOf, pages, readPage, root } from './docs-text.ts';
 
 test('the index names every page of docs, each once', () => {
-  const listed = [...read('docs/README.md').matchAll(/^- \[.+?\]\(([^)]+)\) — \S/gm)];
-  const own = pages.filter((page) => /^docs\/[^/]+\.md$/.test(page) && page !== 'docs/README.md');
+  const listed = [...readPage('docs/README.md').matchAll(/^- \[.+?\]\(([^)]+)\) — \S/gm)];
+  const own = pages.filter(
+    (page) => /^docs\/(zh-CN\/)?[^/]+\.md$/.test(page) && page !== 'docs/README.md',
+  );
   expect(listed.map(([, target]) => join('docs', target!)).sort()).toEqual(
-    [...own, 'docs/decisions/README.md'].sort(),
+    [...own, 'docs/decisions/README.md', 'README.zh-CN.md'].sort(),
   );
 });
 
 test('the README leads to the index', () => {
-  expect(read('README.md')).toContain('](docs/README.md)');
+  expect(readPage('README.md')).toContain('](docs/README.md)');
 });
 
 describe.each(pages)('%s', (page) => {
-  test('its links lead somewhere', () => {
-    const targets = [...textOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!);
-    const dead = targets.filter((target) => {
+  test('its links and pictures lead somewhere', () => {
+    const dead = linksOf(page).filter((target) => {
       if (/^https?:/.test(target)) return false;
       const [path = '', anchor] = target.split('#');
-      const file = path === '' ? page : join(dirname(page), path);
+      const file = path === '' ? page : join(dirname(page), decodeURIComponent(path));
       if (!existsSync(join(root, file))) return true;
-      return anchor !== undefined && !anchorsOf(file).includes(anchor);
+      return anchor !== undefined && !anchorsOf(file).includes(decodeURIComponent(anchor));
     });
     expect(dead).toEqual([]);
   });
 
+  test('its pictures say in words what they show', () => {
+    const pictures = [...readPage(page).matchAll(/!\[([^\]]*)\]\(([^)]+)\)/g)];
+    for (const [, words = '', file = ''] of pictures) {
+      expect(words.length, file).toBeGreaterThan(20);
+      if (!file.endsWith('.svg')) continue;
+      const svg = readFileSync(join(root, dirname(page), file), 'utf8');
+      for (const part of ['<title ', '<desc ', 'prefers-color-scheme: dark']) {
+        expect(svg, file).toContain(part);
+      }
+      expect(svg, 'nothing is fetched').not.toMatch(/(?:href|src)="|url\(["']?http/);
+    }
+  });
+
+  test('it has one title, and no level of headings is left out', () => {
+    const levels = headingsOf(page).map(({ level }) => level);
+    expect(levels.filter((level) => level === 1)).toHaveLength(1);
+    expect(levels[0]).toBe(1);
+    expect(levels.filter((level, at) => at > 0 && level > levels[at - 1]! + 1)).toEqual([]);
+  });
+
   test('the files that it names are there', () => {
     const named = [
-      ...read(page).matchAll(/(?<![\w/.-])((?:src|test|scripts|deploy|bench)\/[\w./-]*\w)/g),
+      ...readPage(page).matchAll(/(?<![\w/.-])((?:src|test|scripts|deploy|bench)\/[\w./-]*\w)/g),
     ]
       .map(([, path]) => path!)
       .filter((path) => !path.includes('NAME') && !path.includes('GROUP'))

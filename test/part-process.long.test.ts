@@ -39,8 +39,8 @@ setInterval(() => {}, 1000);`;
   );
   expect(isAlive(pid)).toBe(true);
   owner.kill('SIGKILL');
-  await expect.poll(() => isAlive(pid), { timeout: 5000 }).toBe(false);
-  await expect.poll(() => existsSync(partDir), { timeout: 5000 }).toBe(false);
+  await expect.poll(() => isAlive(pid)).toBe(false);
+  await expect.poll(() => existsSync(partDir)).toBe(false);
   rmSync(dir, { recursive: true });
 }, 60_000);
 

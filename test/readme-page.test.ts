@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ourModes } from '../src/model/modes.ts';
 
-const page = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../docs/concepts.md'), 'utf8');
 
-test('the README has a row for each mode that Cadastre runs in', () => {
+test('docs/concepts.md has a row for each mode that Cadastre runs in', () => {
   const [, after = ''] = page.split(/^\| mode /m);
   const [table = ''] = after.split('\n\n');
   const rows = [...table.matchAll(/^\| `([a-z0-9-]+)`/gm)].map(([, name]) => name);

@@ -1,5 +1,5 @@
 /** The ground itself: what runs the tests is tested too, on a made-up checkout. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { withLock } from '../scripts/lock.mjs';
 import { failedFiles, mergeSecondTry, readReport } from '../scripts/report.mjs';
 import { suites, testFiles } from '../scripts/suites.mjs';
@@ -107,7 +107,14 @@ describe('a vitest report', () => {
 
 describe('npm test', () => {
   /** A checkout with our scripts, one test file a suite, and tools that do as told. */
-  function checkout(tools: { lint?: number; types?: number; tests?: string[]; vitest?: number }) {
+  function checkout(tools: {
+    lint?: number;
+    types?: number;
+    tests?: string[];
+    vitest?: number;
+    /** What vitest does before it ends. */
+    work?: string;
+  }) {
     const dir = mkdtempSync(join(scratch, 'checkout-'));
     const write = (path: string, text: string) => {
       mkdirSync(dirname(join(dir, path)), { recursive: true });
@@ -130,17 +137,29 @@ describe('npm test', () => {
       testResults: [{ name: 'x', status: 'passed', assertionResults: results }],
     });
     const save = `for a; do case $a in --outputFile.json=*) echo '${text}' > "\${a#*=}";; esac; done`;
-    tool('vitest', `${save}\nexit ${tools.vitest ?? 0}`);
+    tool('vitest', `${tools.work ?? ''}\n${save}\nexit ${tools.vitest ?? 0}`);
     symlinkSync(join(root, 'node_modules/esbuild'), join(dir, 'node_modules/esbuild'));
     write('node_modules/.package-lock.json', '{}');
     return dir;
   }
 
-  function run(dir: string, args: string[], env: Record<string, string> = {}) {
+  function envOf(dir: string, more: Record<string, string> = {}) {
     const { CI: _, ...rest } = process.env;
+    return { ...rest, CADASTRE_CACHE: join(dir, 'cache'), KUBEBUILDER_ASSETS: '/none', ...more };
+  }
+
+  /** A folder in which the parts of the suite `world` are found. */
+  function someParts(): string {
+    const dir = mkdtempSync(join(scratch, 'parts-'));
+    for (const name of ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl'])
+      writeFileSync(join(dir, name), '');
+    return dir;
+  }
+
+  function run(dir: string, args: string[], env: Record<string, string> = {}) {
     const answer = spawnSync(process.execPath, ['scripts/test.mjs', ...args], {
       cwd: dir,
-      env: { ...rest, CADASTRE_CACHE: join(dir, 'cache'), KUBEBUILDER_ASSETS: '/none', ...env },
+      env: envOf(dir, env),
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -153,7 +172,7 @@ describe('npm test', () => {
     expect(got.status).toBe(0);
     expect(got.last).toBe('4 passed, 0 failed, 2 skipped');
     expect(got.lines.join('\n')).toMatch(
-      /^SKIPPED {2}world {4}0 passed, 0 failed, 1 skipped \([\d.]+ s\)\n +skipped: KUBEBUILDER_ASSETS=\/none has no etcd/m,
+      /^SKIPPED {2}world {5}0 passed, 0 failed, 1 skipped \([\d.]+ s\)\n +skipped: KUBEBUILDER_ASSETS=\/none has no etcd/m,
     );
   });
 
@@ -179,6 +198,50 @@ describe('npm test', () => {
   test('a suite that ran nothing although it has files is a failure', () => {
     const got = run(checkout({ tests: [] }), ['--only', 'unit']);
     expect([got.status, got.last]).toEqual([1, '0 passed, 1 failed, 0 skipped']);
+  });
+
+  test('of two suites at a time each line has the name of its suite, one alone has its lines as they are', () => {
+    const dir = checkout({ work: 'echo one; echo; echo two >&2' });
+    const both = run(dir, ['--only', 'unit', '--only', 'world'], {
+      KUBEBUILDER_ASSETS: someParts(),
+    });
+    expect([both.status, both.last]).toEqual([0, '2 passed, 0 failed, 0 skipped']);
+    expect(both.lines).toEqual(expect.arrayContaining(['unit      | one', 'world     | one']));
+    expect(both.stderr).toMatch(/^unit {6}\| two\n/m);
+    expect(both.stderr).toMatch(/^world {5}\| === world: stories/m);
+    const alone = run(dir, ['--only', 'unit']);
+    expect(alone.lines).toContain('one');
+    expect(alone.stderr).toMatch(/^two$/m);
+  });
+
+  test.runIf(process.platform === 'linux')('says how much of its time a suite computed', () => {
+    const work = 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done';
+    const { lines } = run(checkout({ work }), ['--only', 'unit']);
+    expect(lines.join('\n')).toMatch(/^ok {7}unit {6}.* \([\d.]+ s, \d+ s of CPU\)$/m);
+  });
+
+  test('an interruption ends every suite that runs, starts no other, and is no success', async () => {
+    const started = mkdtempSync(join(scratch, 'started-'));
+    const work = `for a; do case $a in --project=*) touch "${started}/\${a#*=}";; esac; done; exec sleep 600`;
+    const dir = checkout({ work });
+    mkdirSync(join(dir, 'test/up'), { recursive: true });
+    writeFileSync(join(dir, 'test/up/x.test.ts'), '');
+    const only = ['unit', 'world', 'up'].flatMap((name) => ['--only', name]);
+    const child = spawn(process.execPath, ['scripts/test.mjs', ...only], {
+      cwd: dir,
+      env: envOf(dir, { KUBEBUILDER_ASSETS: someParts() }),
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      said += text;
+    });
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    await vi.waitFor(() => expect(readdirSync(started).sort()).toEqual(['unit', 'world']), 50_000);
+    child.kill('SIGINT');
+    expect(await ended).toBe(1);
+    expect(readdirSync(started).sort()).toEqual(['unit', 'world']);
+    expect(said.trimEnd().split('\n').at(-1)).toBe('0 passed, 2 failed, 0 skipped');
   });
 
   test('an unknown suite is refused with the names there are', () => {

@@ -73,7 +73,7 @@ describe('what it brings in line', () => {
       return bench.steps.join();
     };
     // Again if a round came between that has another cause, as there are after the start.
-    await expect.poll(touch, { timeout: 20_000 }).toBe('');
+    await expect.poll(touch).toBe('');
     bench.putNode('n2', '10.4.94.22');
     await until('a real change', () => bench.steps.length > 0);
   });
@@ -116,7 +116,7 @@ describe('what it brings in line', () => {
     const other = bench.putNode('n2', '10.4.83.21');
     bench.putBlock('10.5.115.0/24', 'n2', other);
     const all = `10.4.83.21/32,10.4.94.32/32,10.5.113.0/24,10.5.115.0/24,${own}`;
-    await expect.poll(held, { timeout: 10_000 }).toBe(`10.5.113.0/24 but ${all}`);
+    await expect.poll(held).toBe(`10.5.113.0/24 but ${all}`);
     await bench.stop();
     await bench.start();
     await ready();

@@ -1,5 +1,5 @@
 /** The announcer with a real speaker, over loopback, and routers that advertise something back. */
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { quick, until } from '../../test/parts/bgp-pair.ts';
 import { silentLog } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
@@ -8,8 +8,6 @@ import { Speaker } from '../bgp/speaker/speaker.ts';
 import { parsePrefix } from '../net/prefix.ts';
 import type { NodePeer } from '../plan/node/node-peers.ts';
 import { Announcer } from './announcer.ts';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const block = '10.5.113.0/24';
 const service = '10.6.0.1/32';

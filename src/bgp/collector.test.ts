@@ -1,13 +1,10 @@
 /** A router that is nothing but a socket: what it writes, octet by octet, the collector must bear. */
 import { connect, type Socket } from 'node:net';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { collectorAddress, speakerAddress, until } from '../../test/parts/bgp-pair.ts';
 import { Collector } from './collector.ts';
 import { messageType, writeHeader } from './wire/header.ts';
 import { encodeKeepalive, encodeOpen } from './wire/message.ts';
-
-// A busy machine of two cores is slow, not wrong.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let collector: Collector;
 let router: Socket;

@@ -1,3 +1,5 @@
+import type { SubjectKind } from '../plan/find/subject.ts';
+
 /** The views, each with an address of its own. */
 export const views = [
   'incident',
@@ -20,6 +22,18 @@ export const viewTitles: Record<ViewName, string> = {
   consistency: 'Consistency',
   events: 'Events',
   try: 'Try it',
+};
+
+/** Pages of their own for what one can look for, by kind; a node's is the view of nodes. */
+export const subjectPages: Readonly<Record<SubjectKind, string>> = {
+  node: 'nodes',
+  pool: 'pools',
+  block: 'blocks',
+  router: 'routers',
+  service: 'services',
+  pod: 'pods',
+  address: 'addresses',
+  prefix: 'prefixes',
 };
 
 /** Addresses that views had before, which people have kept in tickets and bookmarks. */

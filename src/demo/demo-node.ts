@@ -20,6 +20,7 @@ import { FakeKernel } from '../kernel/fake-kernel.ts';
 import { derivedMac } from '../kernel/link.ts';
 import type { KernelRoute } from '../kernel/route.ts';
 import type { KubeClient } from '../kube/client.ts';
+import type { ClusterPod } from '../model/pod.ts';
 import { parseAddress } from '../net/address.ts';
 import type { Cabling } from './cabling.ts';
 import { type DemoPod, PodFile } from './pod-file.ts';
@@ -135,6 +136,20 @@ export class DemoNode {
   /** What its kernel holds now. */
   routes(): Promise<KernelRoute[]> {
     return this.#kernel.routes();
+  }
+
+  /** As an API server would list them, with the addresses that the agent gave. */
+  async listPods(): Promise<ClusterPod[]> {
+    const given = (await this.#agent.addresses?.book.list()) ?? [];
+    const names = new Map(this.#pods.all().map(({ id, name }) => [id, name]));
+    return given.flatMap(({ attachment, addresses }) => {
+      const name = names.get(attachment?.containerId ?? '');
+      if (name === undefined) return [];
+      const identity = { name, uid: attachment?.containerId ?? '', resourceVersion: '' };
+      return [
+        { ...identity, namespace: 'default', node: this.name, addresses: addresses.map(String) },
+      ];
+    });
   }
 
   /** `drain`: for good, routes are withdrawn first. */

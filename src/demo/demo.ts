@@ -31,6 +31,7 @@ import type { ListWatch } from '../kube/list-watch.ts';
 import { nodeObject } from '../lab/cluster/objects.ts';
 import { drainAnnotation } from '../model/keys.ts';
 import type { ClusterNode } from '../model/node.ts';
+import type { ClusterPod } from '../model/pod.ts';
 import { ipPools, nodes } from '../model/resources.ts';
 import { assembleOperator } from '../operator/assemble-operator.ts';
 import type { Operator } from '../operator/operator.ts';
@@ -165,6 +166,11 @@ export class Demo {
     const all = [...this.#nodes.values()];
     const held = await Promise.all(all.map((node) => node.routes()));
     return new Map(all.map(({ name }, index) => [name, held[index] ?? []]));
+  }
+
+  /** Nobody tells the API server of simulated pods: it would have to keep thousands. */
+  async pods(): Promise<ClusterPod[]> {
+    return (await Promise.all([...this.#nodes.values()].map((node) => node.listPods()))).flat();
   }
 
   /** Operator and console of the site see the same routers. */

@@ -42,5 +42,5 @@ test('a site with both families: every router has the blocks of both, by the nod
     const status = await askAgent(socket, 'GET', '/v1/status');
     return (status as { agent: AgentStatusJson }).agent.unannounced;
   };
-  await expect.poll(unannounced, { timeout: 30_000 }).toEqual([]);
+  await expect.poll(unannounced).toEqual([]);
 }, 60_000);

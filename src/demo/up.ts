@@ -89,6 +89,7 @@ export async function startUp(options: StartUpOptions): Promise<Up> {
       routers: { views: () => demo.routers(), onChange: (listener) => demo.onChange(listener) },
       tryIt,
       story,
+      otherPods: () => demo.pods(),
       notReady: notStarted,
       metrics: demo.metrics,
       clock,

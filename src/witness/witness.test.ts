@@ -92,7 +92,7 @@ async function reportsAs(sysName: string): Promise<Socket> {
 }
 
 /** A busy machine is slow, not wrong. */
-const soon = <T>(read: () => T) => expect.poll(read, { timeout: 30_000 });
+const soon = <T>(read: () => T) => expect.poll(read);
 
 const listenForBmp = () => witness.listen([{ protocol: 'bmp', host: '127.0.0.1', port: 0 }]);
 const states = () =>

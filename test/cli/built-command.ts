@@ -1,12 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { vi } from 'vitest';
 import type { Told } from './collecting-terminal.ts';
 
 export const root = join(import.meta.dirname, '..', '..');
-
-// The first call may build, and the machine may be busy.
-vi.setConfig({ testTimeout: 120_000 });
 
 /** Runs bin/cadastre as a person does: another process, from the root of the checkout. */
 export async function runBuilt(

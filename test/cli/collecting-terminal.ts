@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { vi } from 'vitest';
 import { runCommandLine, wholeProgram } from '../../src/cli/program.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 
@@ -8,9 +7,6 @@ export interface Told {
   stdout: string;
   stderr: string;
 }
-
-// The first command loads the operator with all it needs, and the machine may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 /** The moment at which tests in the same process look: noon of a winter's day. */
 export const nowText = '2026-02-01T12:00:00Z';
@@ -49,7 +45,7 @@ export async function run(argv: readonly string[], stdin = ''): Promise<Told> {
   return { code, ...told };
 }
 
-function collectingTerminal(stdin: string) {
+export function collectingTerminal(stdin: string) {
   const told = { stdout: '', stderr: '' };
   const terminal: Terminal = {
     write: (text) => {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { fencesOf } from '../docs-text.ts';
 import { root, runBuilt } from './built-command.ts';
 
 const page = readFileSync(join(root, 'docs/commands.md'), 'utf8');
@@ -32,27 +33,22 @@ test('the table names every command of the help page', async () => {
   expect([...new Set(rows)].sort()).toEqual(names.filter((name) => name !== 'help').sort());
 });
 
-const readme = readFileSync(join(root, 'README.md'), 'utf8');
-const shown = [
-  ...readme.matchAll(
-    /```console\n(?:\$ cd (\S+)\n)?\$ (?:\.\.\/)*bin\/cadastre ((?:[^\n\\]|\\\n)*)\n([\s\S]*?)```/g,
-  ),
-]
-  .map(([, folder = '.', line = '', output = '']) => ({
-    folder,
-    line: line.replace(/\\\n\s*/g, ''),
-    output,
-  }))
-  .filter(({ line }) => !line.startsWith('operator'));
+/** Both READMEs have the same examples (test/translations.test.ts). */
+const shown = fencesOf('README.md')
+  .filter(({ language }) => language === 'console')
+  .map(({ text }) => {
+    const [, line = '', output = ''] = /^\$ bin\/cadastre ((?:[^\n\\]|\\\n)*)\n([\s\S]*)$/.exec(
+      text,
+    )!;
+    return { line: line.replace(/\\\n\s*/g, ''), output };
+  });
 
 test('the README has examples that run without a cluster', () => {
-  expect(shown.map(({ line }) => line.split(' ')[0])).toEqual(['plan', 'doctor']);
+  expect(shown.map(({ line }) => line.split(' ')[0])).toEqual(['doctor', 'whatif']);
 });
 
-test.each(shown)('README: cadastre $line', async ({ folder, line, output }) => {
-  const at = (word: string) =>
-    word.replace(/^(\w+=)?(after.*)$/, (_, name = '', path) => `${name}${join(folder, path)}`);
-  const { stdout, stderr } = await runBuilt(line.split(/\s+/).map(at));
+test.each(shown)('README: cadastre $line', async ({ line, output }) => {
+  const { stdout, stderr } = await runBuilt(line.split(/\s+/));
   // What the page leaves out it marks.
   for (const part of output.split('…\n')) expect(stdout + stderr).toContain(part);
 });

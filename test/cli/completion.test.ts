@@ -117,14 +117,15 @@ describe.each(Object.entries(ask))('in a real %s', (name, complete) => {
     ['cadastre lab up two', ['two-racks']],
     ['cadastre completion f', ['fish']],
   ];
+  // It gives up on a cluster after two seconds; who wants the names then presses Tab again.
   test.skipIf(isMissing).each(cases)('%s', async (line, wanted) => {
-    expect(await complete(line)).toEqual(wanted);
+    await expect.poll(() => complete(line)).toEqual(wanted);
   });
 
   test.skipIf(isMissing)('a flag with its value in one word, and a path', async () => {
-    const [one] = await complete('cadastre nodes --pool=rack-9');
     // bash replaces only what stands after the =.
-    expect(one).toBe(name === 'bash' ? 'rack-94' : '--pool=rack-94');
+    const wanted = name === 'bash' ? 'rack-94' : '--pool=rack-94';
+    await expect.poll(() => complete('cadastre nodes --pool=rack-9')).toEqual([wanted]);
     expect(await complete('cadastre doctor --from con')).toEqual(['config']);
   });
 });

@@ -6,6 +6,7 @@ import { HttpServer } from '../../src/base/http-server.ts';
 import type { Assets } from '../../src/console/assets.ts';
 import { addConsoleRoutes, pageHeaders } from '../../src/console/console-routes.ts';
 import { EventStream } from '../../src/console/event-stream.ts';
+import { Finder } from '../../src/console/finder.ts';
 import { blockRow, findingRow, nodeRow } from '../../src/console/make-rows.ts';
 import { ConsoleState } from '../../src/console/state.ts';
 import { emptyState } from '../../src/model/cluster-state.ts';
@@ -126,6 +127,7 @@ export async function startMapSite(assets: Assets) {
     assets,
     state,
     stream,
+    finder: new Finder(() => seen),
     detail: () => undefined,
     whatIf: () => ({ kind: 'unknown', why: 'there is no cluster behind this' }),
     ways: (to) => waysTo(survey(seen), to),

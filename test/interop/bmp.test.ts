@@ -175,29 +175,23 @@ describe.each(reporters)('$name reports over BMP', (reporter) => {
         (prefix) => `${prefix} via 192.0.2.1 ${64513 * 65536 + 83}`,
       );
       // FRR tells of what it filtered only if it was there before the station: either will do.
-      await expect
-        .poll(() => held('adj-rib-in-pre-policy'), { timeout: 30_000 })
-        .toEqual(expect.arrayContaining(both));
-      await expect.poll(() => held('adj-rib-in-post-policy'), { timeout: 30_000 }).toEqual(both);
+      await expect.poll(() => held('adj-rib-in-pre-policy')).toEqual(expect.arrayContaining(both));
+      await expect.poll(() => held('adj-rib-in-post-policy')).toEqual(both);
       const [router] = station.routers;
       expect(router!.lastFault).toBeUndefined();
       const peer = router!.peers.find((one) => one.address === '127.77.0.1')!;
       expect([peer.asn, peer.localAsn, peer.routerId]).toEqual([64513, 64524, '10.0.0.1']);
 
       await expect
-        .poll(() => unseen('10.5.112.0/24', '10.5.113.0/24', ...filtered), { timeout: 30_000 })
+        .poll(() => unseen('10.5.112.0/24', '10.5.113.0/24', ...filtered))
         .toEqual(filtered);
       expect(migration.unseen(['10.5.113.0/24'], ['192.0.2.99'])).toEqual(['10.5.113.0/24']);
 
       announce('10.5.113.0/24');
-      await expect
-        .poll(() => unseen('10.5.112.0/24', '10.5.113.0/24'), { timeout: 30_000 })
-        .toEqual(['10.5.112.0/24']);
-      await expect
-        .poll(() => held('adj-rib-in-pre-policy'), { timeout: 30_000 })
-        .toEqual([both[1]]);
+      await expect.poll(() => unseen('10.5.112.0/24', '10.5.113.0/24')).toEqual(['10.5.112.0/24']);
+      await expect.poll(() => held('adj-rib-in-pre-policy')).toEqual([both[1]]);
       await speaker.close('drain');
-      await expect.poll(() => held('adj-rib-in-pre-policy') ?? [], { timeout: 30_000 }).toEqual([]);
+      await expect.poll(() => held('adj-rib-in-pre-policy') ?? []).toEqual([]);
     },
   );
 });

@@ -465,7 +465,7 @@ export function contractCases(openSite: () => Promise<Site>): void {
         return event.kind === 'link' ? `${event.change} ${event.link.name}` : [];
       });
     await expect
-      .poll(heard, { timeout: 5000 })
+      .poll(heard)
       .toEqual(
         expect.arrayContaining([
           'set 10.5.2.0/24',

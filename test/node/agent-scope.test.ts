@@ -57,20 +57,7 @@ router bgp 64524
     ...['/usr/lib/frr/bgpd', '-n', '-Z', '-f', config, '-i', join(frrFolder, 'bgpd.pid')],
     ...['--vty_socket', frrFolder, '-P', '0'],
   ]);
-  for (const rack of ['94', '83']) {
-    await cluster.must('POST', `${group}/bgppeers`, {
-      apiVersion: 'cadastre.dev/v1alpha1',
-      kind: 'BGPPeer',
-      metadata: { name: `rack-${rack}` },
-      spec: {
-        address: `10.4.${rack}.1`,
-        asn: 64524,
-        localASN: 64513,
-        connectRetrySeconds: 1,
-        nodeSelector: { matchLabels: { rack } },
-      },
-    });
-  }
+  await site.addPeers();
   await site.moveIn();
 });
 

@@ -61,20 +61,7 @@ ${sessions.join('\n')}
   );
   const control = join(cluster.dir, 'bird.ctl');
   site.startInside(site.router, 'bird', ['/usr/sbin/bird', '-f', '-c', config, '-s', control]);
-  for (const rack of ['94', '83']) {
-    await cluster.must('POST', '/apis/cadastre.dev/v1alpha1/bgppeers', {
-      apiVersion: 'cadastre.dev/v1alpha1',
-      kind: 'BGPPeer',
-      metadata: { name: `rack-${rack}` },
-      spec: {
-        address: `10.4.${rack}.1`,
-        asn: 64524,
-        localASN: 64513,
-        connectRetrySeconds: 1,
-        nodeSelector: { matchLabels: { rack } },
-      },
-    });
-  }
+  await site.addPeers();
   await site.moveIn();
   await site.startAgents('--auto-direct-node-routes', '--drain-grace=2');
   await site.addPods();

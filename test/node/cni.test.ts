@@ -67,7 +67,7 @@ describe('cadastre alone', () => {
     const lost = { containerId: 'lost', netns: other.path };
     expect((await node.plugin('cadastre', 'ADD', lost, ours)).exit).toBe(0);
     await deleteNamespace(other);
-    await expect.poll(() => node.allocations(), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => node.allocations()).toEqual([]);
     expect(await links()).toEqual([]);
   });
 

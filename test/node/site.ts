@@ -75,6 +75,24 @@ export class Site {
     return new Site(cluster, router, nodes);
   }
 
+  /** A BGPPeer for each rack: its nodes (AS 64513) speak with the router (AS 64524) at their gateway. */
+  async addPeers(): Promise<void> {
+    for (const { gateway, rack } of [hosts.a, hosts.c]) {
+      await this.cluster.must('POST', '/apis/cadastre.dev/v1alpha1/bgppeers', {
+        apiVersion: 'cadastre.dev/v1alpha1',
+        kind: 'BGPPeer',
+        metadata: { name: `rack-${rack}` },
+        spec: {
+          address: gateway,
+          asn: 64524,
+          localASN: 64513,
+          connectRetrySeconds: 1,
+          nodeSelector: { matchLabels: { rack } },
+        },
+      });
+    }
+  }
+
   /** Agents run inside their nodes from now on, and still find the API server at its address. */
   async moveIn(): Promise<void> {
     this.#relay = new ApiRelay(this.cluster.api.url, this.cluster.dir);

@@ -6,7 +6,6 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { vi } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
@@ -48,11 +47,8 @@ import type {
   PoolSpec,
 } from '../world/objects.ts';
 
-// On a machine that is busy with everything else; alone each takes a fraction of a second.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
-
 export const eventually = <T>(check: () => T | Promise<T>): Promise<T> =>
-  ask(check, { withinMs: 30_000, everyMs: 10 });
+  ask(check, { withinMs: 60_000, everyMs: 10 });
 
 export interface LogLine {
   level: string;

@@ -11,22 +11,20 @@
  * docs/apiserver.md; with a regular expression only the tests that match run,
  * and nothing is written.
  */
-import { spawn } from 'node:child_process';
-import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ensureE2eTest, ensureKubeParts } from '../../scripts/parts.mjs';
 import { type ApiServer, startApiServer } from '../../src/apiserver/apiserver.ts';
 import { callOn } from '../apiserver/server.ts';
 import expectations from './conformance-api/expectations.json' with { type: 'json' };
 import selection from './conformance-api/selection.json' with { type: 'json' };
-import { isChosen, readSpecs, type Spec, surprises } from './conformance-api/specs.ts';
 import { writeFigures } from './conformance-api/write-figures.ts';
+import { logOf, runE2e } from './e2e/run-e2e.ts';
+import { isChosen, type Spec, surprises } from './e2e/specs.ts';
 
 const [only] = process.argv.slice(2);
-const [program, parts] = [await ensureE2eTest(), await ensureKubeParts()];
 const dir = mkdtempSync(join(tmpdir(), 'cadastre-conformance-'));
-const logPath = join(dir, 'e2e.log');
+const files = join(dir, 'run-');
 
 /** The tests look for a Node that is ready, and run nothing on it; it renews its Lease as a kubelet does. */
 async function addNode(api: ApiServer): Promise<NodeJS.Timeout> {
@@ -48,51 +46,23 @@ async function addNode(api: ApiServer): Promise<NodeJS.Timeout> {
   }, 10_000);
 }
 
-function run(api: ApiServer, reportPath: string, focus: string): Promise<void> {
-  const flags = [
-    `--kubeconfig=${api.kubeconfigPath}`,
-    '--provider=skeleton',
-    `--kubectl-path=${join(parts, 'kubectl')}`,
-    '--disable-log-dump',
-    '--dump-logs-on-failure=false',
-    `--ginkgo.focus=${focus}`,
-    ...selection.excluded.map(({ tests }) => `--ginkgo.skip=${tests}`),
-    `--ginkgo.json-report=${reportPath}`,
-    '--ginkgo.no-color',
-    '--ginkgo.v',
-    '--ginkgo.timeout=2h',
-  ];
-  const child = spawn(program, flags, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const log = createWriteStream(logPath);
-  for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false });
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', () => {
-      log.end();
-      resolve();
-    });
-  });
-}
-
 const api = await startApiServer({
   dataDir: join(dir, 'cluster'),
   // One of the tests waits for the end of it.
   continueSeconds: 60,
 });
-const reportPath = join(dir, 'report.json');
 let specs: Spec[];
 const heartbeat = await addNode(api);
 try {
-  await run(api, reportPath, only === undefined ? selection.chosen : only);
-  const all = readSpecs(reportPath);
+  const all = await runE2e({
+    kubeconfig: api.kubeconfigPath,
+    focus: only ?? selection.chosen,
+    flags: selection.excluded.map(({ tests }) => `--ginkgo.skip=${tests}`),
+    files,
+  });
   specs = all.filter(
     ({ name, state }) => isChosen(selection, name) && (only === undefined || state !== 'skipped'),
   );
-  for (const { name, why } of all.filter(
-    ({ name, state }) => /Suite/.test(name) && state === 'failed',
-  )) {
-    console.log(`${name}: ${why}`);
-  }
 } finally {
   clearInterval(heartbeat);
   await api.stop();
@@ -114,5 +84,5 @@ if (isRight && only === undefined) {
   writeFigures({ specs, expected: expectations, version: version?.[1] ?? '' });
 }
 if (isRight) rmSync(dir, { recursive: true, force: true });
-else console.log(`the log of the tests: ${logPath}`);
+else console.log(`the log of the tests: ${logOf({ files })}`);
 process.exit(isRight ? 0 : 1);

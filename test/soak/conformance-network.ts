@@ -14,13 +14,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { isChosen, type Spec, surprises } from './conformance-api/specs.ts';
-import { listTests, runTests } from './conformance-network/e2e.ts';
 import expectations from './conformance-network/expectations.json' with { type: 'json' };
 import { networkFigures } from './conformance-network/figures.ts';
 import groups from './conformance-network/groups.json' with { type: 'json' };
 import { spreadOverNodes, startNetwork } from './conformance-network/network-under-test.ts';
+import { runTests } from './conformance-network/run-tests.ts';
 import { writeSection } from './conformance-network/write-section.ts';
+import { listTests } from './e2e/run-e2e.ts';
+import { isChosen, type Spec, surprises } from './e2e/specs.ts';
 
 const { values } = parseArgs({
   options: {
@@ -34,7 +35,7 @@ const say = (words: string) =>
   console.log(`${((performance.now() - start) / 1000).toFixed(0).padStart(5)} s  ${words}`);
 const folder = mkdtempSync(join(tmpdir(), 'cadastre-conformance-'));
 
-const listed = await listTests(folder, '\\[sig-network\\]');
+const listed = await listTests(join(folder, 'list-'), '\\[sig-network\\]');
 const taken = new Set<string>();
 const chosen = groups.map((group) => {
   const tests = listed.filter((name) => isChosen(group, name) && !taken.has(name));

@@ -11,11 +11,11 @@ import { readFileSync } from 'node:fs';
 import { ensureCritest } from '../../scripts/parts.mjs';
 import { containerdSocket } from '../../src/lab/kubelets/node-programs.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { specsOf, surprises } from './conformance-api/specs.ts';
 import { shellImage, webServerImage } from './conformance-network/images.ts';
 import { startNetwork } from './conformance-network/network-under-test.ts';
 import { writeSection } from './conformance-network/write-section.ts';
 import expectations from './critest/expectations.json' with { type: 'json' };
+import { specsOf, surprises } from './e2e/specs.ts';
 
 const start = performance.now();
 const say = (words: string) =>

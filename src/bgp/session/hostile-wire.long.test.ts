@@ -1,10 +1,7 @@
 /** Two of our own under a wire that splits, stalls, half-closes and resets, in every state. */
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { Pair, until } from '../../../test/parts/bgp-pair.ts';
 import { type Direction, type Harm, HostileWire } from '../../../test/parts/hostile-wire.ts';
-
-// A busy machine of two cores is slow, not wrong.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const wireNear = '127.0.0.3';
 const wireFar = '127.0.0.4';

@@ -7,9 +7,6 @@ import { Speaker } from '../speaker/speaker.ts';
 import { encodeKeepalive, encodeOpen } from '../wire/message.ts';
 import { SessionWriter } from './session-writer.ts';
 
-// A busy machine of two cores is slow, not wrong.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
-
 /** A socket whose far end takes one write at a time, when asked to. */
 class SlowSocket extends Writable {
   readonly taken: Uint8Array[] = [];

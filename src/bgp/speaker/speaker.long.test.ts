@@ -1,11 +1,8 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { collectorAddress, Pair, type PairOptions, until } from '../../../test/parts/bgp-pair.ts';
 import { silentLog } from '../../base/log.ts';
 import { nativeSockets } from '../transport/native-sockets.ts';
 import { Speaker } from './speaker.ts';
-
-// A busy machine of two cores is slow, not wrong.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let pair: Pair;
 afterEach(() => pair?.close());

@@ -1,13 +1,10 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { endianness } from 'node:os';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { canonicalPeerAddress } from './canonical-peer-address.ts';
 import { dial, needsNativeSockets, refuseTransport } from './dial.ts';
 import { descriptorOf, listen } from './listen.ts';
 import { md5Option, nativeSockets } from './native-sockets.ts';
-
-// A busy machine of two cores is slow, not wrong.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../../../test/parts/bgp-pair.ts';
 import { Collector } from '../../bgp/collector.ts';
 import { parsePrefix } from '../../net/prefix.ts';
@@ -14,9 +14,6 @@ import {
   parseProcRoute,
   RestartMark,
 } from './bgp-speak-evidence.ts';
-
-// A busy machine of two cores is slow, not wrong.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const minimal = 'asn: 64513\nrouter-id: 10.0.0.1\n';
 

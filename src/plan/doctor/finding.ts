@@ -125,4 +125,18 @@ export interface DoctorReport {
   sources: Source[];
   checked: { nodes: number; blocks: number; routes: number };
   findings: DoctorFinding[];
+  /** What findings have in common, most pods hurt first. */
+  causes: ReportedCause[];
+}
+
+export interface ReportedCause {
+  title: string;
+  reason: DoctorReason;
+  severity: Severity;
+  podsHurt: number;
+  nodesHurt: string[];
+  podsAtRisk: number;
+  nodesAtRisk: string[];
+  /** Places in `findings`, from 0. */
+  findings: number[];
 }

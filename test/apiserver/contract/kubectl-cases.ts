@@ -123,9 +123,9 @@ export const kubectlCases: Cases = {
       text += data;
     });
     try {
-      await expect.poll(() => text, { timeout: 30_000 }).toBe('1\n');
+      await expect.poll(() => text).toBe('1\n');
       await server.call('PATCH', `${widgets}/${name}`, { spec: { size: 2 } });
-      await expect.poll(() => text, { timeout: 30_000 }).toBe('1\n2\n');
+      await expect.poll(() => text).toBe('1\n2\n');
     } finally {
       child.kill();
     }
@@ -301,9 +301,9 @@ export const kubectlCases: Cases = {
     });
     const rows = () => text.split('\n').map((row) => row.split(/ +/).slice(0, 2).join(' '));
     try {
-      await expect.poll(rows, { timeout: 30_000 }).toContain(`${name}-1 1`);
+      await expect.poll(rows).toContain(`${name}-1 1`);
       await server.call('PATCH', `${widgets}/${name}-1`, { spec: { size: 2 } });
-      await expect.poll(rows, { timeout: 30_000 }).toContain(`${name}-1 2`);
+      await expect.poll(rows).toContain(`${name}-1 2`);
       expect(rows()[0]).toBe('NAME SIZE');
       expect(rows().filter((row) => row === 'NAME SIZE')).toHaveLength(1);
     } finally {

@@ -1,6 +1,6 @@
 /** The result of a whole run, between two marks of docs/apiserver.md. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Spec } from './specs.ts';
+import type { Spec } from '../e2e/specs.ts';
 
 const page = 'docs/apiserver.md';
 const marks = ['<!-- conformance-api: begin -->', '<!-- conformance-api: end -->'] as const;

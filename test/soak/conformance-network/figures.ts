@@ -1,5 +1,5 @@
 /** What docs/conformance.md says of a whole run. */
-import type { Spec } from '../conformance-api/specs.ts';
+import type { Spec } from '../e2e/specs.ts';
 
 interface Group {
   readonly title: string;
