@@ -8,10 +8,13 @@ import {
   type HttpRequest,
   type HttpServer,
 } from '../base/http-server.ts';
+import { type Address, parseAddress } from '../net/address.ts';
 import type { Action } from '../plan/doctor/what-if.ts';
 import type { WhatIfAnswer } from '../plan/doctor/what-if-answer.ts';
 import { type SubjectKind, subjectKinds } from '../plan/find/subject.ts';
+import type { WaysAnswer } from '../plan/ways/survey-ways.ts';
 import { type Assets, acceptsGzip } from './assets.ts';
+import type { ConsoleStory } from './console-story.ts';
 import type { EventStream } from './event-stream.ts';
 import type { Finder } from './finder.ts';
 import type { NodeDetail } from './node-detail.ts';
@@ -30,7 +33,9 @@ export interface ConsoleParts {
   past: (atMs: number) => RowChange[];
   detail: (node: string) => NodeDetail | undefined;
   whatIf: (action: Action) => WhatIfAnswer;
+  ways?: ((to: Address) => WaysAnswer) | undefined;
   tryIt: TryIt | undefined;
+  story?: ConsoleStory | undefined;
 }
 
 const pack = promisify(gzip);
@@ -47,7 +52,7 @@ export const pageHeaders = {
 };
 
 export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpServer {
-  const { assets, state, stream, finder, detail, whatIf, tryIt } = parts;
+  const { assets, state, stream, finder, detail, whatIf, ways, tryIt, story } = parts;
   const page = (request: HttpRequest) => assets.answer('index.html', request);
   server.on('GET', '/', page);
   for (const view of views) server.on('GET', `/${view}`, page).on('GET', `/${view}/:name`, page);
@@ -99,6 +104,17 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
       body: whatIf(readAction(query)),
       headers: { 'cache-control': 'no-store' },
     }))
+    .on('GET', '/api/ways', ({ query }) => {
+      const to = parseAddress((query.get('to') ?? '').trim());
+      if (to === undefined) throw new HttpRefusal(400, 'ask with ?to=ADDRESS, such as 10.5.113.7');
+      const body = ways?.(to) ?? { address: to.toString(), owner: '', block: '', ways: [] };
+      return { body, headers: { 'cache-control': 'no-store' } };
+    })
+    .on('GET', '/api/story', () => {
+      if (story === undefined) throw new HttpRefusal(404, 'only cadastre up tells a story');
+      story.wake();
+      return { body: story.row(), headers: { 'cache-control': 'no-store' } };
+    })
     .on('POST', '/api/try/:action', async ({ params, json }) => {
       if (tryIt === undefined) throw new HttpRefusal(403, 'this console only looks');
       const body = await json();

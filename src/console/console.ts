@@ -34,6 +34,7 @@ import { Assets } from './assets.ts';
 import { ClusterFeed } from './cluster-feed.ts';
 import type { ConsoleRouters } from './console-routers.ts';
 import { addConsoleRoutes, pageHeaders } from './console-routes.ts';
+import type { ConsoleStory } from './console-story.ts';
 import { EventStream } from './event-stream.ts';
 import { Examiner } from './examiner.ts';
 import { followedSource, savedSource } from './feed-source.ts';
@@ -56,6 +57,7 @@ export interface ConsoleOptions {
   stated?: StatedSettings | undefined;
   routers?: ConsoleRouters | undefined;
   tryIt?: TryIt | undefined;
+  story?: ConsoleStory | undefined;
   otherPods?: OtherPods | undefined;
   /** More reasons not to be ready. */
   notReady?: (() => string | undefined) | undefined;
@@ -85,7 +87,7 @@ function consoleCheck(notReady: string | undefined): HealthCheck {
 }
 
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
-  const { client, listen, token, about, routers, tryIt, clock, log } = options;
+  const { client, listen, token, about, routers, tryIt, story, clock, log } = options;
   const isLoopback = isLoopbackHost(listen.host);
   if (!isLoopback && token === undefined) {
     throw new CadastreError('BAD_FLAG', `the console on ${listen.host} needs a token`, {
@@ -158,8 +160,15 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     past: (atMs) => rowsAsOf(evidence(), atMs),
     detail: (name) => feed.detail(name),
     whatIf: (action) => examiner.ask(action),
+    ways: (to) => examiner.ways(to),
     tryIt,
+    story,
   });
+  if (story !== undefined) {
+    story.watchedBy(() => stream.readers);
+    story.onChange(() => state.put('story', '', story.row()));
+    state.put('story', '', story.row());
+  }
   look();
   await server.listen(listen);
   feed.start(stopping.signal);

@@ -12,6 +12,7 @@
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import type { Address } from '../net/address.ts';
 import { causesOf } from '../plan/doctor/causes.ts';
 import { DriftRecord } from '../plan/doctor/drift.ts';
 import type { Evidence } from '../plan/doctor/evidence.ts';
@@ -22,6 +23,7 @@ import { survey } from '../plan/doctor/survey.ts';
 import { truthTable } from '../plan/doctor/truth-table.ts';
 import { type Action, whatIf } from '../plan/doctor/what-if.ts';
 import type { WhatIfAnswer } from '../plan/doctor/what-if-answer.ts';
+import { type WaysAnswer, waysTo } from '../plan/ways/survey-ways.ts';
 import { findingId, findingRow } from './make-rows.ts';
 import type { ConsoleState } from './state.ts';
 import { type StatedRows, statedRows } from './stated-rows.ts';
@@ -70,6 +72,11 @@ export class Examiner {
 
   ask(action: Action): WhatIfAnswer {
     return whatIf(this.#o.evidence(), action);
+  }
+
+  /** Which way packets take to an address. */
+  ways(to: Address): WaysAnswer {
+    return waysTo(survey(this.#o.evidence()), to);
   }
 
   stop(): void {

@@ -6,6 +6,7 @@ import type { Cause } from '../plan/doctor/causes.ts';
 import type { PoolRoom } from '../plan/doctor/judge-pools.ts';
 import type { TruthColumn, TruthRow } from '../plan/doctor/truth-row.ts';
 import type { RouterView } from './router-view.ts';
+import type { StoryRow } from './story-row.ts';
 
 export interface PoolRow {
   name: string;
@@ -173,6 +174,7 @@ export interface Rows {
   truth: TruthRow;
   judgement: JudgementRow;
   entry: EntryRow;
+  story: StoryRow;
 }
 
 export type RowKind = keyof Rows;
