@@ -54,7 +54,8 @@ describe.each(sizes)('%i nodes', (size) => {
       );
       expect(overhang, `${width}`).toBeLessThanOrEqual(0);
       expect(height, `${width}`).toBeLessThan(width === 390 ? 6_000 : 3_000);
-      if (size === 500) await keepPicture(page, `many-${size}-${width}${path.replace(/\W+/g, '-')}`);
+      if (size === 500)
+        await keepPicture(page, `many-${size}-${width}${path.replace(/\W+/g, '-')}`);
     }
     await page.setViewportSize({ width: 1280, height: 900 });
   });

@@ -128,6 +128,7 @@ export async function startMapSite(assets: Assets) {
     state,
     stream,
     finder: new Finder(() => seen),
+    past: () => [],
     detail: () => undefined,
     whatIf: () => ({ kind: 'unknown', why: 'there is no cluster behind this' }),
     ways: (to) => waysTo(survey(seen), to),

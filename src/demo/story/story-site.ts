@@ -11,6 +11,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { ClusterFeed } from '../../console/cluster-feed.ts';
 import { Examiner } from '../../console/examiner.ts';
+import { followedSource } from '../../console/feed-source.ts';
 import { tablesOf } from '../../console/router-view.ts';
 import type { FindingRow } from '../../console/rows.ts';
 import { ConsoleState } from '../../console/state.ts';
@@ -84,7 +85,8 @@ export class StorySite {
     this.#demo = demo;
     const state = new ConsoleState({ epoch: side });
     const stated = { mode: demoMode.name };
-    const feed = new ClusterFeed({ client, state, stated, clock, log });
+    const source = followedSource({ client, stated, clock, log });
+    const feed = new ClusterFeed({ source, state, stated, clock, log });
     feed.onChange((isNews) => {
       this.#speak();
       if (isNews) this.#examiner?.touch();
