@@ -22,7 +22,8 @@ export interface ClusterListOptions {
   /**
    * Goes on without a kind that may not be read, and names it in `unread`; Nodes
    * must be readable even so. Otherwise only Service networks may be missing (who
-   * may not list them names them with --service-cidr), and pools that are only compared.
+   * may not list them names them with --service-cidr), pools that are only compared, and
+   * pods, whose names are then not said.
    */
   isLenient: boolean;
 }
@@ -30,7 +31,12 @@ export interface ClusterListOptions {
 /** What the pods of a whole cluster cost is only paid by who needs them. */
 export type PodScope = 'all' | 'controller-manager';
 
-const optionalKinds: readonly ClusterKind[] = ['serviceCidrs', 'ciliumPodPools'];
+const optionalKinds: readonly ClusterKind[] = [
+  'serviceCidrs',
+  'ciliumPodPools',
+  'pods',
+  'ciliumEndpoints',
+];
 
 const controllerManager = {
   namespace: 'kube-system',

@@ -10,24 +10,29 @@ import {
 } from '../base/http-server.ts';
 import type { Action } from '../plan/doctor/what-if.ts';
 import type { WhatIfAnswer } from '../plan/doctor/what-if-answer.ts';
+import { type SubjectKind, subjectKinds } from '../plan/find/subject.ts';
 import { type Assets, acceptsGzip } from './assets.ts';
 import type { EventStream } from './event-stream.ts';
+import type { Finder } from './finder.ts';
 import type { NodeDetail } from './node-detail.ts';
 import type { RouterView } from './router-view.ts';
 import type { ConsoleState } from './state.ts';
 import type { TryIt } from './try-it.ts';
-import { formerViews, views } from './views.ts';
+import { formerViews, subjectPages, views } from './views.ts';
 
 export interface ConsoleParts {
   assets: Assets;
   state: ConsoleState;
   stream: EventStream;
+  finder: Finder;
   detail: (node: string) => NodeDetail | undefined;
   whatIf: (action: Action) => WhatIfAnswer;
   tryIt: TryIt | undefined;
 }
 
 const pack = promisify(gzip);
+/** Longer than any name of Kubernetes, with its namespace. */
+const mostLetters = 600;
 /** Nothing that the page does not bring along: no foreign script, style, frame or form. */
 export const pageHeaders = {
   'content-security-policy':
@@ -39,10 +44,11 @@ export const pageHeaders = {
 };
 
 export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpServer {
-  const { assets, state, stream, detail, whatIf, tryIt } = parts;
+  const { assets, state, stream, finder, detail, whatIf, tryIt } = parts;
   const page = (request: HttpRequest) => assets.answer('index.html', request);
   server.on('GET', '/', page);
   for (const view of views) server.on('GET', `/${view}`, page).on('GET', `/${view}/:name`, page);
+  for (const path of Object.values(subjectPages)) server.on('GET', `/${path}/:name`, page);
   for (const [former, view] of Object.entries(formerViews)) {
     server.on('GET', `/${former}`, ({ query }) => {
       const search = query.toString();
@@ -60,6 +66,17 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
         headers: { 'cache-control': 'no-store' },
         stream: (outgoing) => stream.open(outgoing, String(from)),
       };
+    })
+    .on('GET', '/api/find', async ({ query }) => ({
+      body: { found: await finder.find((query.get('q') ?? '').slice(0, mostLetters)) },
+      headers: { 'cache-control': 'no-store' },
+    }))
+    .on('GET', '/api/subjects/:kind/:name', async ({ params }) => {
+      const { kind = '', name = '' } = params;
+      const isKind = (subjectKinds as readonly string[]).includes(kind);
+      const found = isKind ? await finder.describe({ kind: kind as SubjectKind, name }) : undefined;
+      if (found === undefined) throw new HttpRefusal(404, `there is no ${kind} ${name}`);
+      return { body: found, headers: { 'cache-control': 'no-store' } };
     })
     .on('GET', '/api/nodes/:name', ({ params }) => {
       const found = detail(params.name ?? '');

@@ -10,6 +10,7 @@
  *   state, rows       everything the page knows, and what changed since
  *   cluster-feed      objects ─▶ rows, only of what changed
  *   time-line         what happened
+ *   finder            what a name or an address is, and what is known of it
  *   guard             Host, token, origin, token for changes
  *   console-routes    the paths
  *   web/              the page: preact, CSS by hand, canvas; bundled, nothing is fetched elsewhere
@@ -33,6 +34,7 @@ import type { ConsoleRouters } from './console-routers.ts';
 import { addConsoleRoutes, pageHeaders } from './console-routes.ts';
 import { EventStream } from './event-stream.ts';
 import { Examiner } from './examiner.ts';
+import { Finder, type OtherPods } from './finder.ts';
 import { consoleGuard, isLoopbackHost } from './guard.ts';
 import { type RouterView, tablesOf } from './router-view.ts';
 import type { MetaRow } from './rows.ts';
@@ -49,6 +51,7 @@ export interface ConsoleOptions {
   stated?: StatedSettings | undefined;
   routers?: ConsoleRouters | undefined;
   tryIt?: TryIt | undefined;
+  otherPods?: OtherPods | undefined;
   /** More reasons not to be ready. */
   notReady?: (() => string | undefined) | undefined;
   metrics?: Metrics | undefined;
@@ -95,13 +98,15 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     seen ??= routers?.views() ?? [];
     return seen;
   };
+  const evidence = () =>
+    evidenceOf(feed.clusterState(), {
+      isPodListApart: true,
+      nowMs: clock.wallMs(),
+      routers: routers?.tables?.() ?? tablesOf(routerViews()),
+    });
+  const finder = new Finder(evidence, options.otherPods);
   const examiner = new Examiner({
-    evidence: () =>
-      evidenceOf(feed.clusterState(), {
-        isPodListApart: true,
-        nowMs: clock.wallMs(),
-        routers: routers?.tables?.() ?? tablesOf(routerViews()),
-      }),
+    evidence,
     notReady,
     state,
     clock,
@@ -138,6 +143,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     assets: new Assets(),
     state,
     stream,
+    finder,
     detail: (name) => feed.detail(name),
     whatIf: (action) => examiner.ask(action),
     tryIt,
@@ -146,11 +152,13 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   await server.listen(listen);
   feed.start(stopping.signal);
   feed.onChange((isNews) => {
+    finder.forget();
     touch();
     if (isNews) examiner.touch();
   });
   routers?.onChange(() => {
     seen = undefined;
+    finder.forget();
     touch();
     examiner.touch();
   });

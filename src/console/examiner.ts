@@ -12,6 +12,7 @@
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import { causesOf } from '../plan/doctor/causes.ts';
 import { DriftRecord } from '../plan/doctor/drift.ts';
 import type { Evidence } from '../plan/doctor/evidence.ts';
 import type { DoctorFinding } from '../plan/doctor/finding.ts';
@@ -20,7 +21,7 @@ import { survey } from '../plan/doctor/survey.ts';
 import { truthTable } from '../plan/doctor/truth-table.ts';
 import { type Action, whatIf } from '../plan/doctor/what-if.ts';
 import type { WhatIfAnswer } from '../plan/doctor/what-if-answer.ts';
-import { findingRow } from './make-rows.ts';
+import { findingId, findingRow } from './make-rows.ts';
 import type { ConsoleState } from './state.ts';
 
 export interface ExaminerOptions {
@@ -116,6 +117,12 @@ export class Examiner {
       .filter((finding) => !waits || !isAboutMissingRoute(finding));
     const rows = standing.map(findingRow);
     state.putAll('finding', new Map(rows.map((row) => [row.id, row])));
+    const causes = causesOf(surveyed, standing).map((cause, at) => ({
+      ...cause,
+      at,
+      findings: cause.findings.map(findingId),
+    }));
+    state.putAll('cause', new Map(causes.map((row) => [row.id, row])));
     const { columns, rows: nodes } = truthTable(surveyed, standing);
     state.putAll('column', new Map(columns.map((column, at) => [column.id, { ...column, at }])));
     state.putAll('truth', new Map(nodes.map((row) => [row.node, row])));

@@ -153,10 +153,14 @@ export function nodeRow({ node, blocks, report, cilium, sinceMs }: NodeRowInput)
   };
 }
 
+export function findingId({ reason, prefix, node, owner }: DoctorFinding): string {
+  return [reason, prefix, node, owner].join(' ');
+}
+
 export function findingRow(finding: DoctorFinding): FindingRow {
   const { reason, severity, node, prefix, owner, says, hurts, fix } = finding;
   return {
-    id: [reason, prefix, node, owner].join(' '),
+    id: findingId(finding),
     reason,
     severity,
     node: node ?? '',

@@ -2,6 +2,7 @@
  * What travels to the browser: rows, each with a kind and a key. A snapshot is
  * all of them, a delta those that changed. Shared by the server and the page.
  */
+import type { Cause } from '../plan/doctor/causes.ts';
 import type { TruthColumn, TruthRow } from '../plan/doctor/truth-row.ts';
 import type { RouterView } from './router-view.ts';
 
@@ -107,6 +108,14 @@ export interface FindingRow {
   fix: string;
 }
 
+/** What findings have in common; they are below it. */
+export interface CauseRow extends Omit<Cause, 'findings'> {
+  /** Its place: most pods hurt first. */
+  at: number;
+  /** Rows of `finding`. */
+  findings: string[];
+}
+
 /** A column of the Truth table, in its place. */
 export interface ColumnRow extends TruthColumn {
   at: number;
@@ -152,6 +161,7 @@ export interface Rows {
   peer: PeerRow;
   router: RouterView;
   finding: FindingRow;
+  cause: CauseRow;
   column: ColumnRow;
   truth: TruthRow;
   judgement: JudgementRow;

@@ -1,3 +1,5 @@
+import type { SubjectKind } from '../plan/find/subject.ts';
+
 /** The views, each with an address of its own. */
 export const views = ['space', 'nodes', 'routes', 'consistency', 'events', 'try'] as const;
 export type ViewName = (typeof views)[number];
@@ -9,6 +11,18 @@ export const viewTitles: Record<ViewName, string> = {
   consistency: 'Consistency',
   events: 'Events',
   try: 'Try it',
+};
+
+/** Pages of their own for what one can look for, by kind; a node's is the view of nodes. */
+export const subjectPages: Readonly<Record<SubjectKind, string>> = {
+  node: 'nodes',
+  pool: 'pools',
+  block: 'blocks',
+  router: 'routers',
+  service: 'services',
+  pod: 'pods',
+  address: 'addresses',
+  prefix: 'prefixes',
 };
 
 /** Addresses that views had before, which people have kept in tickets and bookmarks. */

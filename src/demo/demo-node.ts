@@ -19,6 +19,7 @@ import { FakeNamespace } from '../kernel/fake/fake-namespace.ts';
 import { FakeKernel } from '../kernel/fake-kernel.ts';
 import { derivedMac } from '../kernel/link.ts';
 import type { KubeClient } from '../kube/client.ts';
+import type { ClusterPod } from '../model/pod.ts';
 import { parseAddress } from '../net/address.ts';
 import type { Cabling } from './cabling.ts';
 import { type DemoPod, PodFile } from './pod-file.ts';
@@ -129,6 +130,20 @@ export class DemoNode {
 
   pods(): readonly DemoPod[] {
     return this.#pods.all();
+  }
+
+  /** As an API server would list them, with the addresses that the agent gave. */
+  async listPods(): Promise<ClusterPod[]> {
+    const given = (await this.#agent.addresses?.book.list()) ?? [];
+    const names = new Map(this.#pods.all().map(({ id, name }) => [id, name]));
+    return given.flatMap(({ attachment, addresses }) => {
+      const name = names.get(attachment?.containerId ?? '');
+      if (name === undefined) return [];
+      const identity = { name, uid: attachment?.containerId ?? '', resourceVersion: '' };
+      return [
+        { ...identity, namespace: 'default', node: this.name, addresses: addresses.map(String) },
+      ];
+    });
   }
 
   /** `drain`: for good, routes are withdrawn first. */

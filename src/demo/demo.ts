@@ -30,6 +30,7 @@ import type { ListWatch } from '../kube/list-watch.ts';
 import { nodeObject } from '../lab/cluster/objects.ts';
 import { drainAnnotation } from '../model/keys.ts';
 import type { ClusterNode } from '../model/node.ts';
+import type { ClusterPod } from '../model/pod.ts';
 import { ipPools, nodes } from '../model/resources.ts';
 import { assembleOperator } from '../operator/assemble-operator.ts';
 import type { Operator } from '../operator/operator.ts';
@@ -150,6 +151,11 @@ export class Demo {
 
   routers(): RouterView[] {
     return this.#routers.map((router) => router.view());
+  }
+
+  /** Nobody tells the API server of simulated pods: it would have to keep thousands. */
+  async pods(): Promise<ClusterPod[]> {
+    return (await Promise.all([...this.#nodes.values()].map((node) => node.listPods()))).flat();
   }
 
   /** Operator and console of the site see the same routers. */

@@ -86,6 +86,7 @@ export async function startUp(options: StartUpOptions): Promise<Up> {
       stated: { mode: demoMode.name },
       routers: { views: () => demo.routers(), onChange: (listener) => demo.onChange(listener) },
       tryIt,
+      otherPods: () => demo.pods(),
       notReady: notStarted,
       metrics: demo.metrics,
       clock,

@@ -6,11 +6,12 @@ import { pause } from '../kube/backoff.ts';
 import { driftConditionType } from '../model/keys.ts';
 import type { ClusterNode } from '../model/node.ts';
 import { nodes } from '../model/resources.ts';
+import { causesOf } from '../plan/doctor/causes.ts';
 import { conditionWrites, DriftRecord, driftWords, keyOf } from '../plan/doctor/drift.ts';
 import type { Evidence } from '../plan/doctor/evidence.ts';
 import type { DoctorFinding } from '../plan/doctor/finding.ts';
 import { judgeInSteps } from '../plan/doctor/judge.ts';
-import { survey } from '../plan/doctor/survey.ts';
+import { type Survey, survey } from '../plan/doctor/survey.ts';
 import type { NodeReporter } from './node-reporter.ts';
 import type { OperatorBase } from './operator-base.ts';
 
@@ -51,6 +52,8 @@ export class DriftWatch {
   #ofPods: DoctorFinding[] = [];
   #isChanged = true;
   #turnsSincePass = 0;
+  /** What the last pass looked at; its causes are asked for when something is new. */
+  #surveyed: Survey | undefined;
 
   constructor(options: DriftWatchOptions) {
     this.#o = options;
@@ -106,10 +109,11 @@ export class DriftWatch {
     const counts = this.#record.counts();
     for (const reason of known) if (!counts.has(reason)) this.#gauge.set(0, { reason });
     for (const [reason, count] of counts) this.#gauge.set(count, { reason });
-    for (const finding of fresh) this.#report(finding);
+    this.#reportAll(fresh);
     for (const { reason, node, prefix } of cured) {
       this.#o.log.info({ reason, node, cidr: prefix }, 'finding cleared');
     }
+    this.#surveyed = undefined;
     await this.#writeConditions(signal);
   }
 
@@ -142,6 +146,7 @@ export class DriftWatch {
     };
     await lap();
     const surveyed = survey(evidence);
+    this.#surveyed = surveyed;
     await lap();
     const steps = judgeInSteps(surveyed);
     for (;;) {
@@ -153,9 +158,25 @@ export class DriftWatch {
     }
   }
 
-  #report(finding: DoctorFinding): void {
+  /** What findings have in common is said once, before they are. */
+  #reportAll(fresh: readonly DoctorFinding[]): void {
+    const surveyed = this.#surveyed;
+    const causes = surveyed === undefined ? [] : causesOf(surveyed, this.#record.standing());
+    const news = new Set(fresh.map(keyOf));
+    for (const { title, severity, podsHurt, podsAtRisk, findings } of causes) {
+      const own = findings.filter((one) => news.has(keyOf(one)));
+      const isShared = findings.length > 1;
+      if (own.length > 0 && isShared) {
+        const fields = { severity, podsHurt, podsAtRisk, findings: findings.length };
+        this.#o.log.warn(fields, title);
+      }
+      for (const finding of own) this.#report(finding, isShared ? title : '');
+    }
+  }
+
+  #report(finding: DoctorFinding, cause: string): void {
     const { reason, node, prefix, severity } = finding;
-    const words = driftWords(finding);
+    const words = `${driftWords(finding)}${cause === '' ? '' : `; cause: ${cause}`}`;
     const fields = { reason, node, cidr: prefix, severity };
     if (severity === 'info') this.#o.log.info(fields, words);
     else this.#o.log.warn(fields, words);

@@ -64,7 +64,7 @@ describe('filters', () => {
     ['pools nope', 'there is no pool "nope"'],
     ['nodes nope', 'there is no node "nope"'],
     ['blocks 10.99.0.1', 'there is no block "10.99.0.1"'],
-    ['explain nope', 'there is no node, pool or block called "nope"'],
+    ['explain nope', 'there is no node, pool, block, pod, Service or router called "nope"'],
     ['explain node/rack-83', 'there is no node called "rack-83"'],
     ['blocks --pool nope', '--pool=nope: there is no pool "nope"'],
     ['blocks --node nope', '--node=nope: there is no node "nope"'],
@@ -80,12 +80,40 @@ describe('filters', () => {
 test.each([
   ['999.1.1.1', '"999.1.1.1" is not an IPv4 or IPv6 address'],
   ['10.0.0.0/33', '"10.0.0.0/33" has a prefix length beyond 32'],
-  ['fd00::g', 'there is no node, pool or block called "fd00::g"'],
+  ['fd00::g', 'there is no node, pool, block, pod, Service or router called "fd00::g"'],
   ['fd00:::1', '"fd00:::1" is not an IPv4 or IPv6 address'],
 ])('explain %s says what is wrong with it', async (text, sentence) => {
   const { code, stdout, stderr } = await look(`explain ${text}`, inRegister);
   expect([code === 0, stdout]).toEqual([false, '']);
   expect(stderr.split('\n')[0]).toBe(`cadastre: ${sentence}`);
+});
+
+test.each([
+  ['10.5.113.7', /Pod +default\/web-1\n/],
+  ['default/web-1', /^Pod default\/web-1\n +Node +a\n +Address +10\.5\.113\.7\n/],
+  ['pod/web-1', /Block +10\.5\.113\.0\/24/],
+  ['tor1', /^Router tor1\n +Address +10\.4\.0\.1\n/],
+])('explain %s names pods and routers', async (what, words) => {
+  const objects = `
+apiVersion: v1
+kind: Node
+metadata: { name: a, uid: u }
+spec: { podCIDRs: [10.5.113.0/24] }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: web-1, namespace: default, uid: p }
+spec: { nodeName: a, containers: [] }
+status: { phase: Running, podIP: 10.5.113.7 }
+---
+apiVersion: cadastre.dev/v1alpha1
+kind: BGPPeer
+metadata: { name: tor1, uid: t }
+spec: { address: 10.4.0.1, asn: 64524, localASN: 64513 }
+`;
+  const { stdout, code, stderr } = await run(['explain', what, '--from', '-'], objects);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(words);
 });
 
 test('blocks of a cluster-pool that the flags do not name: it is said, once, on stderr', async () => {

@@ -3,8 +3,11 @@ import { HttpServer } from '../../src/base/http-server.ts';
 import type { Assets } from '../../src/console/assets.ts';
 import { addConsoleRoutes, pageHeaders } from '../../src/console/console-routes.ts';
 import { EventStream } from '../../src/console/event-stream.ts';
+import { Finder } from '../../src/console/finder.ts';
 import type { NodeRow } from '../../src/console/rows.ts';
 import { ConsoleState } from '../../src/console/state.ts';
+import { emptyState } from '../../src/model/cluster-state.ts';
+import { evidenceOf } from '../../src/plan/doctor/evidence.ts';
 
 export const blockCount = 65_536;
 
@@ -23,6 +26,7 @@ export async function startLargeSite(assets: Assets): Promise<LargeSite> {
     assets,
     state,
     stream,
+    finder: new Finder(() => evidenceOf(emptyState, { nowMs: 1 })),
     detail: () => undefined,
     whatIf: () => ({ kind: 'unknown', why: 'there is no cluster behind this' }),
     tryIt: undefined,

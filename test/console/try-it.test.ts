@@ -68,7 +68,10 @@ test('the second allocator writes, and the permutation is seen at a glance', asy
   await view('Consistency');
   await expect.poll(() => page.locator('.truth-lines path').count(), poll).toBe(4);
   await page.getByText('4 of 4 nodes have records that differ.').waitFor(poll);
-  await page.locator('.findings').getByText('SecondAllocator').waitFor(poll);
+  await page
+    .locator('.cause')
+    .getByText('a second allocator writes blocks of its own')
+    .waitFor(poll);
   await expect
     .poll(() => page.locator('.findings').getByText('SourcesDisagree').count(), poll)
     .toBe(4);

@@ -39,6 +39,15 @@ interface Listed {
   items: Array<{ metadata: { name: string }; spec: { cidr?: string; node?: { name: string } } }>;
 }
 
+/** The same addresses in every run. */
+function prand(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return state / 0x80000000;
+  };
+}
+
 const listed = async (kinds: string) => {
   const answer = await kubectl(up, ['get', kinds, '-o', 'json']);
   expect(answer.stderr).toBe('');
@@ -170,12 +179,84 @@ test('Events: newest first, by node, block and reason', async () => {
   await keepPicture(page, 'events');
 });
 
+describe('Find anything', () => {
+  const asked = (text: string) =>
+    fetch(`${up.url}/api/find?q=${encodeURIComponent(text)}`).then(
+      (answer) =>
+        answer.json() as Promise<{ found: Array<{ subject: { kind: string; name: string } }> }>,
+    );
+
+  test('who has each of 100 random addresses is what the register says', async () => {
+    const blocks = (await listed('nodeblocks')) as unknown as Array<{
+      spec: { cidr: string; node: { name: string } };
+    }>;
+    const owner = new Map(
+      blocks.map(({ spec }) => [spec.cidr.split('.').slice(0, 3).join('.'), spec.node.name]),
+    );
+    const random = prand(7);
+    for (let round = 0; round < 100; round++) {
+      const third = 108 + Math.floor(random() * 16);
+      const address = `10.5.${third}.${1 + Math.floor(random() * 253)}`;
+      const { found } = await asked(address);
+      const node = found.find(({ subject }) => subject.kind === 'node')?.subject.name;
+      expect(node, address).toBe(owner.get(`10.5.${third}`));
+    }
+  });
+
+  test('by keys: an address leads to its pod, its block, and who had it', async () => {
+    await visit('/nodes');
+    const { found } = await asked('web');
+    const pod = found.find(({ subject }) => subject.kind === 'pod')!.subject.name;
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type(pod);
+    await page.getByRole('option', { name: pod }).waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await keepPicture(page, 'find');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: pod, level: 1 }).waitFor();
+    await page
+      .locator('.pairs')
+      .getByRole('link', { name: /^10\.5\.\d+\.\d+$/ })
+      .click();
+    await page.getByText(`is the address of pod ${pod}`).waitFor();
+    await page.locator('.pairs').getByRole('link', { name: /\/24$/ }).click();
+    await page.locator('.card', { hasText: 'Pods' }).getByRole('link', { name: pod }).waitFor();
+    await page.locator('.entries').getByText('Assigned').waitFor();
+    await keepPicture(page, 'block');
+  });
+
+  test.each([
+    ['/routers/tor1', 'In its table'],
+    ['/pools/rack-94', 'Blocks'],
+    ['/blocks/10.5.113.0%2F24', 'History'],
+    ['/prefixes/10.5.112.0%2F21', 'Blocks'],
+  ])('%s has a page that sorts, filters and fits', async (path, title) => {
+    await visit(path);
+    const card = page.locator('.card', { hasText: title }).first();
+    await card.waitFor();
+    const head = page.locator('th button').first();
+    if ((await head.count()) > 0) {
+      await head.click();
+      await expect.poll(() => page.url()).toContain('sort');
+    }
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  test('what is not there says so', async () => {
+    await visit('/pods/default%2Fnobody');
+    await page.getByText('There is no pod called default/nobody').waitFor();
+    expect(browser.troubles.splice(0)).toEqual([expect.stringContaining('404')]);
+  });
+});
+
 describe('the command that a view offers shows the same, pasted into a shell', () => {
   test.each([
     ['/space', 0, '10.5.113.0/24'],
     ['/space?block=10.5.113.0%2F24', 0, 'master2'],
     ['/nodes', 0, 'master2'],
     ['/nodes/master2', 0, '10.5.113.0/24'],
+    ['/blocks/10.5.113.0%2F24', 0, 'master2'],
+    ['/routers/tor1', 0, 'Established'],
     ['/routes', 0, 'Established'],
     ['/routes?node=master1&peer=tor1', 0, '10.5.112.0/24'],
     ['/consistency', 0, 'tor1'],
@@ -255,7 +336,7 @@ describe('by keys alone', () => {
     await visit('/space');
     await page.keyboard.press('2');
     await page.getByRole('heading', { name: 'Nodes', level: 1 }).waitFor();
-    await page.keyboard.press('/');
+    await page.keyboard.press('f');
     await page.keyboard.type('node1');
     await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
     await page.keyboard.press('Escape');

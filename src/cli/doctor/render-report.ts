@@ -23,6 +23,7 @@ export function renderReport(report: DoctorReport, columns: number, isWide: bool
     `Checked ${plural(checked.nodes, 'node')}, ${plural(checked.blocks, 'block')}, ${plural(checked.routes, 'route')}: ${findingCountText(findings)}.`,
     '',
     ...sourceLines(sources, columns),
+    ...causeLines(report.causes, columns),
   ];
   for (const reason of doctorReasons) {
     const of = findings.filter((finding) => finding.reason === reason);
@@ -38,6 +39,34 @@ export function renderReport(report: DoctorReport, columns: number, isWide: bool
     }
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** Only what stands for several findings: of one alone its own lines say as much. */
+function causeLines(causes: DoctorReport['causes'], columns: number): string[] {
+  const several = causes.filter(({ findings }) => findings.length > 1);
+  if (several.length === 0) return [];
+  const lines = several.flatMap((cause) =>
+    wrapped(
+      `${cause.title} (${plural(cause.findings.length, 'finding')}${hurtText(cause)})`,
+      columns,
+      '  ',
+    ),
+  );
+  return ['', 'Causes, most pods hurt first:', ...lines];
+}
+
+function hurtText({
+  podsHurt,
+  nodesHurt,
+  podsAtRisk,
+  nodesAtRisk,
+}: DoctorReport['causes'][number]) {
+  const words = (pods: number, nodes: readonly string[]) =>
+    pods > 0
+      ? `${plural(pods, 'pod')} on ${plural(nodes.length, 'node')}`
+      : plural(nodes.length, 'node');
+  if (nodesHurt.length > 0) return `; hurts ${words(podsHurt, nodesHurt)}`;
+  return nodesAtRisk.length > 0 ? `; one event away for ${words(podsAtRisk, nodesAtRisk)}` : '';
 }
 
 export function findingCountText(findings: readonly DoctorFinding[]): string {

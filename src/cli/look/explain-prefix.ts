@@ -5,6 +5,8 @@ import type { Address } from '../../net/address.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import type { AllocationPlan } from '../../plan/blocks/allocation-plan.ts';
 import { sourceNames } from '../../plan/blocks/holdings.ts';
+import { holderOf } from '../../plan/find/address-holder.ts';
+import type { ClusterIndex } from '../../plan/find/cluster-index.ts';
 import { selectingCandidates } from '../../plan/pools/pool-candidates.ts';
 import { prefixClaims } from '../../plan/pools/prefix-claims.ts';
 import { whyPool } from '../../plan/pools/why-pool.ts';
@@ -21,7 +23,9 @@ export function explainPrefix(
   prefix: Prefix,
   address: Address | undefined,
   plan: AllocationPlan,
+  index: ClusterIndex,
 ): Explanation {
+  const holder = address === undefined ? undefined : holderOf(index, address);
   const claims = prefixClaims(look.register, prefix);
   const blocks = claims.blocks.map((block) => describeBlock(look, block));
   const records = claims.records.map(({ node, cidr, source }) => ({
@@ -49,6 +53,8 @@ export function explainPrefix(
   const history = historyAt(look.state.history, prefix);
   const why = whyHeld(look, claims.blocks);
   const sections: Section[] = [
+    { title: 'Pod', lines: holder?.pod ? [[holder.pod]] : [] },
+    { title: 'Service', lines: holder?.service ? [[holder.service]] : [] },
     { title: 'Holder', lines: shortened(holderLines(blocks, kept)) },
     { title: 'Why', lines: shortened(why.map(({ node, pool, words }) => [node, pool, words])) },
     {
@@ -78,6 +84,8 @@ export function explainPrefix(
   return {
     subject: { kind, name },
     facts: {
+      ...(holder?.pod ? { pod: holder.pod } : {}),
+      ...(holder?.service ? { service: holder.service } : {}),
       blocks,
       records,
       pools,

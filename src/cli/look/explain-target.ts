@@ -14,9 +14,10 @@ export type ExplainTarget =
 
 /**
  * A CIDR and an address are known by their form; a name is looked for among
- * nodes, pools and NodeBlocks. `node/x`, `pool/x` and `block/x` say which.
+ * nodes, pools and NodeBlocks. `node/x`, `pool/x` and `block/x` say which. Undefined:
+ * it is none of these.
  */
-export function findTarget(register: Register, text: string): ExplainTarget {
+export function findTarget(register: Register, text: string): ExplainTarget | undefined {
   const [, kind, name] = /^(node|pool|block)\/(.+)$/.exec(text) ?? [];
   if (kind === undefined || name === undefined) {
     const target = readPrefixTarget(text);
@@ -39,8 +40,13 @@ export function findTarget(register: Register, text: string): ExplainTarget {
     const problem = text.includes('/') ? prefixProblem(text) : undefined;
     throw new CadastreError('BAD_USAGE', problem ?? `"${text}" is not an IPv4 or IPv6 address`);
   }
-  const what = kind ?? 'node, pool or block';
-  throw new CadastreError('BAD_INPUT', `there is no ${what} called "${wanted}"`, {
+  return undefined;
+}
+
+export function refuseName(text: string): never {
+  const [, kind, name] = /^(node|pool|block|pod|service|router)\/(.+)$/.exec(text) ?? [];
+  const what = kind ?? 'node, pool, block, pod, Service or router';
+  throw new CadastreError('BAD_INPUT', `there is no ${what} called "${name ?? text}"`, {
     remedy: 'Names are listed by cadastre nodes, pools and blocks with -o name.',
   });
 }

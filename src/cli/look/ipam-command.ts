@@ -81,7 +81,15 @@ async function showHolder(
   const socket = localSocket(flags, terminal.env);
   const holder =
     socket === undefined
-      ? describeHolder(address, await lookAt(flags, terminal, ['servicePools', 'serviceAddresses']))
+      ? describeHolder(
+          address,
+          await lookAt(flags, terminal, [
+            'pods',
+            'ciliumEndpoints',
+            'servicePools',
+            'serviceAddresses',
+          ]),
+        )
       : await localHolder(address, socket);
   if (!holder.isHeld) terminal.exitCode = 1;
   await printAnswer(terminal, flags.output, {

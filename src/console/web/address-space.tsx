@@ -9,7 +9,6 @@ import { css, readInk, tint, tintNumbers } from './palette.ts';
 import {
   Age,
   addresses,
-  BlockLink,
   Empty,
   Mark,
   NodeLink,
@@ -346,7 +345,16 @@ function BlockTable(props: {
               return (
                 <tr key={block.cidr} class={block.cidr === props.selected ? 'chosen' : ''}>
                   <td>
-                    <BlockLink cidr={block.cidr} pool={block.pool} />
+                    <a
+                      class="cidr"
+                      href={address('space', '', {
+                        pool: props.pool,
+                        block: block.cidr,
+                        find: text,
+                      })}
+                    >
+                      {block.cidr}
+                    </a>
                   </td>
                   <td>{block.node && <NodeLink name={block.node} />}</td>
                   <td>{block.phase}</td>

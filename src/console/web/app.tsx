@@ -4,11 +4,13 @@ import { type ViewName, views, viewTitles } from '../views.ts';
 import { AddressSpace } from './address-space.tsx';
 import { Consistency } from './consistency.tsx';
 import { Events } from './events.tsx';
+import { FindBox } from './find-box.tsx';
 import { address, followLinks, go, usePlace } from './location.ts';
 import { Nodes } from './nodes.tsx';
 import { spacedCount } from './parts.tsx';
 import { Routes } from './routes.tsx';
 import { type RowStore, store, useStore } from './store.ts';
+import { SubjectPage } from './subject-page.tsx';
 import { applyTheme, readTheme, type Theme } from './theme.ts';
 import { TryItView } from './try.tsx';
 import { useTruth } from './use-truth.ts';
@@ -17,12 +19,18 @@ export function App() {
   const place = usePlace();
   const store = useStore();
   const [isHelpOpen, setHelpOpen] = useState(false);
+  const [isFinding, setFinding] = useState(false);
   const meta = store.map('meta').get('');
   const shown = views.filter((view) => view !== 'try' || meta?.tryIt);
-  useKeys(shown, () => setHelpOpen((open) => !open));
+  useKeys(
+    shown,
+    () => setHelpOpen((open) => !open),
+    () => setFinding(true),
+  );
   useEffect(() => {
-    document.title = `${viewTitles[place.view]} · ${meta?.title ?? 'Cadastre'}`;
-  }, [place.view, meta?.title]);
+    const what = place.subject?.name ?? viewTitles[place.view];
+    document.title = `${what} · ${meta?.title ?? 'Cadastre'}`;
+  }, [place.view, place.subject?.name, meta?.title]);
   const View = {
     space: AddressSpace,
     nodes: Nodes,
@@ -50,7 +58,13 @@ export function App() {
             <a
               key={view}
               href={address(view)}
-              aria-current={place.view === view && place.unknown === '' ? 'page' : undefined}
+              aria-current={
+                place.view !== view || place.unknown !== ''
+                  ? undefined
+                  : place.subject
+                    ? 'true'
+                    : 'page'
+              }
               aria-keyshortcuts={String(index + 1)}
             >
               {viewTitles[view]}
@@ -58,6 +72,14 @@ export function App() {
           ))}
         </nav>
         <div class="tools">
+          <button type="button" class="find-open" onClick={() => setFinding(true)}>
+            <svg viewBox="0 0 16 16" aria-hidden="true">
+              <circle cx="6.8" cy="6.8" r="4.6" />
+              <path d="m10.4 10.4 4 4" />
+            </svg>
+            <span class="find-word">Find anything</span>
+            <kbd>{isApple ? '⌘K' : 'Ctrl K'}</kbd>
+          </button>
           <Live store={store} />
           <ThemeSwitch />
           <button
@@ -76,6 +98,8 @@ export function App() {
           <p class="empty" role="status">
             {store.trouble === '' ? 'asking the server…' : store.trouble}
           </p>
+        ) : place.subject !== undefined ? (
+          <SubjectPage place={place} subject={place.subject} />
         ) : place.unknown === '' ? (
           <View place={place} />
         ) : (
@@ -88,6 +112,7 @@ export function App() {
           </section>
         )}
       </main>
+      {isFinding && <FindBox onClose={() => setFinding(false)} />}
       {isHelpOpen && <Keys views={shown.length} onClose={() => setHelpOpen(false)} />}
     </div>
   );
@@ -177,9 +202,15 @@ function Figure(props: { name: string; value: string; href: string; tone?: strin
   );
 }
 
-function useKeys(shown: readonly ViewName[], toggleHelp: () => void): void {
+const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
+
+function useKeys(shown: readonly ViewName[], toggleHelp: () => void, openFinder: () => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
+      if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault();
+        openFinder();
+      }
       if (event.metaKey || event.ctrlKey || event.altKey) return;
       const target = event.target as HTMLElement;
       const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
@@ -189,6 +220,9 @@ function useKeys(shown: readonly ViewName[], toggleHelp: () => void): void {
       if (view !== undefined) go(address(view));
       else if (event.key === '?') toggleHelp();
       else if (event.key === '/') {
+        event.preventDefault();
+        openFinder();
+      } else if (event.key === 'f') {
         const filter = document.querySelector<HTMLElement>('main input[type=search]');
         if (filter === null) return;
         event.preventDefault();
@@ -201,7 +235,8 @@ function useKeys(shown: readonly ViewName[], toggleHelp: () => void): void {
 }
 
 const keys: Array<[string, string]> = [
-  ['/', 'to the filter'],
+  ['/  or  ⌘K, Ctrl-K', 'find an address, pod, node, router …'],
+  ['f', 'to the filter of the view'],
   ['arrows', 'on the map: from block to block'],
   ['+  −  0', 'on the map: closer, further, all of it'],
   ['Enter', 'on the map: to the owner'],

@@ -110,7 +110,7 @@ export function Consistency({ place }: { place: PageLocation }) {
       <div class="columns two">
         <div class="card">
           <h2>Findings</h2>
-          <FindingList findings={store.all('finding')} />
+          <FindingList findings={store.map('finding')} />
         </div>
         <div class="card">
           <h2>What if</h2>

@@ -1,11 +1,14 @@
 /** Where the reader is: a view, perhaps a name in it, and filters. All of it is in the address. */
 import { useEffect, useState } from 'preact/hooks';
-import { formerViews, type ViewName, views } from '../views.ts';
+import type { Subject, SubjectKind } from '../../plan/find/subject.ts';
+import { formerViews, subjectPages, type ViewName, views } from '../views.ts';
 
 export interface PageLocation {
   view: ViewName;
   /** `/nodes/master1`. */
   name: string;
+  /** `/blocks/10.5.113.0%2F24`: the page of one thing. */
+  subject?: Subject;
   query: URLSearchParams;
   /** What the address asks for and nobody knows. */
   unknown: string;
@@ -15,9 +18,33 @@ const moved = 'cadastre-moved';
 
 export function readPlace(): PageLocation {
   const [, first = '', second = ''] = location.pathname.split('/');
+  const query = new URLSearchParams(location.search);
+  const kind = kinds.find((one) => subjectPages[one] === first && one !== 'node');
+  if (kind !== undefined && second !== '') {
+    const name = decoded(second);
+    return { view: nearestView[kind], name, subject: { kind, name }, query, unknown: '' };
+  }
   const view = views.find((one) => one === first) ?? formerViews[first] ?? 'space';
   const unknown = first === '' || first === view || first in formerViews ? '' : decoded(first);
-  return { view, name: decoded(second), query: new URLSearchParams(location.search), unknown };
+  return { view, name: decoded(second), query, unknown };
+}
+
+const kinds = Object.keys(subjectPages) as SubjectKind[];
+
+/** The view in which such things stand side by side. */
+const nearestView: Record<SubjectKind, ViewName> = {
+  node: 'nodes',
+  pod: 'nodes',
+  router: 'routes',
+  service: 'routes',
+  pool: 'space',
+  block: 'space',
+  address: 'space',
+  prefix: 'space',
+};
+
+export function subjectAddress({ kind, name }: Subject): string {
+  return `/${subjectPages[kind]}/${encodeURIComponent(name)}`;
 }
 
 function decoded(part: string): string {
@@ -42,12 +69,13 @@ export function go(href: string, how: 'push' | 'replace' = 'push'): void {
 
 /** Changes filters without a new step in the history. */
 export function setQuery(change: Record<string, string>): void {
-  const { view, name, query } = readPlace();
+  const { view, name, query, subject } = readPlace();
   for (const [key, value] of Object.entries(change)) {
     if (value === '') query.delete(key);
     else query.set(key, value);
   }
-  go(address(view, name, Object.fromEntries(query)), 'replace');
+  const search = query.size === 0 ? '' : `?${query}`;
+  go((subject ? subjectAddress(subject) : address(view, name)) + search, 'replace');
 }
 
 export function usePlace(): PageLocation {

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ageText } from '../../base/age-text.ts';
 import type { NodeRow } from '../rows.ts';
-import { address } from './location.ts';
+import { address, subjectAddress } from './location.ts';
 import { store } from './store.ts';
 
 /** The command that shows the same, with a button that copies it. */
@@ -57,6 +57,14 @@ export function Age({ sinceMs, now }: { sinceMs: number; now: number }) {
   );
 }
 
+/** A moment that means the same tomorrow: the day, and the second. */
+export function timeText(ms: number): string {
+  const at = new Date(ms);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
 export type Tone = 'good' | 'bad' | 'warn' | 'calm' | 'off';
 
 export function Mark({ tone, children }: { tone: Tone; children: ComponentChildren }) {
@@ -71,9 +79,9 @@ export function NodeLink({ name }: { name: string }) {
   );
 }
 
-export function BlockLink({ cidr, pool }: { cidr: string; pool?: string }) {
+export function BlockLink({ cidr }: { cidr: string }) {
   return (
-    <a class="cidr" href={address('space', '', { pool: pool ?? '', block: cidr })}>
+    <a class="cidr" href={subjectAddress({ kind: 'block', name: cidr })}>
       {cidr}
     </a>
   );

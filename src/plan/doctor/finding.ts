@@ -1,3 +1,4 @@
+import type { Cure } from '../../model/cures.ts';
 import type { Reason } from '../../model/reasons.ts';
 
 /**
@@ -70,7 +71,7 @@ export interface DoctorFinding {
 
 /** What a finding says beside its reason; whatever is left out is null, or nobody. */
 type FindingDetails = Partial<Pick<DoctorFinding, 'node' | 'prefix' | 'owner' | 'hurts'>> &
-  Pick<DoctorFinding, 'says' | 'fix'>;
+  Pick<DoctorFinding, 'says'> & { fix: Cure };
 
 export function finding(
   reason: DoctorReason,
@@ -125,4 +126,18 @@ export interface DoctorReport {
   sources: Source[];
   checked: { nodes: number; blocks: number; routes: number };
   findings: DoctorFinding[];
+  /** What findings have in common, most pods hurt first. */
+  causes: ReportedCause[];
+}
+
+export interface ReportedCause {
+  title: string;
+  reason: DoctorReason;
+  severity: Severity;
+  podsHurt: number;
+  nodesHurt: string[];
+  podsAtRisk: number;
+  nodesAtRisk: string[];
+  /** Places in `findings`, from 0. */
+  findings: number[];
 }

@@ -20,6 +20,7 @@
  *   judge-hijacks   Hijacked
  *   judge-reports   what agents found out by themselves
  *   judge-uses      DuplicateAddress, AgentOnOldBlock, PodsOutsideBlocks without a report
+ *   causes          which findings have one cause, and how many pods each hurts
  *   truth-table     the same survey, node by node and source by source
  *
  * Load-bearing: everything is sorted before it is judged, so that the order in
@@ -30,6 +31,7 @@ import { atOnce, type Steps } from '../../base/steps.ts';
 import { apiVersion } from '../../model/keys.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { compareText } from '../pools/pool-set.ts';
+import { causesOf } from './causes.ts';
 import { claimantsOf } from './claimants.ts';
 import type { Evidence } from './evidence.ts';
 import { type DoctorFinding, type DoctorReport, doctorReasons, type Source } from './finding.ts';
@@ -85,6 +87,7 @@ export function* judgeInSteps(surveyed: Survey): Steps<DoctorFinding[]> {
 }
 
 export function reportOf(surveyed: Survey, findings: DoctorFinding[]): DoctorReport {
+  const places = new Map(findings.map((one, at) => [one, at]));
   return {
     apiVersion,
     kind: 'DoctorReport',
@@ -98,6 +101,18 @@ export function reportOf(surveyed: Survey, findings: DoctorFinding[]): DoctorRep
       ),
     },
     findings,
+    causes: causesOf(surveyed, findings).map(
+      ({ title, reason, severity, podsHurt, nodesHurt, podsAtRisk, nodesAtRisk, ...cause }) => ({
+        title,
+        reason,
+        severity,
+        podsHurt,
+        nodesHurt,
+        podsAtRisk,
+        nodesAtRisk,
+        findings: cause.findings.map((one) => places.get(one) ?? 0),
+      }),
+    ),
   };
 }
 
