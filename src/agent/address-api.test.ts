@@ -36,7 +36,10 @@ beforeEach(async () => {
   const cni = () => {
     throw new Error('broken');
   };
-  addAddressRoutes(recording, { book, clock, version: '1.2.3', cni });
+  addAddressRoutes(recording, {
+    ...{ book, clock, version: '1.2.3', cni },
+    logLevel: { level: 'info' },
+  });
   await (await claimSocket(join(folder, 'agent.sock'))).listen(server);
 });
 
@@ -219,7 +222,7 @@ describe('the OpenAPI document', () => {
     for (const [path, item] of Object.entries<Record<string, Node>>(body.paths)) {
       expect(path).toMatch(/^\//);
       for (const [method, operation] of Object.entries(item)) {
-        expect(['get', 'post', 'delete']).toContain(method);
+        expect(['get', 'post', 'put', 'delete']).toContain(method);
         ids.push(operation.operationId as string);
         const parameters = (operation.parameters ?? []) as Node[];
         for (const { name, in: place, required, schema } of parameters) {

@@ -8,6 +8,7 @@ import {
   type HttpRequest,
   type HttpServer,
 } from '../base/http-server.ts';
+import type { LogLevelSwitch } from '../base/log.ts';
 import {
   type AddressStatusJson,
   type AgentErrorJson,
@@ -16,6 +17,7 @@ import {
   agentOperations,
   allocateRequestSchema,
   claimRequestSchema,
+  logLevelSchema,
   releaseQuerySchema,
 } from '../model/agent-api.ts';
 import { openApiDocument } from '../model/openapi.ts';
@@ -86,10 +88,11 @@ interface AddressApiOptions {
   cni: HttpHandler;
   /** What GET /v1/status says besides the addresses. */
   agentStatus?: (() => object) | undefined;
+  logLevel: LogLevelSwitch;
 }
 
 export function addAddressRoutes(server: HttpServer, options: AddressApiOptions): void {
-  const { book, clock, version, cni, agentStatus } = options;
+  const { book, clock, version, cni, agentStatus, logLevel } = options;
   const json = (allocation: Allocation) => allocationJson(allocation, book, clock.monotonicMs());
   const held = (address: Address, owner: string): Allocation => {
     const found = book.findByAddress(address);
@@ -150,6 +153,7 @@ export function addAddressRoutes(server: HttpServer, options: AddressApiOptions)
     },
 
     status: () => ({ body: { ...statusJson(book), ...(agentStatus && { agent: agentStatus() }) } }),
+    ...logLevelHandlers(logLevel),
     openapi: () => ({ body: document() }),
     cni,
   };
@@ -158,6 +162,19 @@ export function addAddressRoutes(server: HttpServer, options: AddressApiOptions)
     const handler = handlers[name as AgentOperation];
     server.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), (request) => answer(handler, request));
   }
+}
+
+/** On the socket alone, which only root can open: who could set it from afar could fill the disk. */
+export function logLevelHandlers(
+  log: LogLevelSwitch,
+): Record<'logLevel' | 'setLogLevel', HttpHandler> {
+  return {
+    logLevel: () => ({ body: { level: log.level } }),
+    setLogLevel: async (request) => {
+      log.level = understand(logLevelSchema, await request.json()).level;
+      return { body: { level: log.level } };
+    },
+  };
 }
 
 function statusJson(book: AddressBook): AddressStatusJson {

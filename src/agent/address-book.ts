@@ -217,6 +217,10 @@ export class AddressBook {
     const choice = this.#state.space.choose(request, nowMs);
     if (choice.kind === 'refused') {
       const answer = { ...choice, detail: this.#lost.doubtful(choice.detail) };
+      this.#log.debug?.(
+        { owner: request.owner, reason: choice.reason, detail: answer.detail },
+        'no address was given',
+      );
       return { answer, written: Promise.resolve() };
     }
     const allocation: Allocation = {
@@ -232,6 +236,10 @@ export class AddressBook {
       kind: 'give',
       allocation: writeAllocation(allocation, this.#state.time.originMs),
     };
+    this.#log.debug?.(
+      { owner: request.owner, pod: request.attachment?.pod, address: choice.addresses.join(' ') },
+      'gave an address',
+    );
     const written = this.#journal.append(record, () => {
       this.#state.allocations.remove(allocation);
       for (const address of allocation.addresses) this.#state.space.forget(address);
@@ -287,6 +295,7 @@ export class AddressBook {
       return { kind: 'absent' };
     }
     await this.#free(allocation);
+    this.#log.debug?.({ owner, address: allocation.addresses.join(' ') }, 'freed an address');
     return { kind: 'released', allocation };
   }
 

@@ -222,7 +222,7 @@ export class AddressJournal {
       `could not write to ${this.#o.path}; nothing was changed`,
       { cause, remedy: 'free space on that disk, or see what is wrong with it, and try again' },
     );
-    this.#log.error({ error: describeError(error), refused }, error.message);
+    this.#log.error({ error: describeError(error), count: refused }, error.message);
     return error;
   }
 }

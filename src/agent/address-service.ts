@@ -10,7 +10,7 @@ import { describeError } from '../base/errors.ts';
 import { lockFolder } from '../base/folder-lock.ts';
 import { HttpServer } from '../base/http-server.ts';
 import { type DurableFiles, realFiles } from '../base/journal/durable-files.ts';
-import { type Log, silentLog } from '../base/log.ts';
+import { type Log, type LogLevelSwitch, silentLog } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { PodBlock } from '../plan/pod-address/pod-address-block.ts';
 import { addAddressRoutes, generalRefusal } from './address-api.ts';
@@ -44,6 +44,7 @@ interface AddressServiceOptions {
   sweepEveryMs?: number | undefined;
   files?: DurableFiles;
   log?: Log;
+  logLevel?: LogLevelSwitch | undefined;
   metrics?: Metrics;
 }
 
@@ -104,8 +105,9 @@ export class AddressService {
       // Before anyone can ask: a DEL that was remembered is older than any ADD to come.
       await tidy();
       const server = new HttpServer({ log, refusalBody: generalRefusal });
-      const { agentStatus } = options;
-      addAddressRoutes(server, { book, clock, version, cni: cniRoute(cni), agentStatus });
+      const { agentStatus, logLevel = { level: 'info' } } = options;
+      const routes = { book, clock, version, cni: cniRoute(cni), agentStatus, logLevel };
+      addAddressRoutes(server, routes);
       await chmod(stateFolder, 0o700);
       await claimed.listen(server);
       const markReady = () => {

@@ -195,7 +195,7 @@ export class AgentReporter {
     if (text === this.#findingsText) return;
     this.#findingsText = text;
     for (const { reason, cidr, nodes, detail } of findings) {
-      this.#o.world.log.warn({ reason, cidr, nodes }, detail);
+      this.#o.world.log.warn({ reason, block: cidr, nodes }, detail);
     }
   }
 }

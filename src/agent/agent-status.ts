@@ -119,7 +119,7 @@ export class AgentStatus {
     if (text === this.#unannouncedText) return;
     this.#unannouncedText = text;
     for (const { cidr, peer, reason, detail } of lasting) {
-      const fields = { reason, cidr, ...(peer === undefined ? {} : { peer }) };
+      const fields = { reason, block: cidr, ...(peer === undefined ? {} : { peer }) };
       const words = `${cidr} is not announced${peer === undefined ? '' : ` to ${peer}`}: ${detail}`;
       if (ordinary.has(reason)) this.#log.info(fields, words);
       else this.#log.warn(fields, words);

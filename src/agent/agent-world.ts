@@ -1,7 +1,7 @@
 import type { BootClock } from '../base/boot-clock.ts';
 import type { Clock } from '../base/clock.ts';
 import type { DurableFiles } from '../base/journal/durable-files.ts';
-import type { Log } from '../base/log.ts';
+import type { Log, LogLevelSwitch } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Announcement } from '../bgp/rib/announcement.ts';
 import type { AnnouncedRoute, SpeakerOptions } from '../bgp/speaker/speaker.ts';
@@ -38,5 +38,7 @@ export interface AgentWorld {
   boot?: BootClock;
   random: () => number;
   log: Log;
+  /** What the socket changes; undefined: the log's level stays as it is. */
+  logLevel?: LogLevelSwitch | undefined;
   metrics: Metrics;
 }

@@ -186,7 +186,7 @@ export class Agent {
         drain: 'stopping for good: withdrawing all routes from the routers',
         restart: 'stopping for a restart: kernel routes, pods and announced routes stay',
       };
-      log.info({ exit }, words[exit]);
+      log.info({ reason: exit }, words[exit]);
       await this.#announcer.close(exit);
       await Promise.all([following, reporting, this.#reporter.stop()]);
     }

@@ -58,6 +58,7 @@ export class Announcer {
   /** Announcements that can be sent to nobody, with the reason. */
   #refused: Readonly<Record<string, string>> = {};
   #complaints = '';
+  #noted: ReadonlySet<string> = new Set();
   readonly #times: SessionTimes;
 
   constructor(options: AnnouncerOptions) {
@@ -120,6 +121,7 @@ export class Announcer {
     this.#declaredMs = this.#o.clock.monotonicMs();
     const refusedPeers = this.#speaker.setPeers(peers);
     const refused = this.#speaker.set(this.#announcements());
+    this.#noteChanges();
     this.#refused = Object.fromEntries(
       refused.map(({ announcement, reason }) => [announcement.prefix, reason]),
     );
@@ -256,7 +258,19 @@ export class Announcer {
 
   /** The first `set` of a speaker begins its sessions: that is for `declare` to do. */
   #announce(): void {
-    if (this.#declaredMs !== undefined) this.#speaker.set(this.#announcements());
+    if (this.#declaredMs === undefined) return;
+    this.#speaker.set(this.#announcements());
+    this.#noteChanges();
+  }
+
+  /** A line for each prefix that comes or goes, while anybody wants to read them. */
+  #noteChanges(): void {
+    const { debug } = this.#o.log;
+    if (debug === undefined) return;
+    const now = new Set(this.#announcements().map(({ prefix }) => prefix));
+    for (const prefix of now) if (!this.#noted.has(prefix)) debug({ prefix }, 'to be announced');
+    for (const prefix of this.#noted) if (!now.has(prefix)) debug({ prefix }, 'to be withdrawn');
+    this.#noted = now;
   }
 
   /** Before the first UPDATE of the session is made. */
@@ -269,7 +283,7 @@ export class Announcer {
     if (limitMs === undefined || lostMs <= limitMs || this.#wasLost) return;
     const lostSeconds = Math.round(lostMs / 1000);
     this.#o.log.warn(
-      { peer: name, lostSeconds },
+      { peer: name, seconds: lostSeconds },
       `no session with any router was established for ${lostSeconds} s: the blocks are announced only if the API server has confirmed them`,
     );
     this.#wasLost = true;

@@ -9,7 +9,7 @@ const usualTimeoutMs = 10_000;
 /** One question to the agent of this machine; its refusal is an error with its own sentence. */
 export async function askAgent(
   socketPath: string,
-  method: 'GET' | 'POST' | 'DELETE',
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
   body?: unknown,
 ): Promise<unknown> {

@@ -36,7 +36,7 @@ export async function assembleAgent(
   world: AgentWorld,
   settings: AgentSettings,
 ): Promise<AssembledAgent> {
-  const { clock, log } = world;
+  const { clock, log, logLevel } = world;
   const { stateFolder, socketPath, scope = 'node' } = settings;
   await mkdir(stateFolder, { recursive: true, mode: 0o700 });
   const status = new AgentStatus(settings, clock, log);
@@ -45,7 +45,7 @@ export async function assembleAgent(
     scope === 'announcements' ? undefined : await startAddresses(world, settings, status);
   const stop =
     addresses === undefined
-      ? await startStatusService({ stateFolder, socketPath, agentStatus, log })
+      ? await startStatusService({ stateFolder, socketPath, agentStatus, log, logLevel })
       : () => addresses.stop();
   const agent = new Agent(world, settings, { status, addresses });
   return {
@@ -58,7 +58,7 @@ export async function assembleAgent(
 }
 
 function startAddresses(
-  { kernel, files, clock, log, metrics }: AgentWorld,
+  { kernel, files, clock, log, logLevel, metrics }: AgentWorld,
   settings: AgentSettings,
   status: AgentStatus,
 ): Promise<AddressService> {
@@ -74,6 +74,7 @@ function startAddresses(
     files,
     clock,
     log,
+    logLevel,
     metrics,
     mtu: () => status.podMtu,
     limitation: () => status.limitation,

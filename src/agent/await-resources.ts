@@ -53,5 +53,5 @@ export async function waitForResources(
       }
     }
   }
-  log.debug({}, 'the custom resources are registered');
+  log.debug?.({}, 'the custom resources are registered');
 }

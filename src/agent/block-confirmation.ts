@@ -69,7 +69,7 @@ export class BlockConfirmation {
         (error) => {
           this.#notBeforeMs = this.#o.clock.monotonicMs() + this.#backoff.nextMs();
           const fields = { error: describeError(error) };
-          this.#o.log.debug(fields, 'the API server has not confirmed the blocks of the node');
+          this.#o.log.debug?.(fields, 'the API server has not confirmed the blocks of the node');
         },
       )
       .finally(() => {

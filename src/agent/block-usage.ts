@@ -298,7 +298,7 @@ export class BlockUsage {
     this.#missing = missing.join(' ');
     for (const cidr of before.filter((one) => !missing.includes(one))) {
       const isBack = this.#uses.some(({ block }) => block.prefix.toString() === cidr);
-      const fields = { reason: 'BlockMissing', cidr };
+      const fields = { reason: 'BlockMissing', block: cidr };
       if (isBack) this.#o.log.info(fields, `${cidr} is in the register again`);
       else this.#o.log.warn(fields, `${cidr} is given up: no pod is left, or another node has it`);
     }

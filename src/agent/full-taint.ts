@@ -54,7 +54,7 @@ export class FullTaint {
         const done = wanted
           ? 'tainted the Node: no pod address is free'
           : 'removed the taint of the Node: pod addresses are free';
-        log.info({ reason: wanted ? 'BlockFull' : 'AddressesFree', taint: fullTaint.key }, done);
+        log.info({ reason: wanted ? 'BlockFull' : 'AddressesFree', resource: fullTaint.key }, done);
       }
       this.#held = wanted;
       this.#complaint = '';

@@ -61,7 +61,7 @@ export class HijackAlarm {
     }
     for (const [message, { cidr, prefix, peer }] of before) {
       if (this.#raised.has(message)) continue;
-      this.#o.log.info({ reason: 'Hijacked', cidr, prefix, peer }, `over: ${message}`);
+      this.#o.log.info({ reason: 'Hijacked', block: cidr, prefix, peer }, `over: ${message}`);
     }
     return [...this.#raised.values()];
   }

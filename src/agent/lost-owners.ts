@@ -31,7 +31,7 @@ export class LostOwners {
     const { what, file, lost, isEndLost } = damage;
     const hasLost = lost > 0 || isEndLost;
     const kept = [...this.#state.allocations.values()].length;
-    const fields = { reason: 'StateDamaged', file, lost, kept };
+    const fields = { reason: 'StateDamaged', path: file, detail: { lost, kept } };
     if (!hasLost) {
       this.#log.warn(fields, `${what}; everything was read from the second copy of each record`);
       return;

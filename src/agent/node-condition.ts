@@ -94,7 +94,7 @@ export class NodeConditionWriter {
         declared.writtenAtMs = clock.monotonicMs();
       }
     } catch (error) {
-      log.debug({ error: describeError(error) }, "could not write the Node's condition");
+      log.debug?.({ error: describeError(error) }, "could not write the Node's condition");
     }
   }
 }

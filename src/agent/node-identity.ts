@@ -126,7 +126,7 @@ export class NodeIdentity {
     const status = { conditions, findings: [{ reason, cidr: '', detail: message }] };
     const options = { type: 'merge', subresource: 'status', body: { status }, retries: 0 } as const;
     await client.patch(nodeReports, nodeName, options).catch((error) => {
-      log.debug({ error: describeError(error) }, 'could not write the NodeReport');
+      log.debug?.({ error: describeError(error) }, 'could not write the NodeReport');
     });
   }
 }

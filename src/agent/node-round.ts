@@ -211,7 +211,7 @@ export class NodeRound {
     const decision = drain.next({ node, hasPods, onlyHere, delivery });
     for (const one of drain.steps) {
       if (before.has(one)) continue;
-      world.log.info({ reason: 'Draining', step: one.step }, one.detail);
+      world.log.info({ reason: 'Draining', state: one.step }, one.detail);
     }
     return decision;
   }

@@ -54,7 +54,7 @@ export class ReconcileLoop {
         tookMs = clock.monotonicMs() - beganMs;
         const waitMs = this.#retry.nextMs();
         this.#o.log.error(
-          { error: describeError(error), waitMs },
+          { error: describeError(error), retryInMs: waitMs },
           'reconciling the node failed; it is tried again',
         );
         await pause(waitMs, signal);

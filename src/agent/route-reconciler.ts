@@ -49,6 +49,7 @@ export class RouteReconciler {
       'cadastre_agent_routes_repaired_total',
       'Routes and tunnel entries of ours that somebody else changed and that were put back.',
     );
+    this.#repairs.inc({}, 0);
   }
 
   /** The interfaces that lead to other nodes. */
@@ -77,8 +78,14 @@ export class RouteReconciler {
       this.#repairs.inc({}, all);
       const { added, replaced, removed } = outcome;
       this.#log.warn(
-        { reason: 'RouteRepaired', ...changed, added, replaced, removed },
+        { reason: 'RouteRepaired', count: all, changes: { ...changed, added, replaced, removed } },
         `another program changed ${wordsOf(changed)} of ours; restored`,
+      );
+    }
+    if (all > 0) {
+      this.#log.debug?.(
+        { count: routes.length, changes: { ...outcome, refused: outcome.refused.length } },
+        'brought the routes of the kernel in line',
       );
     }
     this.#declared = declared;
@@ -145,7 +152,10 @@ export class RouteReconciler {
     if (text === this.#refused) return;
     this.#refused = text;
     for (const { route, reason } of refused) {
-      this.#log.error({ reason: 'RouteRefused', route }, `the kernel refused ${route}: ${reason}`);
+      this.#log.error(
+        { reason: 'RouteRefused', prefix: route },
+        `the kernel refused ${route}: ${reason}`,
+      );
     }
   }
 }

@@ -6,9 +6,9 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { lockFolder } from '../base/folder-lock.ts';
 import { HttpServer } from '../base/http-server.ts';
-import type { Log } from '../base/log.ts';
+import type { Log, LogLevelSwitch } from '../base/log.ts';
 import { type AddressStatusJson, agentOperations } from '../model/agent-api.ts';
-import { generalRefusal } from './address-api.ts';
+import { generalRefusal, logLevelHandlers } from './address-api.ts';
 import { claimSocket } from './private-socket.ts';
 
 interface StatusServiceOptions {
@@ -16,6 +16,7 @@ interface StatusServiceOptions {
   socketPath: string;
   agentStatus: () => object;
   log: Log;
+  logLevel?: LogLevelSwitch | undefined;
 }
 
 const noAddresses: AddressStatusJson = {
@@ -27,7 +28,7 @@ const noAddresses: AddressStatusJson = {
 export async function startStatusService(
   options: StatusServiceOptions,
 ): Promise<() => Promise<void>> {
-  const { stateFolder, socketPath, agentStatus, log } = options;
+  const { stateFolder, socketPath, agentStatus, log, logLevel = { level: 'info' } } = options;
   const lock = await lockFolder(stateFolder);
   try {
     await mkdir(dirname(socketPath), { recursive: true });
@@ -35,6 +36,10 @@ export async function startStatusService(
     const server = new HttpServer({ log, refusalBody: generalRefusal });
     const { method, path } = agentOperations.status;
     server.on(method, path, () => ({ body: { ...noAddresses, agent: agentStatus() } }));
+    const handlers = logLevelHandlers(logLevel);
+    for (const name of ['logLevel', 'setLogLevel'] as const) {
+      server.on(agentOperations[name].method, agentOperations[name].path, handlers[name]);
+    }
     await socket.listen(server);
     return async () => {
       await socket.close();

@@ -185,7 +185,7 @@ async function startLocked(
   const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const kubeconfigPath = join(dataDir, 'kubeconfig');
   writeKubeconfig(kubeconfigPath, url, identity);
-  log.info({ url, dataDir }, 'the embedded API server is ready');
+  log.info({ address: url, path: dataDir }, 'the embedded API server is ready');
 
   let stopping: Promise<void> | undefined;
   const stop = async () => {

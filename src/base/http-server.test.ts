@@ -52,7 +52,7 @@ test('what it cannot serve is answered with a sentence', async () => {
   expect(await ask('/in')).toEqual([405, '/in takes POST, not GET']);
   expect(await ask('/refused')).toEqual([409, 'taken by node1']);
   expect(await ask('/broken')).toEqual([500, 'no luck: at all']);
-  expect(words).toEqual([{ method: 'GET', path: '/broken', error: 'no luck: at all' }]);
+  expect(words).toEqual([{ verb: 'GET', path: '/broken', error: 'no luck: at all' }]);
   const [status, why] = await ask('/in', { method: 'POST', body: '{' });
   expect([status, String(why).slice(0, 20)]).toEqual([400, 'the body is not JSON']);
   expect(await ask('/in', { method: 'POST', body: '"far too long"' })).toEqual([

@@ -183,10 +183,7 @@ export class HttpServer {
       return { status: error.status, body: this.#refusalBody(error.status, error.message) };
     }
     const message = describeError(error);
-    this.#log.error(
-      { method: incoming.method, path: incoming.url, error: message },
-      'answer failed',
-    );
+    this.#log.error({ verb: incoming.method, path: incoming.url, error: message }, 'answer failed');
     return { status: 500, body: this.#refusalBody(500, message) };
   }
 }

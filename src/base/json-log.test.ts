@@ -23,3 +23,24 @@ test('a log line holds no code that a terminal obeys, and is the same data', () 
   expect(JSON.parse(text)).toMatchObject({ peer: hostileText, msg: hostileText });
   rmSync(dirname(path), { recursive: true });
 });
+
+test('debug lines are not even made while they are off, and can be switched on', () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'cadastre-log-')), 'log');
+  const log = jsonLog({ destination: { path } });
+  let made = 0;
+  const words = () => {
+    made += 1;
+    return 'chose a pool';
+  };
+  log.debug?.({ pool: 'p' }, words());
+  expect([log.level, made]).toEqual(['info', 0]);
+  log.level = 'debug';
+  log.debug?.({ pool: 'p' }, words());
+  log.level = 'error';
+  log.warn({ pool: 'p' }, 'not written');
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 'debug', pool: 'p', msg: 'chose a pool' },
+  ]);
+  rmSync(dirname(path), { recursive: true });
+});

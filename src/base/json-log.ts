@@ -1,10 +1,8 @@
 import { pino } from 'pino';
-import type { Log } from './log.ts';
+import type { Log, LogCall, LogLevel, LogLevelSwitch } from './log.ts';
 import { printableLines } from './printable.ts';
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
-
-export const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
+export { type LogLevel, logLevels } from './log.ts';
 
 interface JsonLogOptions {
   level?: LogLevel;
@@ -22,13 +20,13 @@ const mostUnwritten = 1 << 20;
  * and `level` as a word. Lines are written before the call returns: the last
  * words of a process that is about to exit are the ones that matter.
  */
-export function jsonLog(options: JsonLogOptions = {}): Log {
+export function jsonLog(options: JsonLogOptions = {}): Log & LogLevelSwitch {
   const where = options.destination ?? 'stderr';
   const dest = typeof where === 'object' ? where.path : where === 'stdout' ? 1 : 2;
   const lines = pino.destination({ dest, sync: true, mkdir: true, maxLength: mostUnwritten });
   // A full disk under the log takes the log, not the node's addresses: lines wait, then are dropped.
   lines.on('error', () => {});
-  return pino(
+  const logger = pino(
     {
       level: options.level ?? 'info',
       base: options.fields ?? null,
@@ -38,4 +36,23 @@ export function jsonLog(options: JsonLogOptions = {}): Log {
     // Pino escapes what JSON demands; of C1 and of what changes the reading order it demands nothing.
     { write: (line) => void lines.write(printableLines(line)) },
   );
+  const at =
+    (level: LogLevel): LogCall =>
+    (fields: object, message: string) =>
+      logger[level](fields, message);
+  const debug = at('debug');
+  return {
+    get debug() {
+      return logger.isLevelEnabled('debug') ? debug : undefined;
+    },
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    get level() {
+      return logger.level as LogLevel;
+    },
+    set level(level) {
+      logger.level = level;
+    },
+  };
 }

@@ -30,7 +30,7 @@ describe('the BGP ConfigMap', () => {
     expect(held()).toEqual({ peers: [], pools: [] });
     handler.onPut(good);
     expect(held()).toEqual({ peers: ['10.0.0.1'], pools: ['public'] });
-    expect(said.splice(0)).toMatchObject([{ pool: 'near', configMap: 'kube-system/bgp-config' }]);
+    expect(said.splice(0)).toMatchObject([{ pool: 'near', object: 'kube-system/bgp-config' }]);
     expect(changes).toBe(1);
   });
 
@@ -40,7 +40,7 @@ describe('the BGP ConfigMap', () => {
     expect(said.splice(0)).toMatchObject([
       {
         reason: 'MalformedConfig',
-        problems: expect.arrayContaining([expect.stringMatching(/^1: peers\[0\]/)]),
+        detail: expect.arrayContaining([expect.stringMatching(/^1: peers\[0\]/)]),
       },
     ]);
     expect(changes).toBe(1);

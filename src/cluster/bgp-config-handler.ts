@@ -30,7 +30,7 @@ export class BgpConfigHandler implements CacheHandler<KeptConfigMap> {
     const configMap = `${namespace}/${name}`;
     if (bgp === undefined) {
       this.#log.error(
-        { reason: 'MalformedConfig', configMap, problems: bgpProblems },
+        { reason: 'MalformedConfig', object: configMap, detail: bgpProblems },
         'the BGP ConfigMap is malformed; the last good one stays in use',
       );
       return;
@@ -38,7 +38,7 @@ export class BgpConfigHandler implements CacheHandler<KeptConfigMap> {
     for (const pool of bgp.pools) {
       if (pool.protocol === 'bgp') continue;
       const words = `pool ${pool.name} of the BGP ConfigMap is for ${pool.protocol}, not bgp: it is not served`;
-      this.#log.warn({ configMap, pool: pool.name }, words);
+      this.#log.warn({ object: configMap, pool: pool.name }, words);
     }
     this.#config = bgp;
     this.#onChange();

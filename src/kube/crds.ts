@@ -86,17 +86,17 @@ async function ensureOne(
       if (live === undefined) {
         const created = await client.create(crdResource, wanted, { signal });
         options.onCreated?.(created.metadata.uid ?? '');
-        log.info({ crd: name }, `registered ${name}`);
+        log.info({ resource: name }, `registered ${name}`);
         return;
       }
       const newer = whyNotDowngrade(live, wanted, options.revisionAnnotation);
       if (newer !== undefined) {
-        log.warn({ crd: name }, `left ${name} as it is: ${newer}`);
+        log.warn({ resource: name }, `left ${name} as it is: ${newer}`);
         return;
       }
       const answer = await client.replace<Crd>(crdResource, name, merge(live, wanted), { signal });
       if (answer.metadata.generation !== live.metadata.generation) {
-        log.info({ crd: name }, `upgraded ${name}`);
+        log.info({ resource: name }, `upgraded ${name}`);
       }
       return;
     } catch (error) {

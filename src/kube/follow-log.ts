@@ -24,13 +24,13 @@ export class FollowLog {
     const resource = this.#resource;
     const isApi = error instanceof ApiError;
     if (isApi && error.isGone) {
-      this.#log.debug({ resource }, `${describeError(error)}; listing again`);
+      this.#log.debug?.({ resource }, `${describeError(error)}; listing again`);
       return;
     }
     const kind = isApi ? `${error.code} ${error.status}` : describeError(error).slice(0, 20);
     const fields = { resource, error: describeError(error) };
     if (kind === this.#said) {
-      this.#log.debug(fields, `still cannot list or watch ${resource}`);
+      this.#log.debug?.(fields, `still cannot list or watch ${resource}`);
       return;
     }
     this.#said = kind;

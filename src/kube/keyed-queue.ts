@@ -73,6 +73,7 @@ export class KeyedQueue {
       [0.001, 0.01, 0.1, 1, 10, 60],
     );
     this.#failures = metrics.counter('cadastre_queue_failures_total', 'Work that threw.');
+    this.#failures.inc({ queue: options.name }, 0);
   }
 
   /** Keys that wait; not those that run or come later. */
@@ -244,11 +245,11 @@ export class KeyedQueue {
     this.#failures.inc({ queue: name });
     state.failures += 1;
     const { failures } = state;
-    const fields = { queue: name, key, failures, retryInMs: Math.round(delayMs) };
+    const fields = { queue: name, object: key, count: failures, retryInMs: Math.round(delayMs) };
     // The first, second, fourth, eighth time: a server that is away for an hour
     // must not fill the disk with the same line for each of 5,000 nodes.
     const isLogged = (failures & (failures - 1)) === 0;
-    this.#log[isLogged ? 'warn' : 'debug'](
+    this.#log[isLogged ? 'warn' : 'debug']?.(
       { ...fields, error: describeError(error) },
       'reconcile failed; retrying',
     );

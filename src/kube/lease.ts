@@ -165,7 +165,7 @@ export class Leadership {
     const complaint = `${what}: ${error}`;
     const level = complaint === this.#complaint ? 'debug' : 'warn';
     this.#complaint = complaint;
-    this.#log[level]({ ...this.#fields, error }, `${what}; trying again`);
+    this.#log[level]?.({ ...this.#fields, error }, `${what}; trying again`);
   }
 
   /** Gives the lease up, so that the next one need not wait for it. Never throws. */
@@ -358,7 +358,7 @@ export class Leadership {
         });
       } catch (error) {
         if (!stopped.aborted) {
-          this.#log.debug(
+          this.#log.debug?.(
             { ...this.#fields, error: describeError(error) },
             'the watch of the lease failed',
           );

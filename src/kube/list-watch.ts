@@ -173,7 +173,7 @@ export class ListWatch<T extends Kept> {
       onBadObject: (key, error) => {
         this.#troubles.inc({ resource: this.#name });
         this.#log.error(
-          { resource: this.#name, key, error: describeError(error) },
+          { resource: this.#name, object: key, error: describeError(error) },
           'skipped an object that could not be read or handled',
         );
       },
@@ -323,7 +323,7 @@ export class ListWatch<T extends Kept> {
 
   #startedOver(lost: readonly T[]): void {
     this.#log.warn(
-      { resource: this.#name, version: this.#cache.completeTo, lost: lost.length },
+      { resource: this.#name, version: this.#cache.completeTo, count: lost.length },
       `the server has gone back to an older version of ${this.#name}, as after a restored backup; starting over with what it has`,
     );
     try {

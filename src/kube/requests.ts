@@ -95,7 +95,10 @@ export class Requests {
       retries -= 1;
       backoff ??= new Backoff({ baseMs: 100, capMs: 2_000, random: this.#random });
       const waitMs = waitSeconds * 1_000 + backoff.nextMs();
-      this.#log.debug({ waitMs, status: answer.status }, `${requestOf(call)}: trying again`);
+      this.#log.debug?.(
+        { retryInMs: waitMs, code: answer.status },
+        `${requestOf(call)}: trying again`,
+      );
       await pause(waitMs, call.signal);
       if (call.signal?.aborted) throw error;
     }

@@ -4,6 +4,7 @@
  * know a route that the other does not.
  */
 import * as z from 'zod';
+import { logLevels } from '../base/log.ts';
 
 const family = z.enum(['ipv4', 'ipv6']).describe('An address family.');
 const owner = z
@@ -100,6 +101,10 @@ export const addressStatusSchema = z
   })
   .meta({ id: 'AddressStatus' });
 
+export const logLevelSchema = z
+  .strictObject({ level: z.enum(logLevels).describe('Lines of this level and above are written.') })
+  .meta({ id: 'LogLevel' });
+
 export const agentErrorSchema = z
   .strictObject({
     error: z.string().describe('One sentence.'),
@@ -115,7 +120,7 @@ export type AddressStatusJson = z.infer<typeof addressStatusSchema>;
 export type AgentErrorJson = z.infer<typeof agentErrorSchema>;
 
 export interface ApiOperation {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With `{name}` segments, as OpenAPI writes them. */
   path: string;
   summary: string;
@@ -192,6 +197,19 @@ export const agentOperations = {
     path: '/v1/status',
     summary: 'How full the blocks of this node are.',
     answers: { 200: { what: 'The blocks.', schema: addressStatusSchema } },
+  },
+  logLevel: {
+    method: 'GET',
+    path: '/v1/log-level',
+    summary: "The level of the agent's log.",
+    answers: { 200: { what: 'The level.', schema: logLevelSchema } },
+  },
+  setLogLevel: {
+    method: 'PUT',
+    path: '/v1/log-level',
+    summary: "Change the level of the agent's log until it ends.",
+    body: logLevelSchema,
+    answers: { 200: { what: 'The level now.', schema: logLevelSchema }, 400: bad },
   },
   openapi: {
     method: 'GET',

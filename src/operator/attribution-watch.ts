@@ -66,7 +66,7 @@ export class AttributionWatch {
         await this.look();
       } catch (error) {
         const fields = { error: describeError(error) };
-        this.#o.log.debug(fields, `could not read the policy ${agentPolicyName}; trying again`);
+        this.#o.log.debug?.(fields, `could not read the policy ${agentPolicyName}; trying again`);
       }
     }
   }
@@ -115,7 +115,7 @@ export class AttributionWatch {
     this.#gauge?.set(now.kind === 'by policy' ? 1 : 0);
     if (now.kind !== 'impossible') {
       const words = 'what it reports about the release of its blocks is believed';
-      log.info({ policy: agentPolicyName }, `each agent is bound to its own node: ${words}`);
+      log.info({ object: agentPolicyName }, `each agent is bound to its own node: ${words}`);
       return;
     }
     const reason: Reason = 'ReportNotAttributed';

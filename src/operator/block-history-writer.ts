@@ -114,7 +114,7 @@ export class BlockHistoryWriter {
       const isRival = error instanceof ApiError && (error.isConflict || error.isAlreadyExists);
       this.#writes.inc({ result: isRival ? 'conflict' : 'failed' });
       if (!isRival)
-        log.warn({ volume, error: describeError(error) }, 'could not write block history');
+        log.warn({ object: volume, error: describeError(error) }, 'could not write block history');
       backlog.mark(volume);
     }
   }

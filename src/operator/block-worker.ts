@@ -271,7 +271,7 @@ export class BlockWorker implements Worker {
 
   #log(block: Block, reason: string, what: string): void {
     const cidr = block.prefix.toString();
-    const fields = { reason, node: block.nodeName, cidr, pool: block.pool };
+    const fields = { reason, node: block.nodeName, block: cidr, pool: block.pool };
     this.#o.log.info(fields, `${cidr} ${what}`);
   }
 }

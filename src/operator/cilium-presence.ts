@@ -43,7 +43,7 @@ export class CiliumPresence {
     const message =
       'the CiliumNode CRD is not registered; CiliumNodes are neither read nor written until it is';
     if (settings.switches.ciliumNode || settings.switches.ciliumPools) log.warn({}, message);
-    else log.debug({}, message);
+    else log.debug?.({}, message);
   }
 
   /** Calls back once, when they have come later and the cache knows them all. Never throws. */
@@ -73,7 +73,7 @@ export class CiliumPresence {
       try {
         if (!signal.aborted && (await hasCiliumNodes(client))) return;
       } catch (error) {
-        log.debug(
+        log.debug?.(
           { error: describeError(error) },
           'could not look for the CiliumNode CRD; trying again',
         );

@@ -44,8 +44,8 @@ export async function createOrFind<T>(of: CreateOrFind<T>): Promise<CreateOrFoun
         if (found !== undefined) return { kind: 'found', found };
       } else if (error.outcome === 'unknown') {
         const name = of.body.metadata?.name;
-        of.log.debug(
-          { name, error: error.message },
+        of.log.debug?.(
+          { object: name, error: error.message },
           'unknown whether the object was created; creating it again',
         );
         await pause(50 * 2 ** attempt);

@@ -58,7 +58,7 @@ export class DefinitionKeeper {
       } catch (error) {
         if (signal.aborted) return;
         const fields = { error: describeError(error) };
-        this.#o.log.debug(fields, 'could not ask which resource definitions are registered');
+        this.#o.log.debug?.(fields, 'could not ask which resource definitions are registered');
       }
     }
   }
@@ -70,7 +70,7 @@ export class DefinitionKeeper {
     for (const crd of missing) {
       const { name } = crd.metadata;
       const then = this.#o.isReadOnly ? 'waiting for it' : 'registering it again';
-      this.#o.log.warn({ crd: name }, `${name} is not registered any more; ${then}`);
+      this.#o.log.warn({ resource: name }, `${name} is not registered any more; ${then}`);
       const created = await this.#untilRegistered(crd, signal);
       this.#missing = this.#missing.filter((one) => one !== name);
       for (const uid of created) this.#report(name, uid);
@@ -106,7 +106,7 @@ export class DefinitionKeeper {
   #report(name: string, uid: string): void {
     const reason: Reason = 'ResourceDefinitionRestored';
     const message = `${name} was deleted, and all objects of it with it; it is registered again`;
-    this.#o.log.warn({ crd: name, reason }, message);
+    this.#o.log.warn({ resource: name, reason }, message);
     const { kind } = crdResource;
     this.#o.events.record({
       object: { apiVersion: `${crdResource.group}/${crdResource.version}`, kind, name, uid },

@@ -111,7 +111,7 @@ export class DriftWatch {
     for (const [reason, count] of counts) this.#gauge.set(count, { reason });
     this.#reportAll(fresh);
     for (const { reason, node, prefix } of cured) {
-      this.#o.log.info({ reason, node, cidr: prefix }, 'finding cleared');
+      this.#o.log.info({ reason, node, prefix }, 'finding cleared');
     }
     this.#surveyed = undefined;
     await this.#writeConditions(signal);
@@ -167,7 +167,7 @@ export class DriftWatch {
       const own = findings.filter((one) => news.has(keyOf(one)));
       const isShared = findings.length > 1;
       if (own.length > 0 && isShared) {
-        const fields = { severity, podsHurt, podsAtRisk, findings: findings.length };
+        const fields = { severity, count: findings.length, detail: { podsHurt, podsAtRisk } };
         this.#o.log.warn(fields, title);
       }
       for (const finding of own) this.#report(finding, isShared ? title : '');
@@ -177,7 +177,7 @@ export class DriftWatch {
   #report(finding: DoctorFinding, cause: string): void {
     const { reason, node, prefix, severity } = finding;
     const words = `${driftWords(finding)}${cause === '' ? '' : `; cause: ${cause}`}`;
-    const fields = { reason, node, cidr: prefix, severity };
+    const fields = { reason, node, prefix, severity };
     if (severity === 'info') this.#o.log.info(fields, words);
     else this.#o.log.warn(fields, words);
     const { nodeCache, reporter } = this.#o;
@@ -201,7 +201,7 @@ export class DriftWatch {
         this.#o.nodeCache.put(await client.patch(nodes, node, options));
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
-        if (!error.isNotFound) log.warn({ node, type: driftConditionType }, error.message);
+        if (!error.isNotFound) log.warn({ node, resource: driftConditionType }, error.message);
       }
       await pause(writeEveryMs, signal);
     }

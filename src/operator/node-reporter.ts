@@ -52,7 +52,7 @@ export class NodeReporter {
     for (const finding of findings) {
       if (known.some((other) => sameText(other, finding))) continue;
       const { reason, cidr, detail, nodes: concerned } = finding;
-      this.#o.log.warn({ reason, nodes: concerned, cidr }, detail);
+      this.#o.log.warn({ reason, nodes: concerned, block: cidr }, detail);
       if (!refused.some((refusal) => refusal.reason === reason)) {
         this.event(node, 'Warning', reason, detail);
       }

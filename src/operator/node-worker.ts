@@ -7,6 +7,8 @@ import type { Cut } from '../plan/blocks/cut.ts';
 import { decideNode, type NodeDecision, type Rules } from '../plan/blocks/decide-node.ts';
 import type { Register } from '../plan/blocks/register.ts';
 import { wasRegistered } from '../plan/blocks/restored.ts';
+import { poolCandidates } from '../plan/pools/pool-candidates.ts';
+import { whyPool } from '../plan/pools/why-pool.ts';
 import type { BlockWriter } from './block-writer.ts';
 import { CellGuards } from './cell-guards.ts';
 import type { NodeReporter } from './node-reporter.ts';
@@ -55,6 +57,7 @@ export class NodeWorker implements Worker {
       'cadastre_decisions_total',
       'Decisions written to the register, by reason.',
     );
+    for (const reason of Object.keys(decisionTexts)) this.#decisions.inc({ reason }, 0);
   }
 
   async reconcile(name: string, othersWait: () => boolean): Promise<Outcome> {
@@ -125,6 +128,7 @@ export class NodeWorker implements Worker {
       return true;
     }
     if (decision.assign.length === 0) return false;
+    for (const { prefix, pool } of decision.assign) this.#explain(node, prefix, pool);
     await this.#assign(decision);
     return true;
   }
@@ -137,6 +141,10 @@ export class NodeWorker implements Worker {
     const entry = await this.#cells.enter(cut);
     if (entry === undefined) return false;
     const outcome = await writer.create(cut.prefix, cut.pool, node);
+    this.#o.log.debug?.(
+      { node: node.name, pool: cut.pool, block: `${cut.prefix}`, state: outcome.kind },
+      'a block that the node holds already is to be registered',
+    );
     if (outcome.kind === 'held') return false;
     if (outcome.isNew && !(await this.#cells.isStillAlone(cut, entry))) {
       await writer.free(outcome.block);
@@ -162,7 +170,7 @@ export class NodeWorker implements Worker {
         const outcome = await writer.create(cut.prefix, cut.pool, node);
         if (outcome.kind === 'held') {
           this.#o.log.info(
-            { node: node.name, cidr: cut.prefix.toString(), holder: outcome.block.nodeName },
+            { node: node.name, block: cut.prefix.toString(), owner: outcome.block.nodeName },
             'another operator took the block first; choosing another block',
           );
           const again = decideNode(register, node, this.#o.rules);
@@ -182,6 +190,19 @@ export class NodeWorker implements Worker {
     }
   }
 
+  #explain(node: ClusterNode, prefix: Prefix, pool: string): void {
+    const { log, register } = this.#o;
+    log.debug?.(
+      {
+        node: node.name,
+        pool,
+        block: `${prefix}`,
+        detail: whyPool(poolCandidates(register)(node), pool),
+      },
+      'chose a pool, and its lowest free block',
+    );
+  }
+
   #log(
     reason: DecisionReason,
     node: ClusterNode,
@@ -191,7 +212,7 @@ export class NodeWorker implements Worker {
     const cidr = prefix.toString();
     if (reason !== 'SurplusBlock') this.#o.onAssigned(cidr, reason);
     const message = decisionTexts[reason](cidr, node.name, pool);
-    this.#o.log.info({ reason, node: node.name, cidr, pool }, message);
+    this.#o.log.info({ reason, node: node.name, block: cidr, pool }, message);
   }
 }
 

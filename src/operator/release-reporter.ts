@@ -67,7 +67,7 @@ export class ReleaseReporter {
 
   #warn(block: Block, reason: Reason, message: string): void {
     const cidr = block.prefix.toString();
-    const fields = { reason, node: block.nodeName, cidr, pool: block.pool };
+    const fields = { reason, node: block.nodeName, block: cidr, pool: block.pool };
     this.#o.log.warn(fields, `${cidr}: ${message}`);
     this.#event(block, 'Warning', reason, message);
   }

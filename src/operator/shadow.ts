@@ -165,7 +165,7 @@ export class Shadow {
     }
     if (!this.isSynced) {
       this.isSynced = true;
-      log.info({ nodes, intentions: intentions.length }, 'caches synced');
+      log.info({ nodes, count: intentions.length }, 'caches synced');
     }
   }
 
@@ -175,12 +175,18 @@ export class Shadow {
     for (const [key, { action, node, cidr, pool, detail }] of now) {
       if (this.#said.has(key)) continue;
       const what = cidr === '' ? node : `${cidr} of ${node || 'nobody'}`;
-      this.#o.log.info({ action, node, cidr, pool }, `would ${action} ${what}: ${detail}`);
+      this.#o.log.info(
+        { reason: action, node, block: cidr, pool },
+        `would ${action} ${what}: ${detail}`,
+      );
     }
     for (const key of this.#said) {
       if (now.has(key)) continue;
       const { action, node, cidr } = JSON.parse(key) as Intention;
-      this.#o.log.info({ action, node, cidr }, `no longer would ${action} ${cidr || node}`);
+      this.#o.log.info(
+        { reason: action, node, block: cidr },
+        `no longer would ${action} ${cidr || node}`,
+      );
     }
     this.#said.clear();
     for (const key of now.keys()) this.#said.add(key);

@@ -115,7 +115,7 @@ export class TakeOver {
     restores.settled(notices);
     if (unheard.length > 0) {
       log.warn(
-        { agents: unheard.slice(0, 20), unheard: unheard.length },
+        { nodes: unheard.slice(0, 20), count: unheard.length },
         `${unheard.length} agents have not reported since; assigning blocks without them`,
       );
     }
@@ -155,16 +155,18 @@ export class TakeOver {
     log.warn(
       {
         reason: 'RestoredFromBackup',
-        lost: lost.length,
-        registered: count('registered'),
-        disputed: count('disputed'),
-        missing: count('missing'),
+        count: lost.length,
+        detail: {
+          registered: count('registered'),
+          disputed: count('disputed'),
+          missing: count('missing'),
+        },
       },
       `${lost.length} NodeBlocks were lost with the store's last changes`,
     );
     for (const { block, now, detail } of lost) {
       if (now === 'registered') continue;
-      const fields = { node: block.nodeName, cidr: block.prefix.toString() };
+      const fields = { node: block.nodeName, block: block.prefix.toString() };
       log.warn({ reason: 'RestoredFromBackup', ...fields }, detail);
       const node = register.nodes.get(block.nodeName);
       if (node !== undefined) reporter.event(node, 'Warning', 'RestoredFromBackup', detail);

@@ -17,8 +17,8 @@ export async function untilDone(
       // The first, second, fourth, eighth time: a server that is away for an hour fills no disk.
       attempts += 1;
       const isWorthSaying = (attempts & (attempts - 1)) === 0;
-      log[isWorthSaying ? 'warn' : 'debug'](
-        { error: describeError(error), waitMs, attempts },
+      log[isWorthSaying ? 'warn' : 'debug']?.(
+        { error: describeError(error), retryInMs: waitMs, count: attempts },
         `could not ${what}; trying again`,
       );
       await pause(waitMs, signal);

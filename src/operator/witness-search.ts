@@ -88,7 +88,7 @@ export class WitnessSearch {
     const doubt = whyUnattributed(register.attribution, report);
     const sessions = report?.nodeUid === block.nodeUid ? report.status?.sessions : undefined;
     const labels = node?.uid === block.nodeUid ? node.labels : undefined;
-    return findWitness({
+    const verdict = findWitness({
       ...known,
       doubt,
       block,
@@ -106,6 +106,11 @@ export class WitnessSearch {
         nowMs: clock.monotonicMs(),
       }),
     });
+    this.#o.log.debug?.(
+      { node: block.nodeName, block: `${block.prefix}`, state: verdict.kind, detail: verdict },
+      'judged whether the old node of a block still uses it',
+    );
+    return verdict;
   }
 
   async #freshNode({ nodeName }: Block): Promise<ClusterNode | undefined> {

@@ -84,7 +84,7 @@ export class Witness implements RouterWitness {
       for (const plan of plans) {
         const listener = await openListener(plan, events, flag);
         this.#listeners.push(listener);
-        this.#log.info({ where: listener.what }, 'listening for routers');
+        this.#log.info({ address: listener.what }, 'listening for routers');
       }
     } catch (error) {
       await this.close();
@@ -182,7 +182,10 @@ export class Witness implements RouterWitness {
     if (this.#complete.has(router)) return;
     const { name, by } = router;
     const { note } = router.seen().source;
-    this.#log.warn({ router: name, by, note }, 'connected, but not all of its table is received');
+    this.#log.warn(
+      { router: name, by, detail: note },
+      'connected, but not all of its table is received',
+    );
   }
 
   #noteComplete(router: ConnectedRouter): void {
@@ -197,7 +200,7 @@ export class Witness implements RouterWitness {
       } else if (before.has(family) && !complete.has(family)) {
         const { note } = router.seen().source;
         this.#log.warn(
-          { router: name, by, family, note },
+          { router: name, by, family, detail: note },
           "the router's table is not complete now",
         );
       }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { chartFiles, manifestFiles } from '../../scripts/chart.mjs';
+import { alerts } from '../prometheus/expressions.ts';
 import { chartDir, Helm, profiles } from './helm.ts';
 import { named, type Rendered, render } from './rendered.ts';
 
@@ -140,5 +141,74 @@ describe('a wrong value is refused in words', () => {
     const values = parse(readFileSync(join(chartDir, 'values.yaml'), 'utf8'));
     // That the schema has every value is what helm lint says.
     expect(keys(values, known(schema) as Record<string, unknown>)).toEqual([]);
+  });
+});
+
+describe('monitoring', () => {
+  const rulesOf = async (values: object) => {
+    const { profile, ...rule } = values as { profile?: string };
+    const objects = await render({
+      ...(profile === undefined ? {} : { profile }),
+      monitoring: { prometheusRule: { enabled: true, ...rule } },
+    });
+    const { spec } = objects.find(({ kind }) => kind === 'PrometheusRule')!;
+    return (spec as unknown as { groups: [{ rules: unknown }] }).groups[0].rules as Array<{
+      alert: string;
+      expr: string;
+      for: string;
+      labels: { severity: string };
+      annotations: Record<string, string>;
+    }>;
+  };
+
+  test('every alert is installed as it is written, with the link to its section', async () => {
+    const rules = await rulesOf({});
+    expect(rules).toEqual(
+      alerts.map((one) => ({
+        alert: one.alert,
+        expr: one.expr.replaceAll('$window', one.window ?? ''),
+        for: one.for,
+        labels: { severity: one.severity },
+        annotations: {
+          summary: one.summary,
+          description: one.description,
+          runbook_url: `docs/runbook.md#${one.alert.toLowerCase()}`,
+        },
+      })),
+    );
+  });
+
+  test('one value replaces every duration, and nothing else', async () => {
+    const [usual, short] = [await rulesOf({}), await rulesOf({ duration: '15s' })];
+    for (const [at, rule] of short.entries()) {
+      expect(rule.for).toBe('15s');
+      const window = alerts[at]!.window ?? 'no window';
+      expect(rule.expr).toBe(usual[at]!.expr.replaceAll(`[${window}]`, '[15s]'));
+    }
+  });
+
+  test('a profile without agents has no alert about them', async () => {
+    const named = (await rulesOf({ profile: 'beside-cilium' })).map(({ alert }) => alert);
+    const ofAgents = alerts.filter(({ of }) => of === 'agent').map(({ alert }) => alert);
+    expect(named.filter((name) => ofAgents.includes(name))).toEqual([]);
+    expect(named).toContain('CadastreNoLeader');
+  });
+
+  test('the dashboard is a ConfigMap that holds it as it is', async () => {
+    const objects = await render({ monitoring: { grafanaDashboard: { enabled: true } } });
+    const map = objects.find(({ metadata }) => metadata.name === 'cadastre-dashboard')!;
+    const text = (map as unknown as { data: Record<string, string> }).data['cadastre.json']!;
+    expect(JSON.parse(text)).toEqual(
+      JSON.parse(readFileSync(join(chartDir, 'files/dashboard.json'), 'utf8')),
+    );
+  });
+
+  test('pods can be scraped by their annotations', async () => {
+    const objects = await render({ monitoring: { scrapeAnnotations: true } });
+    const ports = objects
+      .filter(({ kind }) => /^(Deployment|DaemonSet)$/.test(kind))
+      .map(({ spec }) => spec.template as unknown as { metadata: { annotations: object } })
+      .map(({ metadata }) => metadata.annotations as Record<string, string>);
+    expect(ports.map((one) => one['prometheus.io/port']).sort()).toEqual(['9470', '9471']);
   });
 });

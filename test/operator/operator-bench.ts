@@ -98,7 +98,7 @@ export class BenchOperator {
 
   /** CIDRs of blocks that it decided about, by reason, in the order of its log. */
   decided(reason: string): string[] {
-    return this.logged((line) => line.reason === reason).map(({ cidr }) => String(cidr));
+    return this.logged((line) => line.reason === reason).map(({ block }) => String(block));
   }
 
   /** It has the lease, has adopted everything, and assigns. */

@@ -79,7 +79,7 @@ test('a thousand nodes that hold blocks keep them, and nothing is cut before all
   expect(onBlocks.filter(({ code }) => code === 201).length).toBeGreaterThan(900);
   const names = [...new Set(onBlocks.map(({ name }) => name))];
   expect(names).toHaveLength(1_020 + 5);
-  const cutNames = new Set(operator.logged(assigned).map(({ cidr }) => nameOf(String(cidr))));
+  const cutNames = new Set(operator.logged(assigned).map(({ block }) => nameOf(String(block))));
   expect(names.findIndex((name) => cutNames.has(name))).toBe(965 + 5);
   // One annotation patch a node at the most, and a status patch for each that is refused.
   const onNodes = writes.filter(({ resource }) => resource === 'nodes');

@@ -45,7 +45,7 @@ beforeAll(async () => {
     ({ msg }) => msg === 'console listening',
     'console listening',
   );
-  url = `http://127.0.0.1:${new URL(String(said.url)).port}`;
+  url = `http://127.0.0.1:${new URL(String(said.address)).port}`;
   await operator.whenLeading();
   await cluster.createPool('p', {
     cidrs: ['10.0.0.0/22'],

@@ -112,7 +112,7 @@ describe('a fresh cluster', () => {
     expect(decisions).toHaveLength(180);
     expect(decisions[0]).toMatchObject({
       node: expect.stringMatching(/^node-/),
-      cidr: expect.any(String),
+      block: expect.any(String),
       pool: expect.any(String),
     });
   });

@@ -399,8 +399,8 @@ describe('the log of STATUS', () => {
   beforeEach(() => {
     logged = [];
     const note = (fields: object, words: string) => {
-      const { error = '', repeated = 0 } = fields as { error?: string; repeated?: number };
-      logged.push(`${words}: ${error} ${repeated}`);
+      const { error = '', count = 0 } = fields as { error?: string; count?: number };
+      logged.push(`${words}: ${error} ${count}`);
     };
     const log = { ...silentLog, info: note, warn: note };
     server = new CniServer({

@@ -143,7 +143,13 @@ export class CniServer {
       const failure = asCniError(error);
       const { containerId, ifname, command } = input;
       const { code, message } = failure;
-      const about = { command, containerId, ifname, code, error: message };
+      const about = {
+        verb: command,
+        container: containerId,
+        interface: ifname,
+        code,
+        error: message,
+      };
       if (isStatus) this.#statusRefusals.refused(code, message);
       else this.#log.warn(about, 'a CNI call was refused');
       return { isError: true, body: failure.toJson(readCniVersion(input.stdin)), code };

@@ -50,7 +50,7 @@ export class DelSpool {
     if (answer.isError && !hopelessCodes.has(answer.code!)) return false;
     if (answer.isError)
       this.#log.warn(
-        { path, answer: answer.body },
+        { path, detail: answer.body },
         'a DEL that was kept on disk is refused, and dropped',
       );
     await rm(path, { force: true });

@@ -113,7 +113,7 @@ export class PodRepairer {
     this.#repaired++;
     const what = isThere ? 'changed' : 'removed';
     this.#log.warn(
-      { reason: 'PodRepaired', link: name, owner },
+      { reason: 'PodRepaired', interface: name, owner },
       `another program ${what} ${name} of ${whoseIs(attachment)}; it is restored`,
     );
   }

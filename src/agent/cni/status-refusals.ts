@@ -26,9 +26,9 @@ export class StatusRefusals {
       this.#unlogged++;
       return;
     }
-    const repeated = this.#unlogged === 0 ? {} : { repeated: this.#unlogged };
+    const repeated = this.#unlogged === 0 ? {} : { count: this.#unlogged };
     this.#log.warn(
-      { command: 'STATUS', code, error: reason, ...repeated },
+      { verb: 'STATUS', code, error: reason, ...repeated },
       'the runtime is told that no pod can get an address here',
     );
     this.#reason = reason;
@@ -40,6 +40,6 @@ export class StatusRefusals {
     if (this.#reason === undefined) return;
     this.#reason = undefined;
     this.#unlogged = 0;
-    this.#log.info({ command: 'STATUS' }, 'the runtime is told that pods can get addresses again');
+    this.#log.info({ verb: 'STATUS' }, 'the runtime is told that pods can get addresses again');
   }
 }

@@ -58,7 +58,7 @@ export class Strays {
     const kept = strays.filter(({ name }) => !gone.includes(name));
     for (const { name, alias } of kept) {
       if (this.#living.has(name)) continue;
-      const fields = { reason: 'StrayInterface', link: name, alias };
+      const fields = { reason: 'StrayInterface', interface: name, detail: alias };
       this.#log.warn(
         fields,
         `the journal knows no pod of ${name}; nobody gets its addresses while it exists`,
@@ -84,7 +84,7 @@ export class Strays {
     const allocation = this.#book.unknownOwners && readPodAlias(alias)?.allocation;
     if (allocation === undefined || !this.#book.adopt(allocation)) return false;
     const { owner, addresses } = allocation;
-    const fields = { reason: 'AddressOwnersUnknown', link: name, owner };
+    const fields = { reason: 'AddressOwnersUnknown', interface: name, owner };
     this.#log.warn(fields, `${addresses.join(' and ')} of ${name} belongs to ${owner} again`);
     return true;
   }
@@ -102,7 +102,7 @@ export class Strays {
     this.#removals.set(name, removal);
     try {
       await removal;
-      this.#log.info({ link: name }, `removed ${name}: its namespace is gone`);
+      this.#log.info({ interface: name }, `removed ${name}: its namespace is gone`);
     } finally {
       this.#removals.delete(name);
     }

@@ -47,7 +47,7 @@ export class NamespaceContents {
         data: { 'ca.crt': this.#certificates },
       });
     } catch (error) {
-      this.#log.error({ namespace, error: describeError(error) }, 'namespace not filled');
+      this.#log.error({ object: namespace, error: describeError(error) }, 'namespace not filled');
     }
   }
 

@@ -88,7 +88,7 @@ export function requestHandler(options: HandlerOptions) {
 
 function failure({ log }: HandlerOptions, incoming: IncomingMessage, error: unknown): ApiRefusal {
   const message = describeError(error);
-  log.error({ method: incoming.method, path: incoming.url, error: message }, 'answer failed');
+  log.error({ verb: incoming.method, path: incoming.url, error: message }, 'answer failed');
   return new ApiRefusal(500, 'InternalError', `Internal error occurred: ${message}`);
 }
 

@@ -64,7 +64,7 @@ export class JournalFile {
     const journal = new JournalFile(file, options, read);
     if (read.torn === 0) return journal;
     log?.warn(
-      { path, byte: read.end.length, torn: read.torn },
+      { path, detail: { byte: read.end.length, torn: read.torn } },
       'the last write was cut short by a crash, before it was acknowledged; it is dropped',
     );
     try {

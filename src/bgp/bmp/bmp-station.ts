@@ -75,7 +75,7 @@ export class BmpStation {
     socket.setKeepAlive(true, keepAliveMs);
     if (this.#routers.size >= this.#maxRouters) {
       this.#log.warn(
-        { router: address, limit: this.#maxRouters },
+        { router: address, count: this.#maxRouters },
         'BMP connection refused: too many routers',
       );
       socket.destroy();
@@ -94,7 +94,7 @@ export class BmpStation {
       // What it reported may not be true any more, and nothing would correct it.
       this.#routers.delete(socket);
       this.#o.onClose?.(router);
-      this.#log.info({ router: address, messages: router.messages }, 'BMP session closed');
+      this.#log.info({ router: address, count: router.messages }, 'BMP session closed');
     });
   }
 
@@ -105,7 +105,7 @@ export class BmpStation {
       if (message === undefined) return;
       if (typeof message === 'string') {
         this.#log.warn(
-          { router: router.remoteAddress, fault: message },
+          { router: router.remoteAddress, error: message },
           'BMP connection closed: malformed message',
         );
         socket.destroy();

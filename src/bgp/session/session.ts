@@ -224,12 +224,16 @@ export class Session {
         break;
       case 'failed':
         this.#lastError = action.detail;
-        this.#world.log.debug(
+        this.#world.log.debug?.(
           { peer: this.#peer.name, detail: action.detail },
           'no session: connection attempt failed',
         );
         break;
       case 'state':
+        this.#world.log.debug?.(
+          { peer: this.#peer.name, state: action.to, detail: `from ${action.from}` },
+          'the session has another state',
+        );
         this.#owner.stateChanged?.(action.from, action.to);
         break;
     }
@@ -292,7 +296,11 @@ export class Session {
     this.counters.tolerated += errors.length;
     const details = errors.map((error) => error.detail);
     this.#world.log.warn(
-      { peer: this.#peer.name, treatAsWithdraw, details },
+      {
+        peer: this.#peer.name,
+        reason: treatAsWithdraw ? 'treat-as-withdraw' : 'attribute-discard',
+        error: details,
+      },
       'malformed UPDATE received, session kept (RFC 7606)',
     );
   }
@@ -319,7 +327,7 @@ export class Session {
     this.counters.established++;
     const localAddress = this.#connections.get(side)?.localAddress ?? '';
     this.#world.log.info(
-      { peer: this.#peer.name, families: negotiated.families, holdSeconds: negotiated.holdSeconds },
+      { peer: this.#peer.name, family: negotiated.families, seconds: negotiated.holdSeconds },
       'session established',
     );
     this.#owner.up(negotiated, localAddress);
@@ -331,7 +339,7 @@ export class Session {
     this.#upSinceMs = undefined;
     this.#lastError = end.detail;
     this.#world.log.warn(
-      { peer: this.#peer.name, cause: end.cause, detail: end.detail },
+      { peer: this.#peer.name, reason: end.cause, detail: end.detail },
       'session down',
     );
     this.#owner.down(end);

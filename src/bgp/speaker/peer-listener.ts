@@ -26,7 +26,7 @@ export class PeerListener {
   async open(target: ListenTarget): Promise<void> {
     const onConnection = (socket: Socket, remote: string) => {
       if (this.#accept(socket, remote)) return;
-      this.#log.debug({ remote }, 'connection closed: no peer has this address');
+      this.#log.debug?.({ address: remote }, 'connection closed: no peer has this address');
       socket.destroy();
     };
     const onError = (detail: string) => this.#log.error({ detail }, 'listening socket error');

@@ -131,7 +131,7 @@ export class Speaker {
       }
       if (current !== undefined) {
         this.#world.log.info(
-          { peer: name, changed: reset },
+          { peer: name, changes: reset },
           'session reset: a setting changed that needs a new session',
         );
         current.reset();

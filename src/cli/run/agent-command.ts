@@ -204,6 +204,7 @@ async function runAgent(flags: AgentFlags, given: readonly string[]): Promise<vo
       clock,
       random: Math.random,
       log,
+      logLevel: log,
       metrics,
     },
     settings,
@@ -219,8 +220,17 @@ async function runAgent(flags: AgentFlags, given: readonly string[]): Promise<vo
   process.once('SIGUSR2', onDrain);
   const exit = () => (drain.signal.aborted ? 'drain' : 'restart');
   const { nodeName, routing, scope } = settings;
-  const about = { node: nodeName, mode: flags.ipam, scope, routing, cluster: access.origin };
-  log.info({ ...about, port: server.port, socket: flags.socket }, 'starting');
+  const settingsText = { scope, routing, socket: flags.socket };
+  log.info(
+    {
+      node: nodeName,
+      mode: flags.ipam,
+      cluster: access.origin,
+      port: server.port,
+      settings: settingsText,
+    },
+    'starting',
+  );
   try {
     await agent.run(AbortSignal.any([stopping.signal, drain.signal]), exit);
     log.info({}, 'stopped');

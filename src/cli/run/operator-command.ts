@@ -14,7 +14,7 @@ import type { KubeAccess } from '../../kube/access.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import { checkTimings } from '../../kube/lease-timings.ts';
-import { type ProjectionName, projectionNames } from '../../model/modes.ts';
+import { defaultMode, type ProjectionName, projectionNames } from '../../model/modes.ts';
 import { assembleOperator } from '../../operator/assemble-operator.ts';
 import { type ReportBelief, reportBeliefs } from '../../operator/attribution-watch.ts';
 import {
@@ -37,6 +37,7 @@ import { addIpamFlags, type IpamFlagValues, readIpamFlags } from '../view/ipam-f
 import { readConfigMapName } from './config-map-flag.ts';
 import { readConsoleToken } from './console-flags.ts';
 import { readListen } from './listen-flag.ts';
+import { switchLevelOnSignal } from './log-level-signal.ts';
 import { consoleRouters, startWitness, witnessOption } from './witness-flag.ts';
 
 /**
@@ -51,7 +52,7 @@ export function registerOperator(program: Command): void {
     .description('give every node its blocks; run several replicas, one leads')
     .option('--kubeconfig <file>', 'the cluster (default: $KUBECONFIG, the pod, ~/.kube/config)')
     .option('--context <name>', 'the context of the kubeconfig');
-  addIpamFlags(command);
+  addIpamFlags(command, defaultMode.name);
   command
     .addOption(
       new Option(
@@ -180,6 +181,7 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
   const running =
     consoleAt && (await serveConsole(consoleAt, token, { client, access, settings, log, witness }));
   const stopping = stopOnSignals();
+  const stopSwitching = switchLevelOnSignal(log);
   const { mode, cluster } = { mode: settings.mode.name, cluster: access.origin };
   log.info({ mode, cluster, port: server.port, identity: settings.lease.identity }, 'starting');
   try {
@@ -189,6 +191,7 @@ async function runOperator(flags: OperatorFlags): Promise<void> {
     log.error({ error: describeError(error) }, 'the operator failed');
     throw error;
   } finally {
+    stopSwitching();
     stopProcessMetrics();
     await running?.stop();
     await witness?.close();
@@ -210,7 +213,11 @@ async function withCilium(flags: OperatorFlags, log: Log): Promise<OperatorFlags
   if (line !== undefined) log.warn({}, line);
   const { ipam, clusterPoolIpv4Cidr, clusterPoolIpv6Cidr } = filled;
   log.info(
-    { from: cilium.where, ipam, ipv4: clusterPoolIpv4Cidr, ipv6: clusterPoolIpv6Cidr },
+    {
+      path: cilium.where,
+      mode: ipam,
+      settings: { ipv4: clusterPoolIpv4Cidr, ipv6: clusterPoolIpv6Cidr },
+    },
     'settings of Cilium',
   );
   return filled;
@@ -239,11 +246,11 @@ async function serveConsole(
   };
   const stated = statedByOperator(settings);
   const clock = systemClock;
-  const routers = witness && (await consoleRouters(witness));
+  const routers = await consoleRouters(witness);
   const running = await startConsole({
     ...{ client, listen, token, about, stated, routers, clock, log },
   });
-  log.info({ url: running.url }, 'console listening');
+  log.info({ address: running.url }, 'console listening');
   return running;
 }
 
@@ -257,6 +264,7 @@ function readSettings(flags: OperatorFlags): OperatorSettings {
   checkTimings(timings);
   return operatorSettings(mode, flags.identity ?? `${hostname()}_${process.pid}`, {
     ...ipam,
+    version: readVersion(),
     projections: readProjections(flags.project),
     lease: { namespace: flags.leaseNamespace, name: flags.leaseName, timings },
     configMap: readConfigMapName(flags.bgpConfigMap),

@@ -25,7 +25,10 @@ export async function runEmbeddedApiServer(
     // A lab does not survive a power cut of the machine anyway.
     waitsForDisk: false,
     onAnswer: (answered) => {
-      if (isRefusal(answered.code)) log.warn({ ...answered }, 'request refused');
+      if (isRefusal(answered.code)) {
+        const { method: verb, path, code, userAgent: by, name: object } = answered;
+        log.warn({ verb, path, code, by, object }, 'request refused');
+      }
     },
   });
   await whenAborted(signal);

@@ -86,7 +86,7 @@ export async function runStandIn(folder: string, log: Log, signal: AbortSignal):
   speaker.setPeers(routers.map(settings));
   await settle();
   writeFileSync(join(folder, 'ready'), '');
-  log.info({ address, neighbours: neighbours.length }, 'the router is listening');
+  log.info({ address, count: neighbours.length }, 'the router is listening');
   await whenAborted(signal);
   await speaker.close('restart');
   await collector.close();

@@ -1,0 +1,48 @@
+/**
+ * The fields of log lines, one name for one thing in every program: the list on docs/logs.md is this
+ * one. What a line says in words is in its message; a field is what somebody filters by.
+ */
+export const logFields = {
+  reason: 'why, as a word of the vocabulary of reasons where there is one',
+  error: 'what failed, in words',
+  detail: 'more about it',
+  severity: 'of a finding: critical, warning or info',
+  node: 'a node, by name',
+  nodes: 'several of them, or how many',
+  pool: 'an IPPool or LoadBalancerPool',
+  block: 'a block of a node, as a CIDR',
+  blocks: 'several of them',
+  prefix: 'a prefix that is announced or routed',
+  address: 'an address, or where something listens',
+  family: 'ipv4, ipv6, or both',
+  peer: 'a BGP peer, by name',
+  router: 'a router that is listened to',
+  by: 'how it is heard, or who says so',
+  state: 'the state that something is in now',
+  pod: 'a pod, as NAMESPACE/NAME',
+  container: 'a container, by its id',
+  interface: 'a network interface',
+  owner: 'who holds an address or a block',
+  verb: 'of a request: ADD and DEL of CNI, the method of HTTP',
+  code: 'of an answer: the code of an error, the status of HTTP',
+  service: 'a Service, as NAMESPACE/NAME',
+  resource: 'a kind of object, or a part of one',
+  object: 'an object, by name',
+  version: 'a resourceVersion',
+  mode: 'the IPAM mode',
+  cluster: 'which cluster, by its API server',
+  settings: 'what a program was started with',
+  level: 'the level of the log',
+  port: 'a port that is listened on',
+  path: 'a file, or the path of a request',
+  lease: 'the Lease of the leader',
+  identity: 'a replica, by name',
+  machine: 'a machine, by its id',
+  queue: 'a queue of work',
+  count: 'how many',
+  changes: 'what was changed',
+  seconds: 'how long',
+  retryInMs: 'when it is tried again',
+} as const;
+
+export type LogFields = { readonly [name in keyof typeof logFields]?: unknown };
