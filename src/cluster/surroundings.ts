@@ -14,7 +14,8 @@ import { ClusterList } from './list-cluster.ts';
  * What stands around the blocks and changes rarely: Service networks, Cilium's
  * settings and version, what its BGP objects say, its pools, pools of other load balancers, and whether
  * kube-controller-manager allocates. Listed every now and then instead of
- * watched; a kind that the cluster does not have, or does not show us, is empty.
+ * watched; a kind that the cluster does not have is empty, and one that it does not show
+ * us is named in `unread`.
  */
 export const surroundingKinds = [
   'serviceCidrs',
@@ -44,6 +45,7 @@ const usualEveryMs = 60_000;
 export class Surroundings {
   readonly #o: SurroundingsOptions;
   #items: ItemLists = {};
+  #unread: ReadonlyMap<ClusterKind, string> = new Map();
   #text = '';
 
   constructor(options: SurroundingsOptions) {
@@ -54,17 +56,32 @@ export class Surroundings {
     return this.#items;
   }
 
+  /** Kinds that may not be read, and why: what they hold is not known. */
+  get unread(): ReadonlyMap<ClusterKind, string> {
+    return this.#unread;
+  }
+
   /** Looks once; whether anything is different. */
   async look(): Promise<boolean> {
     const { client, bgpConfigMap, kinds = surroundingKinds } = this.#o;
     const list = new ClusterList(client, { origin: '', isLenient: true, bgpConfigMap });
     for (const kind of kinds) await list.read(kind, 'controller-manager');
-    const { items } = list.result();
-    const text = JSON.stringify(items, withoutVersions);
+    const { items, unread } = list.result();
+    const text = JSON.stringify([items, [...unread]], withoutVersions);
     const isChanged = text !== this.#text;
     this.#items = items;
+    this.#sayUnread(unread);
     this.#text = text;
     return isChanged;
+  }
+
+  /** Once, and again when it is another: whoever forgot a right should find it in the log. */
+  #sayUnread(unread: ReadonlyMap<ClusterKind, string>): void {
+    const words = [...unread.values()].join('; ');
+    const isSaid = words === [...this.#unread.values()].join('; ');
+    this.#unread = unread;
+    if (isSaid || words === '') return;
+    this.#o.log.warn({ resource: [...unread.keys()] }, `not known, for it may not be read: ${words}`);
   }
 
   /** Looks again and again until the signal aborts. */

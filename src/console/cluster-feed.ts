@@ -3,7 +3,9 @@
  * later the rows of what is dirty are made anew: a mass join costs as much as
  * its nodes, not their square. The feed only reads.
  */
+
 import type { Clock } from '../base/clock.ts';
+import { listNames } from '../base/count-text.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { cachedItems } from '../cluster/cluster-caches.ts';
@@ -120,12 +122,22 @@ export class ClusterFeed {
       about('Node', nodes),
       about('NodeReport', reports),
       about('CiliumNode', ciliumNodes),
+      ...this.#unreadBgp(),
     ];
+  }
+
+  /** Without them nobody knows what Cilium announces. */
+  #unreadBgp(): Array<{ name: string; detail: string; isSeen: boolean }> {
+    const { items, unread } = this.#surroundings;
+    const { cilium, unreadCiliumBgp } = clusterState(items, this.#o.stated, [], unread);
+    if (cilium?.bgp !== 'control-plane' || unreadCiliumBgp === undefined) return [];
+    const detail = `may not be read, so what Cilium announces is not known: ${listNames(unreadCiliumBgp)}`;
+    return [{ name: "Cilium's BGP objects", detail, isSeen: false }];
   }
 
   /** The cluster as it is now. */
   clusterState(): ClusterState {
-    const { items: around } = this.#surroundings;
+    const { items: around, unread } = this.#surroundings;
     const { pods = [], ...used } = this.#used.items;
     const items = {
       ...around,
@@ -133,7 +145,7 @@ export class ClusterFeed {
       ...used,
       pods: [...(around.pods ?? []), ...pods],
     };
-    return clusterState(items, this.#o.stated);
+    return clusterState(items, this.#o.stated, [], unread);
   }
 
   /** After rows were made; `isNews`: the findings may be others now. */

@@ -5,6 +5,7 @@ import { pause } from '../kube/backoff.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { getIfThere } from '../kube/get-if-there.ts';
 import { readCiliumNode } from '../model/cilium-node.ts';
+import { cure } from '../model/cures.ts';
 import {
   type MigrationMethod,
   type NodeMigration,
@@ -49,7 +50,7 @@ export async function beginMove(client: KubeClient, move: NewMove): Promise<Node
     if (before.phase === 'Moving') return before;
     if (before.phase === 'Undoing') {
       throw new CadastreError('BAD_USAGE', `the move of ${move.node} is being undone`, {
-        remedy: `Finish it with cadastre migrate undo ${move.node} --yes.`,
+        remedy: cure('GoOn', `Finish it with cadastre migrate undo ${move.node} --yes.`),
       });
     }
     const { uid, resourceVersion } = before;
@@ -131,7 +132,12 @@ export async function runMigration(run: MigrationRun, name: string): Promise<Nod
     throw new CadastreError(
       'API_TIMEOUT',
       `${name} has not finished its move within ${run.timeoutMs / 1000} s; it waits at "${last}"`,
-      { remedy: `Run the same command again to continue, or cadastre migrate undo ${name} --yes.` },
+      {
+        remedy: cure(
+          'GoOn',
+          `Run the same command again to continue, or cadastre migrate undo ${name} --yes.`,
+        ),
+      },
     );
   };
   while (!run.signal.aborted) {
@@ -173,7 +179,7 @@ export async function runMigration(run: MigrationRun, name: string): Promise<Nod
     await pause(lookEveryMs, run.signal);
   }
   throw new CadastreError('API_TIMEOUT', `stopped while ${name} waits at "${last}"`, {
-    remedy: 'Run the same command again to continue.',
+    remedy: cure('GoOn', 'Run the same command again to continue.'),
   });
 }
 
@@ -196,6 +202,7 @@ function wordsOf(action: string, { nodeName, from }: NodeMigration): string {
     'create node': `the Node ${nodeName} is re-created`,
     'clear cilium': `CiliumNode ${nodeName} no longer names ${old}`,
     'restore cilium': `CiliumNode ${nodeName} names ${old} again`,
+    'write witness': 'nothing uses the block that it leaves: it is free after its cool-down',
     'restart agent': `Cilium's agent on ${nodeName} is started again, and takes the block that its records name`,
     finish: 'done',
   };

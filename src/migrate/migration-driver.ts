@@ -4,6 +4,7 @@ import { getIfThere } from '../kube/get-if-there.ts';
 import { readCiliumNode } from '../model/cilium-node.ts';
 import { drainAnnotation } from '../model/keys.ts';
 import { readNode } from '../model/node.ts';
+import type { WitnessName } from '../model/node-block.ts';
 import { type NodeMigration, readMigration } from '../model/node-migration.ts';
 import type { KubeObject } from '../model/object.ts';
 import { ciliumNodes, nodeBlocks, nodeMigrations, nodes, pods } from '../model/resources.ts';
@@ -81,6 +82,14 @@ export async function perform(
     case 'restart agent': {
       const { namespace, name: pod, uid } = action.pod;
       await client.delete(pods, pod, { namespace, uid });
+      return undefined;
+    }
+    case 'write witness': {
+      const { name: block, uid, resourceVersion } = action.block;
+      const detail = `cadastre migrate undo saw that nothing on ${name} uses it`;
+      const released = { by: 'NoRecord' satisfies WitnessName, detail };
+      const body = { metadata: { uid, resourceVersion }, spec: { released } };
+      await client.patch(nodeBlocks, block, { type: 'merge', body });
       return undefined;
     }
     case 'restore cilium':

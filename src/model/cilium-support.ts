@@ -1,4 +1,5 @@
 import type { CiliumSettings, CiliumVersion } from './cilium-config.ts';
+import { type Cure, cure } from './cures.ts';
 
 /**
  * Who reads what, by mode and version of Cilium: from which field an agent takes the
@@ -277,7 +278,10 @@ export function howToTakeOver(
 }
 
 /** The same in each advice: exactly which flag, and where it goes in Cilium's chart. */
-export const operatorStep = `cilium-operator: add the argument ${operatorArgument} (Helm: operator.extraArgs={${operatorArgument}}); leave it running, and leave ipam in cilium-config and the agents as they are`;
+export const operatorStep: Cure = cure(
+  'StopCiliumAllocator',
+  `cilium-operator: add the argument ${operatorArgument} (Helm: operator.extraArgs={${operatorArgument}}); leave it running, and leave ipam in cilium-config and the agents as they are`,
+);
 
 /** One line of docs/cilium.md, in the order of its columns. */
 export function supportCells(row: CiliumSupport): string[] {

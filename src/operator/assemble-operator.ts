@@ -169,15 +169,14 @@ export function assembleOperator(options: OperatorOptions): Operator {
     nodeQueue: queues.nodes,
     pace: intervals.history,
   });
-  const items = () => ({
-    ...surroundings.items,
-    ...cachedItems(caches),
-    ...serviceCaches.items,
+  const seen = () => ({
+    items: { ...surroundings.items, ...cachedItems(caches), ...serviceCaches.items },
+    unread: surroundings.unread,
   });
   const drift = new DriftWatch({
     ...common,
     everyMs: intervals.driftMs,
-    evidence: () => driftEvidence(settings, items(), clock.wallMs(), witness?.seen()),
+    evidence: () => driftEvidence(settings, seen(), clock.wallMs(), witness?.seen()),
     used: new UsedAddresses({ client, clock, leastMs: intervals.podsMs }),
     nodeCache: caches.nodes,
     terms,

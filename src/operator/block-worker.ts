@@ -75,6 +75,8 @@ export class BlockWorker implements Worker {
         return this.#setWitness(block, step.by, step.detail);
       case 'cool':
         return this.#cool(block, step);
+      case 'drain':
+        return this.#drainAgain(block);
       case 'rest':
         return this.#watch(block, step.seconds);
       case 'keep for last':
@@ -171,6 +173,16 @@ export class BlockWorker implements Worker {
     // Whatever came back (the same node, or a new one of the name) has corrected the cache.
     if (nodeGone && !isThere) return true;
     return this.#decide(block).kind === 'cool';
+  }
+
+  async #drainAgain(block: Block): Promise<undefined> {
+    await this.#reread(nodes, block.nodeName, this.#o.nodeStore);
+    const step = this.#decide(block);
+    if (step.kind !== 'drain') return undefined;
+    await this.#o.writer.drainAgain(block, step.node);
+    const why = `Node ${block.nodeName} is there again, with another block`;
+    this.#log(block, 'Released', `drains until nobody uses it: ${why}`);
+    return undefined;
   }
 
   /** The next leader goes on from what is written now and then. */

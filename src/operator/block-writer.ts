@@ -5,6 +5,7 @@ import { getIfThere, ifFound } from '../kube/get-if-there.ts';
 import type { ClusterNode } from '../model/node.ts';
 import {
   type Block,
+  type BlockPhase,
   type BlockWitness,
   blockName,
   readBlock,
@@ -82,7 +83,15 @@ export class BlockWriter {
 
   /** A node that came back, or was made anew, takes its own block over. */
   rebind(block: Block, node: BlockHolder): Promise<Block> {
-    const phase = block.phase === 'Cooling' ? 'Active' : block.phase;
+    return this.#rebind(block, node, block.phase === 'Cooling' ? 'Active' : block.phase);
+  }
+
+  /** A node that came back has another block: this one is its own until nobody there uses it. */
+  drainAgain(block: Block, node: BlockHolder): Promise<Block> {
+    return this.#rebind(block, node, 'Draining');
+  }
+
+  #rebind(block: Block, node: BlockHolder, phase: BlockPhase): Promise<Block> {
     const change = { phase, coolingSince: null, restedSeconds: null, released: null };
     return this.#change(block, { ...change, ...this.#recordOf(block, node) });
   }

@@ -179,6 +179,10 @@ export class ChangeRouter {
     const { register, queues } = this.#o;
     queues.blocks.add(block.name);
     if (block.nodeName !== '') queues.nodes.add(block.nodeName);
+    // What an earlier Node of the name left drains from the moment in which this one has another.
+    for (const { name, phase } of register.blocksOf(block.nodeName)) {
+      if (phase === 'Cooling') queues.blocks.add(name);
+    }
     queues.pools.addAfter(register.poolSet.homeOf(block)?.name ?? block.pool, poolStatusEveryMs);
   }
 

@@ -1,4 +1,5 @@
 import type { CacheHandler, Kept } from '../kube/object-cache.ts';
+import type { ClusterKind } from '../model/cluster-kinds.ts';
 import { clusterState, type ItemLists } from '../model/cluster-state.ts';
 import { type Evidence, evidenceOf } from '../plan/doctor/evidence.ts';
 import { isNodeNews, isReportNews } from '../plan/doctor/news.ts';
@@ -12,11 +13,12 @@ import { type OperatorSettings, statedByOperator } from './operator-settings.ts'
  */
 export function driftEvidence(
   settings: OperatorSettings,
-  items: ItemLists,
+  seen: { items: ItemLists; unread?: ReadonlyMap<ClusterKind, string> },
   nowMs: number,
   routers: readonly SeenRouter[] = [],
 ): Evidence {
-  return evidenceOf(clusterState(items, statedByOperator(settings)), {
+  const state = clusterState(seen.items, statedByOperator(settings), [], seen.unread);
+  return evidenceOf(state, {
     nowMs,
     routers: routers.map(({ table }) => table),
     sources: routers.map(({ source }) => source),

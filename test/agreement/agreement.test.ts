@@ -124,7 +124,7 @@ describe.each(inMode)('%s', (name, world) => {
   test("the operator's comparison finds the same", () => {
     const { mode, clusterPool } = statedBy(flags);
     const settings = operatorSettings(modeOfFlag(mode!), 'test', { clusterPool });
-    const found = judge(driftEvidence(settings, itemsOf(objects), nowMs));
+    const found = judge(driftEvidence(settings, { items: itemsOf(objects) }, nowMs));
     expect(found.map(brief).sort()).toEqual(findings);
   });
 

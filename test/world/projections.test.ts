@@ -127,7 +127,7 @@ describe('with kube-controller-manager in the same cluster', () => {
         '--adopt-from=annotation,spec',
         ...shortLease,
       ]);
-      const sentence = `Node.spec.podCIDRs of n is ${filled} and cannot be changed to 10.51.0.0/24; only a Node that is deleted and registered again can carry another value`;
+      const sentence = `Node.spec.podCIDRs of n is ${filled} and cannot be changed to 10.51.0.0/24 while the Node exists`;
       await eventually(async () => {
         expect(await eventsOf('n', 'ProjectionRefused')).toMatchObject([{ message: sentence }]);
         expect(await eventsOf('n', 'SourcesDisagree')).toMatchObject([

@@ -162,6 +162,8 @@ function nextWords(block: Block, step: BlockStep): string {
         : 'enters cool-down: its node released it';
     case 'witness':
       return step.by === null ? `is used again: ${step.detail}` : `is not used: ${step.detail}`;
+    case 'drain':
+      return 'drains: its node is there again, with another block';
     case 'rest':
       return `is in cool-down for ${ageText(step.seconds * 1000)} more`;
     case 'await':

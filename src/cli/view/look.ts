@@ -67,8 +67,8 @@ export async function readState(
   terminal: Terminal,
   more: readonly ClusterKind[] = [],
 ): Promise<ClusterState> {
-  const { items, malformed } = await readCluster(flags, terminal, more);
-  return clusterState(items, statedSettings(settings), malformed);
+  const { items, malformed, unread } = await readCluster(flags, terminal, more);
+  return clusterState(items, statedSettings(settings), malformed, unread);
 }
 
 /** What a person should know before the answer. */

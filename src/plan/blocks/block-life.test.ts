@@ -117,6 +117,25 @@ describe('another machine of the same name', () => {
     expect(step([pool, node, recorded()], '10.0.0.0/24')).toEqual(stay);
   });
 
+  test('with another block by now it drains what it had, so that nobody gets it unseen', () => {
+    const back = nodeObject('n', { uid: 'new', addresses: ['192.168.0.1'] });
+    const old = (spec: BlockSpec = {}) =>
+      blockObject('10.0.0.0/24', 'n', {
+        phase: 'Cooling',
+        coolingSince: 100,
+        nodeAddresses: ['192.168.0.1'],
+        ...spec,
+      });
+    const other = blockObject('10.0.1.0/24', 'n', { nodeUid: 'new' });
+    const next = (...objects: KubeObject[]) => step([pool, ...objects], '10.0.0.0/24', 60).kind;
+    expect(next(back, other, old())).toBe('drain');
+    // It is to get this one back; it is another machine; its address was never recorded; a witness spoke.
+    expect(next(back, old())).toBe('await');
+    expect(next(back, other, old({ nodeAddresses: ['192.168.0.9'] }))).toBe('await');
+    expect(next(back, other, old({ nodeAddresses: [] }))).toBe('await');
+    expect(next(back, other, old({ released: { by: 'Administrator' } }))).toBe('free');
+  });
+
   test('where a witness is there the block may go to it', () => {
     const block = recorded({ released: { by: 'Administrator' } });
     expect(step([pool, another('10.4.94.24'), block], '10.0.0.0/24')).toEqual(stay);

@@ -10,7 +10,7 @@ import { agentIsSilent, agentStillServes } from '../cilium/still-used.ts';
 import { unattributedWords, whyUnattributed } from './attribution.ts';
 import { allHoldings } from './holdings.ts';
 import type { Register } from './register.ts';
-import { isOfAnotherMachine } from './same-machine.ts';
+import { isOfAnotherMachine, isOfSameMachine } from './same-machine.ts';
 
 /**
  * The end of a block's life. A block is released in steps, so that a crash between
@@ -42,6 +42,8 @@ export type BlockStep =
   | { kind: 'used'; why: string }
   /** Its node gave it back, by a report that another node's agent may have written. */
   | { kind: 'doubt'; why: string }
+  /** Its machine is there again, with another block: it drains until nobody there uses it. */
+  | { kind: 'drain'; node: ClusterNode }
   | { kind: 'rest'; seconds: number }
   /** It has rested; nobody has said yet that its node does not use it. */
   | { kind: 'await' }
@@ -94,6 +96,8 @@ export function isAwaitingRelease(
 }
 
 function coolingStep(register: Register, block: Block, restedSeconds: number): BlockStep {
+  const back = backWithAnother(register, block);
+  if (back !== undefined) return { kind: 'drain', node: back };
   const leftSeconds = cooldownOf(register, block) - restedSeconds;
   if (leftSeconds > 0) return { kind: 'rest', seconds: leftSeconds };
   if (block.released === undefined) return { kind: 'await' };
@@ -102,6 +106,25 @@ function coolingStep(register: Register, block: Block, restedSeconds: number): B
     return { kind: 'keep for last', seconds: keptForLastSeconds - restedSeconds };
   }
   return { kind: 'free', unlessExists: [] };
+}
+
+/**
+ * A block cools because its Node was gone. If the machine is there again, as another Node of
+ * the name that has a block of its own by now, then whether this one is still in use can be
+ * seen, as with any block that a live node is to leave: it drains, and cools with the evidence.
+ */
+function backWithAnother(register: Register, block: Block): ClusterNode | undefined {
+  const node = register.nodes.get(block.nodeName);
+  if (node === undefined || node.uid === block.nodeUid || block.released !== undefined) return;
+  if (!isOfSameMachine(node, block)) return undefined;
+  const { family } = block.prefix;
+  const hasAnother = register
+    .blocksOf(node.name)
+    .some(
+      ({ phase, nodeUid, prefix }) =>
+        phase === 'Active' && nodeUid === node.uid && prefix.family === family,
+    );
+  return hasAnother ? node : undefined;
 }
 
 export function isReleasedByTime({ phase, released }: Block): boolean {

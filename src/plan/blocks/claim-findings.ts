@@ -1,5 +1,6 @@
 import { addToGroup } from '../../base/add-to-group.ts';
 import { listNames, plural } from '../../base/count-text.ts';
+import { type Cure, cure } from '../../model/cures.ts';
 import { isFromFlags, type Pool } from '../../model/ip-pool.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
@@ -67,11 +68,18 @@ export function refusedCause([claim]: RefusedClaims, byDemand: boolean): string 
   return `is more than the ${most} that one node may have of pool ${pool.name}`;
 }
 
-export function refusedCure([claim]: RefusedClaims): string {
+export function refusedCure([claim]: RefusedClaims): Cure {
   const { source, because } = claim!;
-  if (source === 'address') return `reserve its block in the pool, or raise its maxBlocksPerNode`;
-  if (because === 'count') return `correct that record, or raise maxBlocksPerNode of the pool`;
-  return `correct or remove that record; if pods live there, move the node (cadastre migrate plan)`;
+  if (source === 'address') {
+    return cure('RaiseMaxBlocks', 'reserve its block in the pool, or raise its maxBlocksPerNode');
+  }
+  if (because === 'count') {
+    return cure('RaiseMaxBlocks', 'correct that record, or raise maxBlocksPerNode of the pool');
+  }
+  return cure(
+    'CorrectClaim',
+    'correct or remove that record; if pods live there, move the node (cadastre migrate plan)',
+  );
 }
 
 /** Addresses of a node inside pool objects. The range in the flags may lie around all nodes. */

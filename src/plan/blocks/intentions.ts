@@ -49,6 +49,8 @@ export function planIntentions(
     if (step.kind === 'cool') {
       const detail = step.nodeGone ? 'its node is gone' : 'its node released it';
       found.push(aboutBlock('cool', block, detail));
+    } else if (step.kind === 'drain') {
+      found.push(aboutBlock('drain', block, 'its node is there again, with another block'));
     } else if (step.kind === 'free') {
       found.push(
         aboutBlock(

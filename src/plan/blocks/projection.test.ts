@@ -136,7 +136,7 @@ describe('Node.spec.podCIDRs', () => {
   test('the sentence says what it is, what it should be and the only cure', () => {
     const other = node('n', { podCIDRs: ['10.9.0.0/24'] });
     expect(immutableDisagreement(other, both, nodeSpec)).toBe(
-      'Node.spec.podCIDRs of n is 10.9.0.0/24 and cannot be changed to 10.0.0.0/24, fd00::/64; only a Node that is deleted and registered again can carry another value',
+      'Node.spec.podCIDRs of n is 10.9.0.0/24 and cannot be changed to 10.0.0.0/24, fd00::/64 while the Node exists',
     );
   });
 });

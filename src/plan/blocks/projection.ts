@@ -127,7 +127,7 @@ export function immutableDisagreement(
   // A family cannot be added later either.
   const lacks = blocks.some((own) => !theirs.some((one) => one?.family === own.family));
   if (blocks.length === 0 || !(isWrong || lacks)) return undefined;
-  return `Node.spec.podCIDRs of ${node.name} is ${node.podCidrs.join(', ')} and cannot be changed to ${blocks.join(', ')}; only a Node that is deleted and registered again can carry another value`;
+  return `Node.spec.podCIDRs of ${node.name} is ${node.podCidrs.join(', ')} and cannot be changed to ${blocks.join(', ')} while the Node exists`;
 }
 
 /**

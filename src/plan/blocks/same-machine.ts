@@ -1,6 +1,11 @@
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 
+/** The two share an address: by name alone nobody knows. */
+export function isOfSameMachine(node: ClusterNode, { nodeAddresses = [] }: Block): boolean {
+  return nodeAddresses.some((address) => node.addresses.includes(address));
+}
+
 /**
  * A Node of the same name is not the same machine: a block of an earlier Node goes
  * to it only if the two share an address, or if a witness says that the earlier one
@@ -9,7 +14,5 @@ import type { Block } from '../../model/node-block.ts';
  */
 export function isOfAnotherMachine(node: ClusterNode, block: Block): boolean {
   if (block.nodeUid === node.uid || block.released !== undefined) return false;
-  const { nodeAddresses } = block;
-  if (nodeAddresses === undefined) return false;
-  return !nodeAddresses.some((address) => node.addresses.includes(address));
+  return block.nodeAddresses !== undefined && !isOfSameMachine(node, block);
 }

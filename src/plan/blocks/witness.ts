@@ -1,4 +1,5 @@
 import { listNames } from '../../base/count-text.ts';
+import { type Cure, cure } from '../../model/cures.ts';
 import type { Pool } from '../../model/ip-pool.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block, BlockWitness, WitnessName } from '../../model/node-block.ts';
@@ -200,6 +201,6 @@ export function awaitingWords(block: Block, missing: readonly string[]): string 
   return `nobody says that ${block.nodeName} does not use it: ${missing.join('; ')}. If the machine is off: ${releaseCommand(block)}`;
 }
 
-export function releaseCommand({ prefix }: Pick<Block, 'prefix'>): string {
-  return `cadastre blocks release ${prefix} --machine-is-off "why"`;
+export function releaseCommand({ prefix }: Pick<Block, 'prefix'>): Cure {
+  return cure('ReleaseBlock', `cadastre blocks release ${prefix} --machine-is-off "why"`);
 }

@@ -13,6 +13,7 @@
  * mode: podCIDRs in the modes cluster-pool and kubernetes, the blocks of pools in
  * multi-pool, where advertisements of PodCIDR are off.
  */
+
 import {
   type CiliumBgp,
   type CiliumBgpInstancePeer,
@@ -23,6 +24,7 @@ import {
 } from '../../model/cilium-bgp.ts';
 import type { CiliumNode } from '../../model/cilium-node.ts';
 import type { CiliumPodPool } from '../../model/cilium-pod-pool.ts';
+import { type Cure, cure } from '../../model/cures.ts';
 import type { Labels } from '../../model/label-selector.ts';
 import type { Family } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
@@ -47,7 +49,7 @@ export interface CiliumAnnouncement {
 export interface AnnouncingGap {
   /** What is so, in words. */
   why: string;
-  fix: string;
+  fix: Cure;
 }
 
 export interface CiliumAnnouncing {
@@ -78,7 +80,10 @@ export function announcingGaps(
   return [
     {
       why: `Cilium announces what CiliumNode ${node} names, and this block is not there`,
-      fix: `see why CiliumNode ${node} does not name ${prefix}: kubectl get ciliumnode ${node} -o yaml`,
+      fix: cure(
+        'SeeCiliumNode',
+        `see why CiliumNode ${node} does not name ${prefix}: kubectl get ciliumnode ${node} -o yaml`,
+      ),
     },
   ];
 }
@@ -128,7 +133,10 @@ export class CiliumAnnouncers {
         ? undefined
         : {
             why: `CiliumBGPPeeringPolicies ${names.join(' and ')} all select ${node.name}; Cilium then obeys none`,
-            fix: `change nodeSelector so that one CiliumBGPPeeringPolicy selects ${node.name}`,
+            fix: cure(
+              'OnePeeringPolicy',
+              `change nodeSelector so that one CiliumBGPPeeringPolicy selects ${node.name}`,
+            ),
           };
     for (const { name, routers } of policies) {
       const at = `CiliumBGPPeeringPolicy ${name}`;
@@ -151,7 +159,10 @@ export class CiliumAnnouncers {
     }
     const otherwise = conflict ?? {
       why: `CiliumBGPPeeringPolicy ${names[0]} does not announce it`,
-      fix: `set exportPodCIDR: true in CiliumBGPPeeringPolicy ${names[0]}, if it is to be announced${this.#hint()}`,
+      fix: cure(
+        'ExportPodCidr',
+        `set exportPodCIDR: true in CiliumBGPPeeringPolicy ${names[0]}, if it is to be announced${this.#hint()}`,
+      ),
     };
     return { peers, announcements, wholeFamilies, otherwise };
   }
@@ -191,19 +202,28 @@ export class CiliumAnnouncers {
     if (hasPeers) {
       return {
         why: 'no CiliumBGPAdvertisement that its peers select is about it',
-        fix: `see CiliumBGPAdvertisements and the families of CiliumBGPPeerConfigs${this.#hint()}`,
+        fix: cure(
+          'AdvertisePods',
+          `see CiliumBGPAdvertisements and the families of CiliumBGPPeerConfigs${this.#hint()}`,
+        ),
       };
     }
     if (clusterConfigs.length === 0) {
       return {
         why: 'there is no CiliumBGPClusterConfig',
-        fix: 'create a CiliumBGPClusterConfig, if blocks are to be announced',
+        fix: cure(
+          'CreateClusterConfig',
+          'create a CiliumBGPClusterConfig, if blocks are to be announced',
+        ),
       };
     }
     const names = clusterConfigs.map(({ name }) => name).sort();
     return {
       why: `no CiliumBGPClusterConfig selects ${node} by its labels`,
-      fix: `label ${node} as spec.nodeSelector asks: kubectl get ciliumbgpclusterconfig ${names.join(' ')} -o yaml`,
+      fix: cure(
+        'LabelForClusterConfig',
+        `label ${node} as spec.nodeSelector asks: kubectl get ciliumbgpclusterconfig ${names.join(' ')} -o yaml`,
+      ),
     };
   }
 
@@ -217,20 +237,29 @@ export class CiliumAnnouncers {
     if (nodeConfig === undefined) {
       return {
         why: `CiliumBGPClusterConfig ${config} selects ${node}, but there is no CiliumBGPNodeConfig ${node}, which cilium-operator makes`,
-        fix: 'see that cilium-operator runs and what it logs: kubectl -n kube-system get deployment cilium-operator',
+        fix: cure(
+          'RunCiliumOperator',
+          'see that cilium-operator runs and what it logs: kubectl -n kube-system get deployment cilium-operator',
+        ),
       };
     }
     if (!nodeConfig.peers.some((one) => isSame(one, peer))) {
       return {
         why: `CiliumBGPNodeConfig ${node} has no peer ${peer.name} of CiliumBGPClusterConfig ${config} yet; cilium-operator adds it`,
-        fix: 'see that cilium-operator runs and what it logs: kubectl -n kube-system get deployment cilium-operator',
+        fix: cure(
+          'RunCiliumOperator',
+          'see that cilium-operator runs and what it logs: kubectl -n kube-system get deployment cilium-operator',
+        ),
       };
     }
     const session = nodeConfig.sessions.find((one) => isSessionOf(one, peer));
     if (session?.state === undefined || session.state === 'established') return undefined;
     return {
       why: `the session of ${node} with ${peer.name} is ${session.state}, by CiliumBGPNodeConfig ${node}`,
-      fix: `see why the session is down, on the router too: kubectl get ciliumbgpnodeconfig ${node} -o yaml`,
+      fix: cure(
+        'SeeCiliumSession',
+        `see why the session is down, on the router too: kubectl get ciliumbgpnodeconfig ${node} -o yaml`,
+      ),
     };
   }
 
@@ -241,13 +270,19 @@ export class CiliumAnnouncers {
   ): { blocks: PlannedBlock[]; why?: AnnouncingGap } {
     if (peerConfig === undefined) {
       const why = `peer ${name} names no CiliumBGPPeerConfig, so that nothing is announced to it`;
-      const fix = `give peer ${name} a peerConfigRef, if blocks are to be announced to it`;
+      const fix = cure(
+        'GivePeerConfigRef',
+        `give peer ${name} a peerConfigRef, if blocks are to be announced to it`,
+      );
       return { blocks: [], why: { why, fix } };
     }
     const settings = this.#bgp.peerConfigs.find((one) => one.name === peerConfig);
     if (settings === undefined) {
       const why = `peer ${name} names CiliumBGPPeerConfig ${peerConfig}, which does not exist`;
-      return { blocks: [], why: { why, fix: `create CiliumBGPPeerConfig ${peerConfig}` } };
+      return {
+        blocks: [],
+        why: { why, fix: cure('CreatePeerConfig', `create CiliumBGPPeerConfig ${peerConfig}`) },
+      };
     }
     const found = new Map<string, PlannedBlock>();
     for (const { family, advertisements } of settings.families) {
@@ -318,14 +353,20 @@ export class CiliumAnnouncers {
     if (pool === undefined) {
       return {
         why: `there is no CiliumPodIPPool ${name}, and Cilium announces blocks of no other pools`,
-        fix: `create CiliumPodIPPool ${name} with the CIDRs and mask sizes of the IPPool, if its blocks are to be announced`,
+        fix: cure(
+          'CreateCiliumPodIPPool',
+          `create CiliumPodIPPool ${name} with the CIDRs and mask sizes of the IPPool, if its blocks are to be announced`,
+        ),
       };
     }
     const size = pool.maskSize[prefix.family];
     if (!byLength || size === prefix.length) return undefined;
     return {
       why: `CiliumPodIPPool ${name} has ${size === undefined ? `no ${prefix.family}` : `the mask size ${size}`}, and Cilium announces no block of another size`,
-      fix: `give CiliumPodIPPool ${name} blocks of /${prefix.length}, as the node has`,
+      fix: cure(
+        'AlignMaskSize',
+        `give CiliumPodIPPool ${name} blocks of /${prefix.length}, as the node has`,
+      ),
     };
   }
 

@@ -1,4 +1,5 @@
 import type { CiliumPodPool } from '../../model/cilium-pod-pool.ts';
+import { type Cure, cure } from '../../model/cures.ts';
 import type { Pool } from '../../model/ip-pool.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { PrefixSet } from '../../net/prefix-set.ts';
@@ -29,7 +30,10 @@ export function poolDifferences(
   });
 }
 
-export function differenceCure({ pool, outside }: PoolDifference): string {
+export function differenceCure({ pool, outside }: PoolDifference): Cure {
   const { name } = pool;
-  return `add ${outside.join(', ')} to CiliumPodIPPool ${name}, or take it out of IPPool ${name}`;
+  return cure(
+    'AlignCiliumPodIPPool',
+    `add ${outside.join(', ')} to CiliumPodIPPool ${name}, or take it out of IPPool ${name}`,
+  );
 }

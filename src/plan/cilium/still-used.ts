@@ -1,5 +1,6 @@
 import { plural } from '../../base/count-text.ts';
 import type { CiliumNode } from '../../model/cilium-node.ts';
+import { type Cure, cure } from '../../model/cures.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { type NodeUses, type UsedAddress, usedWords } from './agent-uses.ts';
 
@@ -26,7 +27,7 @@ export function agentStillServes(uses: NodeUses, block: Prefix): string | undefi
 export function podsStillIn(used: readonly UsedAddress[], block: Prefix): string | undefined {
   if (used.length === 0) return undefined;
   const pods = new Set(used.map(({ pod }) => pod)).size;
-  return `${plural(pods, 'pod has', 'pods have')} addresses in ${block} (${usedWords(used)}): delete them, so that they come back with others`;
+  return `${plural(pods, 'pod has', 'pods have')} addresses in ${block} (${usedWords(used)}): ${cure('DeletePods', 'delete them, so that they come back with others')}`;
 }
 
 /**
@@ -42,6 +43,9 @@ export function agentIsSilent(cilium: CiliumNode | undefined): string | undefine
  * The one way to make an agent serve from another block in the modes with one block a
  * node. Pods first: after the restart it does not take back those of the old block.
  */
-export function restartAgent(node: string): string {
-  return `move its pods away (kubectl drain ${node} --ignore-daemonsets), restart the agent (kubectl -n kube-system delete pod -l k8s-app=cilium --field-selector spec.nodeName=${node}), then kubectl uncordon ${node}`;
+export function restartAgent(node: string): Cure {
+  return cure(
+    'RestartCiliumAgent',
+    `move its pods away (kubectl drain ${node} --ignore-daemonsets), restart the agent (kubectl -n kube-system delete pod -l k8s-app=cilium --field-selector spec.nodeName=${node}), then kubectl uncordon ${node}`,
+  );
 }

@@ -1,3 +1,4 @@
+import type { Cure } from '../../model/cures.ts';
 import type { Reason } from '../../model/reasons.ts';
 
 /**
@@ -70,7 +71,7 @@ export interface DoctorFinding {
 
 /** What a finding says beside its reason; whatever is left out is null, or nobody. */
 type FindingDetails = Partial<Pick<DoctorFinding, 'node' | 'prefix' | 'owner' | 'hurts'>> &
-  Pick<DoctorFinding, 'says' | 'fix'>;
+  Pick<DoctorFinding, 'says'> & { fix: Cure };
 
 export function finding(
   reason: DoctorReason,

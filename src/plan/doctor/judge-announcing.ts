@@ -1,4 +1,5 @@
 import { isPeerOf } from '../../model/bgp-peer.ts';
+import { noCure } from '../../model/cures.ts';
 import type { Family } from '../../net/family.ts';
 import { type CiliumAnnouncing, isToAnnounce } from '../cilium/announces.ts';
 import { isMeantToBeWithdrawn } from '../node/leaving.ts';
@@ -86,7 +87,7 @@ function announcingOfCilium(
       last === undefined
         ? hurtsNow(...(isNowhere ? [name] : []))
         : hurtsIf(`lose-router ${last}`, [name], key);
-    const fix = stated.fix ?? '';
+    const fix = stated.fix ?? noCure;
     const severity = isNowhere ? 'critical' : 'warning';
     return [finding('NotAnnounced', severity, { ...about, says, hurts, fix })];
   });

@@ -1,5 +1,6 @@
 import { addToGroup } from '../../base/add-to-group.ts';
 import { listNames, plural } from '../../base/count-text.ts';
+import { type Cure, cure } from '../../model/cures.ts';
 import { defaultCooldownSeconds } from '../../model/ip-pool.ts';
 import { type NamedNetwork, nodeNetworks } from '../../model/network.ts';
 import type { Block } from '../../model/node-block.ts';
@@ -31,7 +32,10 @@ function clashes(survey: Survey, claimants: Claimants): DoctorFinding[] {
   for (const [key, owners] of survey.owners) {
     const names = owners.map(({ node }) => node);
     if (owners.length > 1) {
-      const fix = `move all but one of ${names.join(', ')} to another block`;
+      const fix = cure(
+        'MoveToAnotherBlock',
+        `move all but one of ${names.join(', ')} to another block`,
+      );
       const [owner = ''] = names;
       const about = { node: names[1] ?? '', prefix: key, owner };
       const says = saysAbout(claimants, key);
@@ -51,7 +55,7 @@ function clashes(survey: Survey, claimants: Claimants): DoctorFinding[] {
           owner: inner.node,
           says: { ...saysAbout(claimants, inner.key), overlaps: `${key} of ${block.node}` },
           hurts: hurtsNow(...[inner.node, block.node].sort()),
-          fix: `move ${inner.node} or ${block.node} to another block`,
+          fix: cure('MoveToAnotherBlock', `move ${inner.node} or ${block.node} to another block`),
         }),
       );
     }
@@ -72,7 +76,10 @@ function outsidePools(survey: Survey, claimants: Claimants): DoctorFinding[] {
         prefix: key,
         owner: node,
         says: { ...saysAbout(claimants, key), pools: names },
-        fix: `add a CIDR around ${key} to a pool, or move ${node} to a block of one`,
+        fix: cure(
+          'AddCidrAround',
+          `add a CIDR around ${key} to a pool, or move ${node} to a block of one`,
+        ),
       }),
     );
 }
@@ -100,7 +107,10 @@ function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
           owner: block.node,
           says: { ...saysAbout(claimants, block.key), network: `${prefix} of ${name}` },
           hurts: hurtsNow(...hurt),
-          fix: `reserve ${prefix} in the pool, and move ${block.node} to another block`,
+          fix: cure(
+            'ReserveNetwork',
+            `reserve ${prefix} in the pool, and move ${block.node} to another block`,
+          ),
         }),
       );
     }
@@ -120,7 +130,7 @@ function onNetworks(survey: Survey, claimants: Claimants): DoctorFinding[] {
       finding('OverlapsNetwork', 'warning', {
         prefix: pool.cidrs.join(', '),
         says: { pool: pool.name, network: problem.detail },
-        fix: `change the pool's cidrs, or name the part in its reserved`,
+        fix: cure('ChangePool', `change the pool's cidrs, or name the part in its reserved`),
       }),
     );
   }
@@ -134,14 +144,20 @@ function unreleased(survey: Survey, claimants: Claimants): DoctorFinding[] {
     const prefix = block.prefix.toString();
     const says = saysAbout(claimants, prefix);
     if (isReleasedByTime(block)) {
-      const fix = `see that the machine of ${node} is off before another node needs ${prefix}; then ${releaseCommand(block)}`;
+      const fix = cure(
+        'ReleaseBlock',
+        `see that the machine of ${node} is off before another node needs ${prefix}; then ${releaseCommand(block)}`,
+      );
       const why = { released: released?.detail ?? 'by time alone' };
       return finding('ReleasedByTime', 'warning', { node, prefix, says: { ...says, ...why }, fix });
     }
     // As the operator judged it: it has read the policy, and asked whether it is in force.
     if (releasable?.reason === ('ReportNotAttributed' satisfies Reason) && released === undefined) {
       const missing = { missing: releasable.message };
-      const fix = `kubectl apply -f deploy/agent.yaml, so that each agent is bound to its own node; or, if the machine of ${node} is off: ${releaseCommand(block)}`;
+      const fix = cure(
+        'BindAgents',
+        `kubectl apply -f deploy/agent.yaml, so that each agent is bound to its own node; or, if the machine of ${node} is off: ${releaseCommand(block)}`,
+      );
       return finding('ReportNotAttributed', 'warning', {
         node,
         prefix,
@@ -151,7 +167,7 @@ function unreleased(survey: Survey, claimants: Claimants): DoctorFinding[] {
     }
     if (!isAwaitingRelease(block, cooldownOf(survey, block))) return [];
     const missing = releasable?.message ?? 'no operator has looked yet';
-    const fix = `if the machine of ${node} is off: ${releaseCommand(block)}`;
+    const fix = cure('ReleaseBlock', `if the machine of ${node} is off: ${releaseCommand(block)}`);
     return finding('AwaitingWitness', 'info', { node, prefix, says: { ...says, missing }, fix });
   });
 }
@@ -165,7 +181,7 @@ function cooldownOf(survey: Survey, block: Block): number {
 function stranded(survey: Survey, claimants: Claimants): DoctorFinding[] {
   const found: DoctorFinding[] = [];
   const { nodes, evidence } = survey;
-  const report = (prefix: string, node: string, fix: string) => {
+  const report = (prefix: string, node: string, fix: Cure) => {
     const says = saysAbout(claimants, prefix);
     found.push(finding('StrandedBlock', 'info', { node, prefix, says, fix }));
   };
@@ -178,19 +194,22 @@ function stranded(survey: Survey, claimants: Claimants): DoctorFinding[] {
       // By the clock of whoever wrote it: good enough to say that nobody counts.
       const dueMs = coolingSinceMs + cooldownSeconds * 1000 + graceMs;
       if (coolingSinceMs > 0 && evidence.nowMs > dueMs) {
-        report(`${prefix}`, nodeName, `its cool-down should be over: see that an operator runs`);
+        const words = 'its cool-down should be over: see that an operator runs';
+        report(`${prefix}`, nodeName, cure('RunOperator', words));
       }
       continue;
     }
     const node = nodes.get(nodeName)?.node;
     if (survey.down.has(nodeName) || (node !== undefined && isHolder(node, block))) continue;
-    report(`${prefix}`, nodeName, `the operator frees it after a cool-down: see that one runs`);
+    const words = 'the operator frees it after a cool-down: see that one runs';
+    report(`${prefix}`, nodeName, cure('RunOperator', words));
   }
   for (const { name, podCidrs } of evidence.ciliumNodes) {
     if (nodes.has(name) || survey.down.has(name)) continue;
     for (const text of podCidrs) {
       const prefix = parsePrefix(text);
-      if (prefix !== undefined) report(`${prefix}`, name, `kubectl delete ciliumnode ${name}`);
+      if (prefix === undefined) continue;
+      report(`${prefix}`, name, cure('DeleteCiliumNode', `kubectl delete ciliumnode ${name}`));
     }
   }
   return found;
@@ -220,7 +239,10 @@ function leaked(survey: Survey): DoctorFinding[] {
           prefix: prefix.toString(),
           owner: name,
           says: { agent: plural(held, 'address', 'addresses'), Pods: `${seen}` },
-          fix: `on ${name}: cadastre ipam show lists the owners; release those that are gone`,
+          fix: cure(
+            'ReleaseAddresses',
+            `on ${name}: cadastre ipam show lists the owners; release those that are gone`,
+          ),
         }),
       );
     }

@@ -1,3 +1,4 @@
+import { cure } from '../../model/cures.ts';
 import { isFromFlags } from '../../model/ip-pool.ts';
 import {
   isReserved,
@@ -48,7 +49,10 @@ function addressesInPools(survey: Survey, { node, claims }: SurveyedNode): Docto
       node: node.name,
       prefix: cell,
       says: { pool: pool.name, network: `${address.first()} of node ${node.name}` },
-      fix: `reserve ${cell} in pool ${pool.name}, or take it out of its cidrs; until then it is given to no node`,
+      fix: cure(
+        'ReserveNodeAddress',
+        `reserve ${cell} in pool ${pool.name}, or take it out of its cidrs; until then it is given to no node`,
+      ),
     });
   });
 }

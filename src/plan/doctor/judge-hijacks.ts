@@ -1,4 +1,5 @@
 import { addToGroup } from '../../base/add-to-group.ts';
+import { cure } from '../../model/cures.ts';
 import type { ReportedHijack } from '../../model/node-report-status.ts';
 import { type DoctorFinding, finding, hurtsNow } from './finding.ts';
 import type { Survey } from './survey.ts';
@@ -55,6 +56,9 @@ function hijacked(
       ),
     },
     hurts: hurtsNow(node),
-    fix: `on router ${first.peer}: find who advertises ${prefix} with next hop ${leads(first.nextHop)}, and stop it there`,
+    fix: cure(
+      'StopHijack',
+      `on router ${first.peer}: find who advertises ${prefix} with next hop ${leads(first.nextHop)}, and stop it there`,
+    ),
   });
 }

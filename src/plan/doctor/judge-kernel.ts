@@ -1,3 +1,4 @@
+import { cure } from '../../model/cures.ts';
 import { type Claimants, saysAbout } from './claimants.ts';
 import { type DoctorFinding, finding, hurtsIf } from './finding.ts';
 import type { Survey } from './survey.ts';
@@ -23,7 +24,10 @@ export function judgeKernel(survey: Survey, claimants: Claimants): DoctorFinding
       [`kernel of ${kernel.node}`]: `via ${via} (${hop.node})`,
     };
     const hurts = hurtsIf(`drain ${hop.node}`, [owner], key);
-    const fix = `on ${kernel.node}: ip route replace ${key} via ${survey.nextHops.addressOf(owner)}`;
+    const fix = cure(
+      'ReplaceKernelRoute',
+      `on ${kernel.node}: ip route replace ${key} via ${survey.nextHops.addressOf(owner)}`,
+    );
     const about = { node: hop.node, prefix: key, owner };
     found.push(finding('Detour', 'warning', { ...about, says, hurts, fix }));
   }

@@ -1,5 +1,6 @@
 import { addToGroup } from '../../base/add-to-group.ts';
 import { listNames, plural } from '../../base/count-text.ts';
+import { cure } from '../../model/cures.ts';
 import { type Pool, poolFamilies } from '../../model/ip-pool.ts';
 import { type LabelSelector, type Labels, selects } from '../../model/label-selector.ts';
 import type { ClusterNode } from '../../model/node.ts';
@@ -114,8 +115,11 @@ function nearlyFull(facts: PoolFacts, pool: Pool, family: Family): DoctorFinding
       },
       fix:
         awaiting.length > 0
-          ? `add a CIDR to pool ${pool.name}, or release blocks whose machines are off: cadastre blocks release`
-          : `add a CIDR to pool ${pool.name} while it still has room`,
+          ? cure(
+              'GrowPool',
+              `add a CIDR to pool ${pool.name}, or release blocks whose machines are off: cadastre blocks release`,
+            )
+          : cure('GrowPool', `add a CIDR to pool ${pool.name} while it still has room`),
     }),
   ];
 }
@@ -167,7 +171,10 @@ function unselected(survey: Survey, poolSet: PoolSet): DoctorFinding[] {
           pools: listNames(survey.pools.map(({ name }) => name).sort()),
         },
         hurts: hurtsNow(...without),
-        fix: `make a pool whose nodeSelector matches ${labels}, or label the nodes for one that exists`,
+        fix: cure(
+          'MakePoolForGroup',
+          `make a pool whose nodeSelector matches ${labels}, or label the nodes for one that exists`,
+        ),
       });
     });
 }

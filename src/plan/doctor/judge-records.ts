@@ -1,6 +1,7 @@
 import { plural } from '../../base/count-text.ts';
 import type { CiliumSettings } from '../../model/cilium-config.ts';
 import { ciliumOperatorAllocates, operatorStep } from '../../model/cilium-support.ts';
+import { type Cure, cure } from '../../model/cures.ts';
 import { modeOfCilium, type TruthRecord } from '../../model/modes.ts';
 import { type Family, families } from '../../net/family.ts';
 import type { Prefix } from '../../net/prefix.ts';
@@ -99,23 +100,32 @@ function disagreementFix(
   node: string,
   truthIs: RecordName,
   differing: readonly RecordName[],
-): string {
+): Cure {
   const wrong = wrongRecord(survey);
   if (differing.includes('agent') || differing.includes('kernel')) {
-    return `see what the agent of ${node} waits for: kubectl describe nodereport ${node}`;
+    return cure(
+      'SeeAgent',
+      `see what the agent of ${node} waits for: kubectl describe nodereport ${node}`,
+    );
   }
   if (differing.includes('Node.spec')) {
     // A Node that is made again gets another block where somebody allocates, and the agent
     // of Cilium stays in the one it has: pods would be lost for a record that nobody reads.
     const leave = 'leave Node.spec.podCIDRs as it is: it cannot change while the Node exists';
     return wrong === undefined
-      ? `${truthIs} is what counts; ${leave}, and stop who writes it`
-      : `pods use ${truthIs}, but ${wrong.why}: ${wrong.cure}; ${leave}`;
+      ? cure('LeaveNodeSpec', `${truthIs} is what counts; ${leave}, and stop who writes it`)
+      : cure('LeaveNodeSpec', `pods use ${truthIs}, but ${wrong.why}: ${wrong.cure}; ${leave}`);
   }
   if (differing.includes('annotation')) {
-    return `correct the annotation of ${node}: it must say what ${truthIs} says`;
+    return cure(
+      'CorrectRecord',
+      `correct the annotation of ${node}: it must say what ${truthIs} says`,
+    );
   }
-  return `${truthIs} is what counts; correct ${differing.join(' and ')} of ${node}`;
+  return cure(
+    'CorrectRecord',
+    `${truthIs} is what counts; correct ${differing.join(' and ')} of ${node}`,
+  );
 }
 
 /**
@@ -172,7 +182,7 @@ function secondAllocators(
   const { truth, evidence } = survey;
   const served = [...survey.nodes.values()].filter(({ blocks }) => blocks.length > 0).length;
   const found: DoctorFinding[] = [];
-  const report = (record: RecordName, who: string, fix: string, isSame = false) => {
+  const report = (record: RecordName, who: string, fix: Cure, isSame = false) => {
     const { nodes, differ } = records.get(record) ?? { nodes: [], differ: 0 };
     const says = {
       [truthName[truth.record]]: `the truth in mode ${truth.mode.name} (${truth.why})`,
@@ -189,7 +199,7 @@ function secondAllocators(
       report(
         'Node.spec',
         'kube-controller-manager',
-        'run kube-controller-manager with --allocate-node-cidrs=false',
+        cure('StopNodeIpam', 'run kube-controller-manager with --allocate-node-cidrs=false'),
         isKnown && drawsFromOurs(survey, 'Node.spec'),
       );
     }
@@ -208,7 +218,7 @@ function secondAllocators(
     report(
       'NodeBlock',
       "Cadastre's operator",
-      'run one of them: stop the operator, or change --ipam',
+      cure('RunOneAllocator', 'run one of them: stop the operator, or change --ipam'),
     );
   }
   return found;

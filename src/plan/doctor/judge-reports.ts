@@ -1,3 +1,4 @@
+import { type Cure, cure } from '../../model/cures.ts';
 import {
   type DoctorFinding,
   type DoctorReason,
@@ -16,57 +17,92 @@ export const agentFindings = {
   PodsOutsideBlocks: {
     severity: 'critical',
     fix: (node) =>
-      `delete those pods, so that they come back with addresses of the blocks of ${node}; or give ${node} that block back`,
+      cure(
+        'DeletePods',
+        `delete those pods, so that they come back with addresses of the blocks of ${node}; or give ${node} that block back`,
+      ),
   },
   NotThisMachine: {
     severity: 'critical',
     fix: (node) =>
-      `see which machine is ${node} (kubectl get node ${node} -o wide), and on the other one set --node-name, or stop its agent`,
+      cure(
+        'NameMachine',
+        `see which machine is ${node} (kubectl get node ${node} -o wide), and on the other one set --node-name, or stop its agent`,
+      ),
   },
   DuplicateAgent: {
     severity: 'warning',
     fix: (node) =>
-      `give the other machine a name of its own (--hostname-override of its kubelet, --node-name of its agent), or turn it off; until then only the first one serves ${node}`,
+      cure(
+        'NameMachine',
+        `give the other machine a name of its own (--hostname-override of its kubelet, --node-name of its agent), or turn it off; until then only the first one serves ${node}`,
+      ),
   },
   RestoredFromBackup: {
     severity: 'critical',
     fix: (node) =>
-      `the operator takes back what ${node} reports that it uses: see that one runs, and the Events of ${node}`,
+      cure(
+        'RunOperator',
+        `the operator takes back what ${node} reports that it uses: see that one runs, and the Events of ${node}`,
+      ),
   },
   BlockMissing: {
     severity: 'warning',
     fix: (node) =>
-      `see that the operator runs: it takes back into the register what ${node} claims (kubectl get nodereport ${node} -o yaml)`,
+      cure(
+        'RunOperator',
+        `see that the operator runs: it takes back into the register what ${node} claims (kubectl get nodereport ${node} -o yaml)`,
+      ),
   },
   AddressOwnersUnknown: {
     severity: 'warning',
     fix: (node) =>
-      `drain ${node} (kubectl drain) and reboot it, or give it another block; the damaged file, which the detail names, shows what was lost`,
+      cure(
+        'RebootNode',
+        `drain ${node} (kubectl drain) and reboot it, or give it another block; the damaged file, which the detail names, shows what was lost`,
+      ),
   },
   RouteRefused: {
     severity: 'warning',
-    fix: (node) => `on ${node}: see the kernel's answer above, and what else writes routes there`,
+    fix: (node) =>
+      cure(
+        'SeeKernel',
+        `on ${node}: see the kernel's answer above, and what else writes routes there`,
+      ),
   },
   PeerRefused: {
     severity: 'warning',
-    fix: () => 'correct the BGPPeer (or its entry in the ConfigMap): kubectl get bgppeers -o yaml',
+    fix: () =>
+      cure(
+        'CorrectPeer',
+        'correct the BGPPeer (or its entry in the ConfigMap): kubectl get bgppeers -o yaml',
+      ),
   },
   MalformedConfig: {
     severity: 'warning',
-    fix: () => 'correct the ConfigMap of the BGP peers; until then the last good one stays in use',
+    fix: () =>
+      cure(
+        'CorrectPeer',
+        'correct the ConfigMap of the BGP peers; until then the last good one stays in use',
+      ),
   },
   MasqueradeRefused: {
     severity: 'warning',
-    fix: (node) => `on ${node}: see that nftables is there, and what else changes its rules`,
+    fix: (node) =>
+      cure(
+        'SeeNftables',
+        `on ${node}: see that nftables is there, and what else changes its rules`,
+      ),
   },
   NoAddressOfFamily: {
     severity: 'warning',
     fix: (node) =>
-      `give the nodes addresses of that family (--node-ip of kubelet): kubectl get node ${node} -o yaml`,
+      cure(
+        'GiveNodeAddress',
+        `give the nodes addresses of that family (--node-ip of kubelet): kubectl get node ${node} -o yaml`,
+      ),
   },
-} as const satisfies Partial<
-  Record<DoctorReason, { severity: Severity; fix(node: string): string }>
->;
+} as const satisfies Partial<Record<DoctorReason, { severity: Severity; fix(node: string): Cure }>>;
 
 type AgentReason = keyof typeof agentFindings;
 

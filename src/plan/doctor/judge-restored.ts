@@ -1,4 +1,5 @@
 import type { WitnessReport } from '../../model/cluster-kinds.ts';
+import { cure } from '../../model/cures.ts';
 import { type Block, blockName } from '../../model/node-block.ts';
 import { type Prefix, parsePrefix } from '../../net/prefix.ts';
 import { isReportOf, statedUses } from '../blocks/report-uses.ts';
@@ -63,14 +64,20 @@ function disputed(
   prefix: Prefix,
   { nodeName, prefix: theirs }: Block,
 ): DoctorFinding {
-  const patch = `kubectl patch nodeblock ${blockName(theirs)} --type merge -p '{"spec":{"phase":"Draining"}}'`;
+  const patch = cure(
+    'GiveBlockBack',
+    `kubectl patch nodeblock ${blockName(theirs)} --type merge -p '{"spec":{"phase":"Draining"}}'`,
+  );
   return finding('RestoredFromBackup', 'critical', {
     node,
     prefix: `${prefix}`,
     owner: nodeName,
     says: { NodeBlock: `${nodeName} (${theirs})`, agent: `${node} uses it` },
     hurts: hurtsNow(node, nodeName),
-    fix: `give it back to ${node} (${patch}: ${node} takes it over when ${nodeName} has emptied it), or delete the pods of ${node} that have addresses of it`,
+    fix: cure(
+      'GiveBlockBack',
+      `give it back to ${node} (${patch}: ${node} takes it over when ${nodeName} has emptied it), or delete the pods of ${node} that have addresses of it`,
+    ),
   });
 }
 
@@ -81,17 +88,23 @@ function lost(node: string, prefix: Prefix): DoctorFinding {
     owner: node,
     says: { NodeBlock: 'nobody', agent: `${node} uses it` },
     hurts: hurtsNow(node),
-    fix: `the operator takes it back from what ${node} reports: see that one runs, and the Events of ${node}`,
+    fix: cure(
+      'RunOperator',
+      `the operator takes it back from what ${node} reports: see that one runs, and the Events of ${node}`,
+    ),
   });
 }
 
 function lostByFormer(node: string, prefix: Prefix, isAnew: boolean): DoctorFinding {
   const which = isAnew ? 'an earlier Node of that name' : 'no such Node';
-  const cure = isAnew ? `see that the agent of ${node} runs` : `register ${node} again`;
+  const first = isAnew ? `see that the agent of ${node} runs` : `register ${node} again`;
   return finding('RestoredFromBackup', 'warning', {
     node,
     prefix: `${prefix}`,
     says: { NodeBlock: 'nobody', agent: `${node} (${which}) uses it` },
-    fix: `${cure}; or, if that machine is off: kubectl delete nodereport ${node}`,
+    fix: cure(
+      'ReportAgain',
+      `${first}; or, if that machine is off: kubectl delete nodereport ${node}`,
+    ),
   });
 }

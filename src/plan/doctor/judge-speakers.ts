@@ -1,4 +1,5 @@
 import { listNames } from '../../base/count-text.ts';
+import { cure } from '../../model/cures.ts';
 import type { CiliumAnnouncement } from '../cilium/announces.ts';
 import { type DoctorFinding, finding } from './finding.ts';
 import { canonicalAddress } from './next-hops.ts';
@@ -41,7 +42,10 @@ export function judgeSpeakers({ announcedBy, nodes }: Survey): DoctorFinding[] {
           agent: `announces to ${listNames([...ours])}`,
           Cilium: `is to announce to ${listNames(each(({ peer }) => `${peer.name} (${peer.address})`))}`,
         },
-        fix: `let one of the two announce: ${each(({ stop }) => stop).join(' and ')}, or change nodeSelector of our BGPPeers so that none selects ${name}`,
+        fix: cure(
+          'LetOneAnnounce',
+          `let one of the two announce: ${each(({ stop }) => stop).join(' and ')}, or change nodeSelector of our BGPPeers so that none selects ${name}`,
+        ),
       }),
     );
   }

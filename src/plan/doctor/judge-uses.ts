@@ -1,4 +1,5 @@
 import type { Steps } from '../../base/steps.ts';
+import { cure } from '../../model/cures.ts';
 import { modeOfCilium } from '../../model/modes.ts';
 import type { Address } from '../../net/address.ts';
 import { familyBits } from '../../net/family.ts';
@@ -141,7 +142,7 @@ function onSeveralPods(
   const wrong = pods.find(({ node }) => node !== holder) ?? pods[1]!;
   const where = pods.map(({ pod, node }) => (node === '' ? pod : `${pod} on ${node}`));
   const nodes = [...new Set(pods.map(({ node }) => node).filter((name) => name !== ''))];
-  const remove = `delete ${wrong.pod}, so that it gets another address`;
+  const remove = cure('DeletePods', `delete ${wrong.pod}, so that it gets another address`);
   return finding('DuplicateAddress', 'critical', {
     node: wrong.node || null,
     prefix: hostPrefix(address).toString(),

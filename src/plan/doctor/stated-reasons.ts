@@ -1,3 +1,4 @@
+import { type Cure, cure, joinedCures } from '../../model/cures.ts';
 import type { ReportedUnannounced } from '../../model/node-report-status.ts';
 import { parsePrefix } from '../../net/prefix.ts';
 import { announcingGaps } from '../cilium/announces.ts';
@@ -13,7 +14,7 @@ export interface StatedReason {
   /** For the finding's `says`. */
   says: Record<string, string>;
   /** What to do about it; undefined: the reason passes by itself, or nobody stated one. */
-  fix: string | undefined;
+  fix: Cure | undefined;
 }
 
 export function statedReason(surveyed: SurveyedNode | undefined, key: string): StatedReason {
@@ -24,12 +25,12 @@ export function statedReason(surveyed: SurveyedNode | undefined, key: string): S
   if (stated.length === 0) return statedByCilium(surveyed, key);
   const words = stated.map(({ reason, detail }) => `${reason}: ${detail}`);
   const cures = stated.flatMap(({ reason }) => {
-    const cure = Object.hasOwn(cureOf, reason) ? cureOf[reason as UnannouncedReason] : undefined;
-    return cure === undefined ? [] : [cure(name)];
+    const known = Object.hasOwn(cureOf, reason) ? cureOf[reason as UnannouncedReason] : undefined;
+    return known === undefined ? [] : [known(name)];
   });
   return {
     says: { [`agent of ${name}`]: words.join('; ') },
-    fix: cures.length === 0 ? undefined : [...new Set(cures)].join('; '),
+    fix: cures.length === 0 ? undefined : joinedCures(cures),
   };
 }
 
@@ -42,28 +43,50 @@ function statedByCilium(surveyed: SurveyedNode | undefined, key: string): Stated
   const joined = (texts: string[]) => [...new Set(texts)].join('; ');
   return {
     says: { Cilium: joined(gaps.map(({ why }) => why)) },
-    fix: joined(gaps.map(({ fix }) => fix)),
+    fix: joinedCures(gaps.map(({ fix }) => fix)),
   };
 }
 
-const cureOf: Readonly<Record<UnannouncedReason, ((node: string) => string) | undefined>> = {
+const cureOf: Readonly<Record<UnannouncedReason, ((node: string) => Cure) | undefined>> = {
   NoPeerSelectsNode: (node) =>
-    `label ${node} for a BGPPeer, or change the nodeSelector of one: kubectl get bgppeers -o yaml`,
+    cure(
+      'LabelForPeer',
+      `label ${node} for a BGPPeer, or change the nodeSelector of one: kubectl get bgppeers -o yaml`,
+    ),
   PeerRefused: () =>
-    'correct the BGPPeer (or its entry in the ConfigMap): kubectl get bgppeers -o yaml',
+    cure(
+      'CorrectPeer',
+      'correct the BGPPeer (or its entry in the ConfigMap): kubectl get bgppeers -o yaml',
+    ),
   SessionNotEstablished: (node) =>
-    `see why the session is down, on the router too: cadastre bgp peers --node ${node}`,
+    cure(
+      'SeeSessions',
+      `see why the session is down, on the router too: cadastre bgp peers --node ${node}`,
+    ),
   FamilyNotNegotiated: () =>
-    'activate the address family for the node on the router, and in the families of the BGPPeer',
+    cure(
+      'ActivateFamily',
+      'activate the address family for the node on the router, and in the families of the BGPPeer',
+    ),
   NoNextHop: (node) =>
-    `give ${node} an address of that family (--node-ip of kubelet): kubectl get node ${node} -o yaml`,
-  AnnouncementRefused: () => 'correct what the agent names above',
-  KernelRoutePending: (node) => `on ${node}: see the kernel's answer, and what else writes routes`,
-  NotOwner: (node) => `move ${node} to another block: cadastre migrate plan`,
+    cure(
+      'GiveNodeAddress',
+      `give ${node} an address of that family (--node-ip of kubelet): kubectl get node ${node} -o yaml`,
+    ),
+  AnnouncementRefused: () => cure('CorrectAnnouncement', 'correct what the agent names above'),
+  KernelRoutePending: (node) =>
+    cure('SeeKernel', `on ${node}: see the kernel's answer, and what else writes routes`),
+  NotOwner: (node) =>
+    cure('MoveToAnotherBlock', `move ${node} to another block: cadastre migrate plan`),
   BlockFenced: (node) =>
-    `see whether the Node of ${node} is there, and its NodeBlock Active and not released: cadastre explain ${node}`,
-  BlockUnconfirmed: (node) => `let ${node} reach the API server, which confirms its blocks`,
-  BlockMissing: () => 'see that the operator runs: it takes the block back into the register',
+    cure(
+      'ConfirmBlock',
+      `see whether the Node of ${node} is there, and its NodeBlock Active and not released: cadastre explain ${node}`,
+    ),
+  BlockUnconfirmed: (node) =>
+    cure('ConfirmBlock', `let ${node} reach the API server, which confirms its blocks`),
+  BlockMissing: () =>
+    cure('RunOperator', 'see that the operator runs: it takes the block back into the register'),
   // Both pass by themselves.
   NodeDraining: undefined,
   AnnouncementPending: undefined,

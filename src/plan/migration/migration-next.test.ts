@@ -230,6 +230,17 @@ class Site {
         expect(world.pods.filter((pod) => !pod.isOfDaemonSet)).toEqual([]);
         this.#set({ agentPod: { ...action.pod, isGoing: true } });
         return;
+      case 'write witness': {
+        // Only of what nobody uses any more.
+        expect(this.usersOf(action.block.prefix.toString())).toEqual([]);
+        const released = { by: 'NoRecord' } as const;
+        this.#set({
+          blocks: world.blocks.map((one) =>
+            one.name === action.block.name ? { ...one, released } : one,
+          ),
+        });
+        return;
+      }
       case 'finish':
         if (this.start.hasCiliumAgent && migration.hasReleased) {
           const [left, taken] = action.phase === 'Moved' ? [old, fresh] : [fresh, old];
@@ -653,6 +664,27 @@ test('a pod that nobody would start again is not evicted: the move stops and nam
   const stuck = nextStep(world(true));
   expect(stuck).toMatchObject({ kind: 'stuck', step: 'evict' });
   expect(JSON.stringify(stuck)).toContain('no controller would start x/p0 again elsewhere');
+});
+
+test('a run that may not evict says the command, and goes on once the pods are gone', () => {
+  const site = new Site({
+    method: 'recreate',
+    hasAgent: false,
+    pods: 1,
+    daemons: 0,
+    isRegistered: true,
+    hasCilium: false,
+  });
+  const world = (pods: MigrationWorld['pods']): MigrationWorld => ({
+    ...site.world,
+    node: nodeOf('u1', { isUnschedulable: true }),
+    may: { evict: false, restartAgent: true },
+    pods,
+  });
+  const waiting = nextStep(world(site.world.pods));
+  expect(waiting).toMatchObject({ kind: 'wait', step: 'evict' });
+  expect(JSON.stringify(waiting)).toContain('kubectl delete pod -n x p0');
+  expect(nextStep(world([]))).toMatchObject({ kind: 'do', step: 'release' });
 });
 
 test('a Node that its kubelet made anew lacks its labels: that is said, not waited for', () => {

@@ -1,4 +1,5 @@
 import { listNames } from '../../base/count-text.ts';
+import { cure, notTried } from '../../model/cures.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { NodeMigration } from '../../model/node-migration.ts';
@@ -90,6 +91,8 @@ export type MigrationAction =
   | { do: 'create node'; withRecords: boolean }
   | { do: 'restore cilium'; podCidrs: readonly string[] }
   | { do: 'restart agent'; pod: AgentPod }
+  /** Nobody on the node uses it any more, as was just seen. */
+  | { do: 'write witness'; block: Block }
   | { do: 'announce' }
   | { do: 'uncordon' }
   | { do: 'finish'; phase: 'Moved' | 'Undone' };
@@ -110,7 +113,7 @@ export function nextStep(world: MigrationWorld): NextStep {
 function nextBeforeRelease(world: MigrationWorld): NextStep {
   const { migration, node } = world;
   if (node === undefined || node.uid !== migration.nodeUid) {
-    const why = `the Node ${migration.nodeName} is gone or another now; somebody else deleted it. cadastre migrate undo ${migration.nodeName} --yes forgets this move`;
+    const why = `the Node ${migration.nodeName} is gone or another now; somebody else deleted it. ${cure('ForgetMove', `cadastre migrate undo ${migration.nodeName} --yes forgets this move`)}`;
     return { kind: 'stuck', step: 'cordon', why };
   }
   // Our own agent serves from both blocks: nobody has to leave before the new one is there.
@@ -148,11 +151,12 @@ function evictAll({ may }: MigrationWorld, pods: readonly MovingPod[]): NextStep
   const bare = staying.filter(({ isBare }) => isBare);
   const names = listNames((bare.length > 0 ? bare : staying).map(nameOf));
   if (bare.length > 0) {
-    const why = `no controller would start ${names} again elsewhere: delete ${bare.length === 1 ? 'it' : 'them'} yourself, then run this again`;
+    const it = bare.length === 1 ? 'it' : 'them';
+    const why = `no controller would start ${names} again elsewhere: ${cure('DeleteBarePods', `delete ${it} yourself, then run this again`)}`;
     return { kind: 'stuck', step: 'evict', why };
   }
   if (may.evict) return act('evict', { do: 'evict', pods: staying });
-  const command = `kubectl delete pod -n ${first.namespace} ${first.name}`;
+  const command = cure('StartPodsAgain', `kubectl delete pod -n ${first.namespace} ${first.name}`);
   return wait(
     'evict',
     `waiting until ${names} ${staying.length === 1 ? 'is' : 'are'} started again (for example: ${command})`,
@@ -183,7 +187,7 @@ function arrive(world: MigrationWorld, node: NonNullable<MigrationWorld['node']>
     (text) => !world.blocks.some(({ prefix }) => parsePrefix(text)?.equals(prefix)),
   );
   if (strange.length > 0 && migration.method === 'recreate') {
-    const why = `somebody has set Node.spec.podCIDRs of ${node.name} to ${strange.join(', ')}: another allocator is at work. Stop it (kube-controller-manager: --allocate-node-cidrs=false), delete the Node and run this again`;
+    const why = `somebody has set Node.spec.podCIDRs of ${node.name} to ${strange.join(', ')}: another allocator is at work. ${cure('StopNodeIpam', 'Stop it (kube-controller-manager: --allocate-node-cidrs=false), delete the Node and run this again')}`;
     return { kind: 'stuck', step: 'assign', why };
   }
   const fresh = newBlocks(migration, node, world.blocks);
@@ -202,7 +206,7 @@ function arrive(world: MigrationWorld, node: NonNullable<MigrationWorld['node']>
   if (stale.length > 0) {
     return wait(
       'project',
-      `${stale.join(' and ')} still names ${migration.from.join(', ')}: does the operator project there (--project)?`,
+      `${stale.join(' and ')} still names ${migration.from.join(', ')}: ${projects}`,
     );
   }
   return back(world, node, fresh.cidrs, 'Moved');
@@ -231,7 +235,8 @@ function serve(
   const late = pods.filter(({ createdMs }) => createdMs >= assignedMs(world, node, cidrs));
   if (!knowsWhoServes && late.length > 0) {
     const why = `${listNames(late.map(nameOf))} came after ${cidrs.join(', ')} was assigned and has an address of ${leaving.join(', ')}`;
-    return wait('verify', `${why}: restart what gives out pod addresses on ${node.name}`);
+    const restart = `restart what gives out pod addresses on ${node.name} ${notTried}`;
+    return wait('verify', `${why}: ${cure('RestartDataPath', restart)}`);
   }
   return evictAll(world, pods) ?? wait('verify', `still in use: ${usedWords(left)}`);
 }
@@ -260,17 +265,20 @@ function serveByCilium(
   const wanted = cidrs.join(', ');
   if (!isRecorded(node, world.ciliumPodCidrs, blocks)) {
     const why = `neither CiliumNode ${node.name} nor the Node names ${wanted} yet, so its agent would not take it`;
-    return wait('project', `${why}; does the operator project there (--project)?`);
+    return wait('project', `${why}; ${projects}`);
   }
   const now =
     uses.internal.length === 0
       ? 'has no address of its own yet'
       : `is at ${uses.internal.join(', ')}`;
   if (agentPod === undefined) {
-    const why = `Cilium's agent on ${node.name} ${now} and takes ${wanted} only when it starts: restart it. No Pod of a DaemonSet "cilium" was found on the node (--cilium-namespace)`;
+    const why = `Cilium's agent on ${node.name} ${now} and takes ${wanted} only when it starts: ${cure('FindAgentPod', 'restart it. No Pod of a DaemonSet "cilium" was found on the node (--cilium-namespace)')}`;
     return wait('restart-agent', why);
   }
-  const command = `kubectl -n ${agentPod.namespace} delete pod ${agentPod.name}`;
+  const command = cure(
+    'RestartCiliumAgent',
+    `kubectl -n ${agentPod.namespace} delete pod ${agentPod.name}`,
+  );
   if (agentPod.isGoing) return wait('restart-agent', `${nameOf(agentPod)} is stopping`);
   if (agentPod.createdMs >= assignedMs(world, node, cidrs)) {
     const why = `${nameOf(agentPod)} was started again; waiting until its CiliumInternalIP lies in ${wanted} (it ${now})`;
@@ -281,6 +289,8 @@ function serveByCilium(
   return wait('restart-agent', `${why}: restart it with ${command}`);
 }
 
+const projects = cure('ProjectElsewhere', 'does the operator project there (--project)?');
+
 /** A kubelet that starts between the two lives makes the Node itself, and knows none of its labels. */
 function withoutLabels(
   { method, saved, nodeName }: NodeMigration,
@@ -290,7 +300,7 @@ function withoutLabels(
   const lost = Object.entries(before).filter(([key]) => labels[key] === undefined);
   if (method !== 'recreate' || lost.length === 0) return undefined;
   const words = lost.map(([key, value]) => `${key}=${value}`).join(' ');
-  const why = `somebody else re-created the Node ${nodeName} without labels it had, by which pools select it; put them back (kubectl label node ${nodeName} ${words}) and run this again`;
+  const why = `somebody else re-created the Node ${nodeName} without labels it had, by which pools select it; ${cure('PutLabelsBack', `put them back (kubectl label node ${nodeName} ${words}) and run this again`)}`;
   return { kind: 'stuck', step: 'assign', why };
 }
 
@@ -360,7 +370,15 @@ function nextOfUndo(world: MigrationWorld): NextStep {
   const state = isBackWithOldBlocks(migration, node, blocks);
   if (state.kind === 'missing') return wait('assign', state.why);
   const others = blocks.filter((block) => !isOld(migration, block)).map(({ prefix }) => prefix);
-  return serve(world, node, migration.from, others) ?? back(world, node, state.cidrs, 'Undone');
+  const unserved = serve(world, node, migration.from, others);
+  if (unserved !== undefined) return unserved;
+  // What it leaves cools as that of a Node that is gone: whether it is used was seen just now.
+  const left = blocks.find(
+    (block) =>
+      !isOld(migration, block) && block.phase === 'Cooling' && block.released === undefined,
+  );
+  if (left !== undefined) return act('release', { do: 'write witness', block: left });
+  return back(world, node, state.cidrs, 'Undone');
 }
 
 /** Between two lives of the Node: its blocks cool first, or they would be its own again. */

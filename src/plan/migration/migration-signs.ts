@@ -39,7 +39,8 @@ export function isBackWithOldBlocks(
   node: ClusterNode,
   blocks: readonly Block[],
 ): Arrival {
-  const own = blocks.filter((block) => ownsBlock(node, block));
+  // What drains beside them is being left: it goes when nobody uses it.
+  const own = blocks.filter((block) => ownsBlock(node, block) && block.phase !== 'Draining');
   const cidrs = own.map(({ prefix }) => prefix.toString());
   const strange = cidrs.filter((cidr) => !isNamed(migration.from, cidr));
   if (strange.length > 0) {
