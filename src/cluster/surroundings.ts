@@ -81,7 +81,10 @@ export class Surroundings {
     const isSaid = words === [...this.#unread.values()].join('; ');
     this.#unread = unread;
     if (isSaid || words === '') return;
-    this.#o.log.warn({ resource: [...unread.keys()] }, `not known, for it may not be read: ${words}`);
+    this.#o.log.warn(
+      { resource: [...unread.keys()] },
+      `not known, for it may not be read: ${words}`,
+    );
   }
 
   /** Looks again and again until the signal aborts. */
