@@ -1,5 +1,6 @@
 /**
- * The suites of `npm test`, in order. vitest.config.ts makes a project of each
+ * The suites of `npm test`, in the order in which they are started: those with real parts the
+ * longest first, so that none is left alone at the end. vitest.config.ts makes a project of each
  * that has `include`. To add one, add a row; a row without test files is not
  * listed, one whose needs cannot be met is skipped by name and reason.
  */
@@ -43,11 +44,9 @@ export const suites = [
   },
   { name: 'cases', what: 'independent cases, as data', include: ['test/cases/**/*.test.ts'] },
   {
-    name: 'apiserver',
-    what: 'the embedded API server and the real one, by the same cases',
-    include: ['test/apiserver/**/*.test.ts'],
-    usesRealParts: true,
-    needs: { kube: true },
+    name: 'hostile',
+    what: 'floods and damaged input at every interface: HTTP, sockets, BGP, BMP, the CNI plugin, files',
+    include: ['test/hostile/**/*.test.ts'],
   },
   {
     name: 'world',
@@ -58,11 +57,15 @@ export const suites = [
     needs: { kube: true },
   },
   {
-    name: 'kernel',
-    what: 'links, routes and namespaces of a real Linux',
-    include: ['test/kernel/**/*.test.ts'],
+    name: 'lab',
+    what: 'whole sites of namespaces: every replay with real routers and real packets',
+    include: ['test/lab/**/*.test.ts'],
     usesRealParts: true,
-    needs: { root: true, debian: ['iproute2', 'nftables', 'iputils-ping'] },
+    needs: {
+      root: true,
+      kube: true,
+      debian: ['iproute2', 'iputils-ping', 'nftables', 'frr', 'bird2'],
+    },
   },
   {
     name: 'node',
@@ -88,64 +91,6 @@ export const suites = [
     },
   },
   {
-    name: 'doctor',
-    what: "the doctor: the incident, every reason, and real routers' dumps",
-    include: ['test/doctor/**/*.test.ts'],
-    usesRealParts: true,
-    needs: {
-      root: true,
-      debian: ['iproute2', 'iputils-ping', 'frr', 'bird2', 'gobgpd', 'openbgpd'],
-    },
-  },
-  {
-    name: 'up',
-    what: 'cadastre up as a person starts it: kubectl, restarts, kill -9',
-    include: ['test/up/**/*.test.ts'],
-    usesRealParts: true,
-    needs: { kube: true },
-  },
-  {
-    name: 'hostile',
-    what: 'floods and damaged input at every interface: HTTP, sockets, BGP, BMP, the CNI plugin, files',
-    include: ['test/hostile/**/*.test.ts'],
-  },
-  {
-    name: 'console',
-    what: 'the console in a real Chromium: every view, the try-it story, axe',
-    include: ['test/console/**/*.test.ts'],
-    usesRealParts: true,
-    needs: { kube: true, debian: ['chromium'] },
-  },
-  {
-    name: 'interop',
-    what: 'sessions with real routers',
-    include: ['test/interop/**/*.test.ts'],
-    usesRealParts: true,
-    workers: 2,
-    needs: {
-      root: true,
-      debian: ['iproute2', 'frr', 'bird2', 'gobgpd', 'openbgpd', 'exabgp'],
-    },
-  },
-  {
-    name: 'lab',
-    what: 'whole sites of namespaces: every replay with real routers and real packets',
-    include: ['test/lab/**/*.test.ts'],
-    usesRealParts: true,
-    needs: {
-      root: true,
-      kube: true,
-      debian: ['iproute2', 'iputils-ping', 'nftables', 'frr', 'bird2'],
-    },
-  },
-  {
-    name: 'chart',
-    what: 'the Helm chart: lint, what it renders, and its rights on a real API server',
-    include: ['test/chart/**/*.test.ts'],
-    usesRealParts: true,
-    needs: { kube: true, cluster: true, goTools: ['helm'] },
-  },
-  {
     name: 'cluster',
     what: 'a cluster of real kubelets: installed by the chart, pods, Services, upgrades, uninstall',
     include: ['test/cluster/**/*.test.ts'],
@@ -167,6 +112,62 @@ export const suites = [
         'frr',
       ],
     },
+  },
+  {
+    name: 'apiserver',
+    what: 'the embedded API server and the real one, by the same cases',
+    include: ['test/apiserver/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { kube: true },
+  },
+  {
+    name: 'chart',
+    what: 'the Helm chart: lint, what it renders, and its rights on a real API server',
+    include: ['test/chart/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { kube: true, cluster: true, goTools: ['helm'] },
+  },
+  {
+    name: 'interop',
+    what: 'sessions with real routers',
+    include: ['test/interop/**/*.test.ts'],
+    usesRealParts: true,
+    workers: 2,
+    needs: {
+      root: true,
+      debian: ['iproute2', 'frr', 'bird2', 'gobgpd', 'openbgpd', 'exabgp'],
+    },
+  },
+  {
+    name: 'console',
+    what: 'the console in a real Chromium: every view, the try-it story, axe',
+    include: ['test/console/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { kube: true, debian: ['chromium'] },
+  },
+  {
+    name: 'up',
+    what: 'cadastre up as a person starts it: kubectl, restarts, kill -9',
+    include: ['test/up/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { kube: true },
+  },
+  {
+    name: 'doctor',
+    what: "the doctor: the incident, every reason, and real routers' dumps",
+    include: ['test/doctor/**/*.test.ts'],
+    usesRealParts: true,
+    needs: {
+      root: true,
+      debian: ['iproute2', 'iputils-ping', 'frr', 'bird2', 'gobgpd', 'openbgpd'],
+    },
+  },
+  {
+    name: 'kernel',
+    what: 'links, routes and namespaces of a real Linux',
+    include: ['test/kernel/**/*.test.ts'],
+    usesRealParts: true,
+    needs: { root: true, debian: ['iproute2', 'nftables', 'iputils-ping'] },
   },
   {
     name: 'cilium',

@@ -10,7 +10,15 @@ test('the index names every page of docs, each once', () => {
     (page) => /^docs\/(zh-CN\/)?[^/]+\.md$/.test(page) && page !== 'docs/README.md',
   );
   expect(listed.map(([, target]) => join('docs', target!)).sort()).toEqual(
-    [...own, 'docs/decisions/README.md', 'README.zh-CN.md'].sort(),
+    [...own, 'docs/decisions/README.md', 'docs/routers/README.md', 'README.zh-CN.md'].sort(),
+  );
+});
+
+test('the index of router families names every page of docs/routers', () => {
+  const listed = [...readPage('docs/routers/README.md').matchAll(/\]\(([\w-]+\.md)\)/g)];
+  const own = pages.filter((page) => /^docs\/routers\/(?!README)[^/]+\.md$/.test(page));
+  expect([...new Set(listed.map(([, target]) => `docs/routers/${target}`))].sort()).toEqual(
+    own.sort(),
   );
 });
 

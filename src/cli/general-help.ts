@@ -15,7 +15,9 @@ the help of the command says so. Data goes to stdout and words to stderr.`,
     text: `KUBECONFIG        kubeconfig files, as for kubectl
 NODE_NAME         the node that the agent serves
 CADASTRE_SOCKET   the agent's socket
-CADASTRE_DEBUG    show where a failure came from, like --debug`,
+CADASTRE_DEBUG    show where a failure came from, like --debug
+NO_COLOR          no colour on a terminal
+FORCE_COLOR       colour also where no terminal is`,
   },
   {
     title: 'Files',

@@ -10,7 +10,7 @@ export function printableTerminal(terminal: Terminal): Terminal {
   const { ask } = terminal;
   return {
     ...terminal,
-    write: (text) => terminal.write(printableLines(text)),
+    write: (text, paint) => terminal.write(printableLines(text), paint),
     say: (line) => terminal.say(printableLines(line)),
     ...(ask === undefined ? {} : { ask: (question) => ask(printableLines(question)) }),
   };

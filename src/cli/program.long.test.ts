@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { run } from '../../test/cli/collecting-terminal.ts';
 import { tellFailure } from './failure.ts';
+import { wholeProgram } from './program.ts';
+import type { Terminal } from './terminal.ts';
 
 describe('help', () => {
   test('names every command, on stdout', async () => {
@@ -9,6 +11,15 @@ describe('help', () => {
     for (const name of ['operator', 'nodes', 'pools', 'blocks', 'plan', 'explain']) {
       expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
     }
+  });
+
+  test('the page of everything is what the commands themselves say', async () => {
+    let text = '';
+    const terminal = { columns: 100, env: {}, write: (piece: string) => (text += piece) };
+    const program = await wholeProgram(terminal as unknown as Terminal);
+    program.outputHelp();
+    expect((await run(['--help'])).stdout).toBe(text);
+    expect((await run(['help'])).stdout).toBe(text);
   });
 
   test('every command, and every command below it, has examples, and fits', async () => {

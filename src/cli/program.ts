@@ -1,11 +1,15 @@
 import { Command } from 'commander';
 import { CadastreError } from '../base/errors.ts';
+import { commandList } from './command-list.ts';
 import { tellFailure } from './failure.ts';
 import { generalHelp } from './general-help.ts';
 import { preferMemory } from './prefer-memory.ts';
 import { printableTerminal } from './printable-terminal.ts';
+import { Progress } from './progress.ts';
+import { aborted, stopOnSignals } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
 import { readVersion } from './version.ts';
+import { heldBack, watchMs } from './watch.ts';
 
 type Register = (program: Command, terminal: Terminal) => void;
 
@@ -33,7 +37,10 @@ const commands: Record<string, () => Promise<Register>> = {
   ipam: async () => (await import('./look/ipam-command.ts')).registerIpam,
   migrate: async () => (await import('./migrate/migrate-command.ts')).registerMigrate,
   bgp: async () => (await import('./bgp/bgp-command.ts')).registerBgp,
+  'router-config': async () =>
+    (await import('./bgp/router-config-command.ts')).registerRouterConfig,
   lab: async () => (await import('./lab/lab-command.ts')).registerLab,
+  version: async () => (await import('./about/version-command.ts')).registerVersion,
   completion: async () => (await import('./completion/completion-command.ts')).registerCompletion,
   man: async () => (await import('./man-command.ts')).registerMan,
   sbom: async () => (await import('./about/sbom-command.ts')).registerSbom,
@@ -42,21 +49,87 @@ const commands: Record<string, () => Promise<Register>> = {
 
 /** Runs one command line and gives its exit code. */
 export async function runCommandLine(argv: readonly string[], raw: Terminal): Promise<number> {
-  const terminal = printableTerminal(raw);
-  const isDebug = argv.includes('--debug') || Boolean(terminal.env.CADASTRE_DEBUG);
+  const isDebug = argv.includes('--debug') || Boolean(raw.env.CADASTRE_DEBUG);
   // What is loaded from here on tells its place in the source, not in the bundle.
   if (isDebug) process.setSourceMapsEnabled(true);
+  if (isHelpOfAll(argv)) return printHelpOfAll(printableTerminal(raw));
+  const isWatching = argv.includes('-w') || argv.includes('--watch');
+  if (!isWatching) return (await runOnce(argv, raw, isDebug)).code;
+  const stopping = stopOnSignals();
+  let last = '';
+  for (;;) {
+    const held = heldBack(raw);
+    const { code, waitMs } = await runOnce(argv, held.terminal, isDebug);
+    last = held.show(last);
+    // Without a wait the command did not come to look: a wrong flag, or none that is repeated.
+    if (waitMs === undefined || stopping.signal.aborted) return code;
+    await Promise.race([wait(waitMs), aborted(stopping.signal)]);
+    if (stopping.signal.aborted) return code;
+  }
+}
+
+/** One command, once. `waitMs`: it wants to be run again after that. */
+async function runOnce(
+  argv: readonly string[],
+  raw: Terminal,
+  isDebug: boolean,
+): Promise<{ code: number; waitMs: number | undefined }> {
+  const progress = new Progress(raw);
+  const terminal = printableTerminal(attended(raw, progress));
+  let waitMs: number | undefined;
   try {
     const program = makeProgram(terminal);
+    program.hook('preAction', (_, command) => {
+      waitMs = watchMs(command.opts());
+      progress.start();
+    });
     refuseUnknownTopic(argv);
     const needed = neededBy(argv);
     if (needed.length === 1 && needed[0] === commands.agent) preferMemory();
     for (const load of needed) (await load())(program, terminal);
     await program.parseAsync(argv, { from: 'user' });
-    return terminal.exitCode;
+    return { code: terminal.exitCode, waitMs };
   } catch (error) {
-    return tellFailure(error, terminal, isDebug);
+    return { code: tellFailure(error, terminal, isDebug), waitMs };
+  } finally {
+    progress.stop();
   }
+}
+
+const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** A terminal on which the line of progress goes away before anything is printed. */
+function attended(raw: Terminal, progress: Progress): Terminal {
+  return {
+    ...raw,
+    write: (text, paint) => {
+      progress.clear();
+      raw.write(text, paint);
+    },
+    say: (line) => {
+      progress.clear();
+      raw.say(line);
+    },
+    doing: (stage) => progress.at(stage),
+  };
+}
+
+function isHelpOfAll(argv: readonly string[]): boolean {
+  const [first = '', ...more] = argv;
+  return more.length === 0 && ['help', '--help', '-h'].includes(first);
+}
+
+/** The page of everything, by the list of commands alone: loading all of them takes its time. */
+function printHelpOfAll(terminal: Terminal): number {
+  const program = makeProgram(terminal);
+  for (const { term, summary } of commandList) {
+    const [name = '', ...rest] = term.split(' ');
+    const words = rest.filter((word) => word !== '[options]');
+    const listed = program.command([name, ...words].join(' ')).summary(summary);
+    if (rest.includes('[options]')) listed.option('--any');
+  }
+  program.outputHelp();
+  return 0;
 }
 
 /** Every command with its flags, for whoever goes over all of them. */

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../base/clock.ts';
+import { wantsColour } from './colour.ts';
 
 /**
  * What a command has of the world: two streams, and the few things it may ask.
@@ -6,7 +7,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
  */
 export interface Terminal {
   /** Data, to stdout. */
-  write(text: string): void;
+  write(text: string, paint?: (text: string) => string): void;
   /** A line of words, to stderr. */
   say(line: string): void;
   readStdin(): Promise<Uint8Array>;
@@ -14,6 +15,14 @@ export interface Terminal {
   ask?(question: string): Promise<string>;
   readonly env: NodeJS.ProcessEnv;
   readonly clock: Clock;
+  /** People look at stdout, and want colour there. */
+  readonly hasColour?: boolean;
+  /** Puts a line on stderr in the place of the last one; absent where no terminal is. */
+  overwrite?(text: string): void;
+  /** What the command is at, for who waits. */
+  doing?(stage: string): void;
+  /** Empties the screen before an answer that is repeated; absent where no terminal is. */
+  clearScreen?(): void;
   /** How wide a table may be. */
   readonly columns: number;
   /** 0 fine, 1 failed, 2 wrong usage. */
@@ -36,10 +45,17 @@ export function processTerminal(): Terminal {
   // Nobody reads our words: that is no reason to stop in the middle of a deed.
   process.stderr.on('error', () => {});
   return {
-    write: (text) => void process.stdout.write(text),
+    write: (text, paint) => void process.stdout.write(paint === undefined ? text : paint(text)),
     say: (line) => void process.stderr.write(`${line}\n`),
     readStdin,
     ...(process.stdin.isTTY ? { ask } : {}),
+    ...(process.stderr.isTTY
+      ? { overwrite: (text: string) => void process.stderr.write(`\r\u001b[K${text}`) }
+      : {}),
+    ...(process.stdout.isTTY
+      ? { clearScreen: () => void process.stdout.write('\u001b[H\u001b[2J\u001b[3J') }
+      : {}),
+    hasColour: wantsColour(process.env, process.stdout.isTTY === true),
     env: process.env,
     clock: systemClock,
     columns: Math.max(process.stdout.columns ?? 0, usualColumns),

@@ -82,10 +82,12 @@ export type ClusterCaches<K extends ClusterKind> = {
 };
 
 /** What the caches hold now; a kind that has not been listed yet is not looked at. */
-export function cachedItems(caches: Partial<ClusterCaches<ClusterKind>>): ItemLists {
+export function cachedItems(
+  caches: Partial<Record<ClusterKind, { hasSynced: boolean; values(): Iterable<unknown> }>>,
+): ItemLists {
   const items: Record<string, Iterable<unknown>> = {};
   for (const [kind, cache] of Object.entries(caches)) {
-    if (cache?.hasSynced) items[kind] = cache.values() as Iterable<unknown>;
+    if (cache?.hasSynced) items[kind] = cache.values();
   }
   return items as ItemLists;
 }

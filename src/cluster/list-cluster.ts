@@ -36,6 +36,7 @@ const optionalKinds: readonly ClusterKind[] = [
   'ciliumPodPools',
   'pods',
   'ciliumEndpoints',
+  'operatorReports',
 ];
 
 const controllerManager = {
@@ -113,7 +114,10 @@ export class ClusterList {
   }
 
   async #readConfigMaps(): Promise<number> {
-    const bgp = this.#o.bgpConfigMap ?? { namespace: this.#namespace, name: bgpConfigName };
+    // Read before, where it is read at all: it names the ConfigMap.
+    const [operator] = this.#collector.of('operatorReports');
+    const bgp = this.#o.bgpConfigMap ??
+      operator?.bgpConfigMap ?? { namespace: this.#namespace, name: bgpConfigName };
     return (
       (await this.#get('configMaps', ciliumConfigName, this.#namespace)) +
       (await this.#get('configMaps', bgp.name, bgp.namespace))

@@ -9,11 +9,7 @@ import { listNames } from '../base/count-text.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { cachedItems } from '../cluster/cluster-caches.ts';
-import { Surroundings } from '../cluster/surroundings.ts';
-import { UsedAddresses } from '../cluster/used-addresses.ts';
 import { pause } from '../kube/backoff.ts';
-import type { KubeClient } from '../kube/client.ts';
-import type { ListWatch } from '../kube/list-watch.ts';
 import { type ClusterState, clusterState, type StatedSettings } from '../model/cluster-state.ts';
 import { defaultCooldownSeconds } from '../model/ip-pool.ts';
 import { formatSelector } from '../model/label-selector.ts';
@@ -23,20 +19,21 @@ import { registerOf } from '../plan/blocks/register-of.ts';
 import { isNodeNews, isReportNews } from '../plan/doctor/news.ts';
 import { poolCandidates } from '../plan/pools/pool-candidates.ts';
 import { whyPool } from '../plan/pools/why-pool.ts';
-import {
-  type CachedItems,
-  type CachedKind,
-  type CacheListener,
-  type ConsoleCaches,
-  makeCaches,
+import type {
+  CachedItems,
+  CachedKind,
+  CacheListener,
+  ConsoleCache,
+  ConsoleCaches,
 } from './console-caches.ts';
+import type { FeedSource } from './feed-source.ts';
 import { blockRow, nodeRow, poolRow } from './make-rows.ts';
 import type { NodeDetail } from './node-detail.ts';
 import type { ConsoleState } from './state.ts';
 import { TimeLine } from './time-line.ts';
 
 export interface ClusterFeedOptions {
-  client: KubeClient;
+  source: FeedSource;
   state: ConsoleState;
   /** What flags say beside the objects. */
   stated: StatedSettings;
@@ -45,7 +42,7 @@ export interface ClusterFeedOptions {
 }
 
 /** What can be said of a cache, whatever it holds. */
-type FollowedKind = Pick<ListWatch<never>, 'hasSynced' | 'refusal' | 'silentMs' | 'size'>;
+type FollowedKind = Pick<ConsoleCache<never>, 'hasSynced' | 'refusal' | 'silentMs' | 'size'>;
 
 /** Changes within this time become one. */
 const coalesceMs = 100;
@@ -57,8 +54,8 @@ const askForPodsMs = 5_000;
 export class ClusterFeed {
   readonly #o: ClusterFeedOptions;
   readonly #caches: ConsoleCaches;
-  readonly #surroundings: Surroundings;
-  readonly #used: UsedAddresses;
+  readonly #surroundings: ReturnType<FeedSource['surroundings']>;
+  readonly #used: FeedSource['used'];
   readonly #time: TimeLine;
   readonly #blocksOf = new Map<string, Map<string, Block>>();
   readonly #dirtyNodes = new Set<string>();
@@ -73,20 +70,15 @@ export class ClusterFeed {
 
   constructor(options: ClusterFeedOptions) {
     this.#o = options;
-    const { client, clock, log, state } = options;
+    const { source, clock, state } = options;
     this.#time = new TimeLine({
       state,
       clock,
       hasHistory: () => this.#caches.cluster.histories.hasSynced,
     });
-    this.#surroundings = new Surroundings({
-      client,
-      log,
-      bgpConfigMap: options.stated.bgpConfigMap,
-      onChange: () => this.#touch(true),
-    });
-    this.#used = new UsedAddresses({ client, clock });
-    this.#caches = makeCaches({ client, clock, log }, this.#listener());
+    this.#surroundings = source.surroundings(() => this.#touch(true));
+    this.#used = source.used;
+    this.#caches = source.caches(this.#listener());
   }
 
   start(signal: AbortSignal): void {

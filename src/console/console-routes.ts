@@ -8,14 +8,18 @@ import {
   type HttpRequest,
   type HttpServer,
 } from '../base/http-server.ts';
+import { type Address, parseAddress } from '../net/address.ts';
 import type { Action } from '../plan/doctor/what-if.ts';
 import type { WhatIfAnswer } from '../plan/doctor/what-if-answer.ts';
 import { type SubjectKind, subjectKinds } from '../plan/find/subject.ts';
+import type { WaysAnswer } from '../plan/ways/survey-ways.ts';
 import { type Assets, acceptsGzip } from './assets.ts';
+import type { ConsoleStory } from './console-story.ts';
 import type { EventStream } from './event-stream.ts';
 import type { Finder } from './finder.ts';
 import type { NodeDetail } from './node-detail.ts';
 import type { RouterView } from './router-view.ts';
+import type { RowChange } from './rows.ts';
 import type { ConsoleState } from './state.ts';
 import type { TryIt } from './try-it.ts';
 import { formerViews, subjectPages, views } from './views.ts';
@@ -25,9 +29,13 @@ export interface ConsoleParts {
   state: ConsoleState;
   stream: EventStream;
   finder: Finder;
+  /** The rows of a past moment. */
+  past: (atMs: number) => RowChange[];
   detail: (node: string) => NodeDetail | undefined;
   whatIf: (action: Action) => WhatIfAnswer;
+  ways?: ((to: Address) => WaysAnswer) | undefined;
   tryIt: TryIt | undefined;
+  story?: ConsoleStory | undefined;
 }
 
 const pack = promisify(gzip);
@@ -44,7 +52,7 @@ export const pageHeaders = {
 };
 
 export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpServer {
-  const { assets, state, stream, finder, detail, whatIf, tryIt } = parts;
+  const { assets, state, stream, finder, detail, whatIf, ways, tryIt, story } = parts;
   const page = (request: HttpRequest) => assets.answer('index.html', request);
   server.on('GET', '/', page);
   for (const view of views) server.on('GET', `/${view}`, page).on('GET', `/${view}/:name`, page);
@@ -58,7 +66,10 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
   }
   return server
     .on('GET', '/assets/:name', (request) => assets.answer(request.params.name ?? '', request))
-    .on('GET', '/api/state', (request) => answerState(state, request))
+    .on('GET', '/api/state', (request) => {
+      const at = request.query.get('at');
+      return answerState(at === null ? state.snapshot() : pastOf(parts, at), request);
+    })
     .on('GET', '/api/events', ({ query, headers }) => {
       const from = headers['last-event-id'] ?? query.get('from') ?? '';
       return {
@@ -93,6 +104,17 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
       body: whatIf(readAction(query)),
       headers: { 'cache-control': 'no-store' },
     }))
+    .on('GET', '/api/ways', ({ query }) => {
+      const to = parseAddress((query.get('to') ?? '').trim());
+      if (to === undefined) throw new HttpRefusal(400, 'ask with ?to=ADDRESS, such as 10.5.113.7');
+      const body = ways?.(to) ?? { address: to.toString(), owner: '', block: '', ways: [] };
+      return { body, headers: { 'cache-control': 'no-store' } };
+    })
+    .on('GET', '/api/story', () => {
+      if (story === undefined) throw new HttpRefusal(404, 'only cadastre up tells a story');
+      story.wake();
+      return { body: story.row(), headers: { 'cache-control': 'no-store' } };
+    })
     .on('POST', '/api/try/:action', async ({ params, json }) => {
       if (tryIt === undefined) throw new HttpRefusal(403, 'this console only looks');
       const body = await json();
@@ -109,6 +131,14 @@ export function addConsoleRoutes(server: HttpServer, parts: ConsoleParts): HttpS
       const answer = page(request);
       return answer.status === 304 ? answer : { ...answer, status: 404 };
     });
+}
+
+/** How it was, as far as it is written down. */
+function pastOf({ past }: ConsoleParts, at: string): string {
+  const atMs = Date.parse(at);
+  if (Number.isNaN(atMs))
+    throw new HttpRefusal(400, `?at=${at} is not a time such as 2026-01-31T12:00:00Z`);
+  return JSON.stringify({ at: '', changes: past(atMs) });
 }
 
 /** A router's table as `gobgp global rib -j` shows one: what the doctor reads with --rib. */
@@ -130,8 +160,7 @@ function readAction(query: URLSearchParams): Action {
   throw new HttpRefusal(400, 'ask with ?drain=NODE or ?lose-router=ROUTER');
 }
 
-async function answerState(state: ConsoleState, request: HttpRequest): Promise<HttpAnswer> {
-  const text = state.snapshot();
+async function answerState(text: string, request: HttpRequest): Promise<HttpAnswer> {
   const headers = { 'cache-control': 'no-store', vary: 'accept-encoding' };
   const contentType = 'application/json';
   if (!acceptsGzip(request)) return { contentType, headers, body: text };

@@ -10,6 +10,7 @@
  *   state, rows       everything the page knows, and what changed since
  *   cluster-feed      objects ─▶ rows, only of what changed
  *   time-line         what happened
+ *   past              the rows of a moment, out of the history of blocks
  *   finder            what a name or an address is, and what is known of it
  *   guard             Host, token, origin, token for changes
  *   console-routes    the paths
@@ -25,6 +26,7 @@ import { addHealthRoutes, type HealthCheck, type HealthChecks } from '../base/he
 import { HttpServer } from '../base/http-server.ts';
 import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
+import type { ReadCluster } from '../cluster/read-cluster.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { StatedSettings } from '../model/cluster-state.ts';
 import { evidenceOf } from '../plan/doctor/evidence.ts';
@@ -32,17 +34,21 @@ import { Assets } from './assets.ts';
 import { ClusterFeed } from './cluster-feed.ts';
 import type { ConsoleRouters } from './console-routers.ts';
 import { addConsoleRoutes, pageHeaders } from './console-routes.ts';
+import type { ConsoleStory } from './console-story.ts';
 import { EventStream } from './event-stream.ts';
 import { Examiner } from './examiner.ts';
+import { followedSource, savedSource } from './feed-source.ts';
 import { Finder, type OtherPods } from './finder.ts';
 import { consoleGuard, isLoopbackHost } from './guard.ts';
+import { rowsAsOf } from './past.ts';
 import { type RouterView, tablesOf } from './router-view.ts';
 import type { MetaRow } from './rows.ts';
 import { ConsoleState } from './state.ts';
 import type { TryIt } from './try-it.ts';
 
 export interface ConsoleOptions {
-  client: KubeClient;
+  /** The cluster that is followed, or the files that were read in its place. */
+  client: KubeClient | ReadCluster;
   listen: { host: string; port: number };
   /** Demanded from everybody; without one only loopback is served. */
   token?: string | undefined;
@@ -51,6 +57,7 @@ export interface ConsoleOptions {
   stated?: StatedSettings | undefined;
   routers?: ConsoleRouters | undefined;
   tryIt?: TryIt | undefined;
+  story?: ConsoleStory | undefined;
   otherPods?: OtherPods | undefined;
   /** More reasons not to be ready. */
   notReady?: (() => string | undefined) | undefined;
@@ -80,7 +87,7 @@ function consoleCheck(notReady: string | undefined): HealthCheck {
 }
 
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
-  const { client, listen, token, about, routers, tryIt, clock, log } = options;
+  const { client, listen, token, about, routers, tryIt, story, clock, log } = options;
   const isLoopback = isLoopbackHost(listen.host);
   if (!isLoopback && token === undefined) {
     throw new CadastreError('BAD_FLAG', `the console on ${listen.host} needs a token`, {
@@ -89,7 +96,11 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   }
   const stopping = new AbortController();
   const state = new ConsoleState({ epoch: clock.wallMs().toString(36) });
-  const feed = new ClusterFeed({ client, state, stated: options.stated ?? {}, clock, log });
+  const stated = options.stated ?? {};
+  const files = 'items' in client ? client : undefined;
+  const source =
+    'items' in client ? savedSource(client) : followedSource({ client, stated, clock, log });
+  const feed = new ClusterFeed({ source, state, stated, clock, log });
   const stream = new EventStream(state);
   const notReady = () => feed.notReady() ?? options.notReady?.();
   // Asking a router with hundreds of sessions costs more than all the rest of a look.
@@ -100,7 +111,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   };
   const evidence = () =>
     evidenceOf(feed.clusterState(), {
-      isPodListApart: true,
+      isPodListApart: files === undefined,
       nowMs: clock.wallMs(),
       routers: routers?.tables?.() ?? tablesOf(routerViews()),
     });
@@ -108,6 +119,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const examiner = new Examiner({
     evidence,
     notReady,
+    // In files no session is being set up.
+    settleMs: files === undefined ? undefined : 0,
     state,
     clock,
     log,
@@ -144,10 +157,18 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     state,
     stream,
     finder,
+    past: (atMs) => rowsAsOf(evidence(), atMs),
     detail: (name) => feed.detail(name),
     whatIf: (action) => examiner.ask(action),
+    ways: (to) => examiner.ways(to),
     tryIt,
+    story,
   });
+  if (story !== undefined) {
+    story.watchedBy(() => stream.readers);
+    story.onChange(() => state.put('story', '', story.row()));
+    state.put('story', '', story.row());
+  }
   look();
   await server.listen(listen);
   feed.start(stopping.signal);

@@ -12,22 +12,28 @@
 import type { Clock } from '../base/clock.ts';
 import { describeError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import type { Address } from '../net/address.ts';
 import { causesOf } from '../plan/doctor/causes.ts';
 import { DriftRecord } from '../plan/doctor/drift.ts';
 import type { Evidence } from '../plan/doctor/evidence.ts';
 import type { DoctorFinding } from '../plan/doctor/finding.ts';
 import { judgeSurvey } from '../plan/doctor/judge.ts';
+import { poolRooms } from '../plan/doctor/judge-pools.ts';
 import { survey } from '../plan/doctor/survey.ts';
 import { truthTable } from '../plan/doctor/truth-table.ts';
 import { type Action, whatIf } from '../plan/doctor/what-if.ts';
 import type { WhatIfAnswer } from '../plan/doctor/what-if-answer.ts';
+import { type WaysAnswer, waysTo } from '../plan/ways/survey-ways.ts';
 import { findingId, findingRow } from './make-rows.ts';
 import type { ConsoleState } from './state.ts';
+import { type StatedRows, statedRows } from './stated-rows.ts';
 
 export interface ExaminerOptions {
   evidence: () => Evidence;
   /** Why not everything is known yet; undefined: it is. */
   notReady: () => string | undefined;
+  /** Sessions come up within this time of a start. */
+  settleMs?: number | undefined;
   state: ConsoleState;
   clock: Clock;
   log: Log;
@@ -39,8 +45,7 @@ const share = 1 / 60;
 /** The first rounds are slow because the program is still being compiled, and must not delay others. */
 const warmUpRounds = 5;
 const lookAgainMs = 300_000;
-/** Sessions come up within this time of a start. */
-const settleMs = 10_000;
+const usualSettleMs = 10_000;
 
 export class Examiner {
   readonly #o: ExaminerOptions;
@@ -50,6 +55,7 @@ export class Examiner {
   #isTouched = false;
   #pauseUntilMs = 0;
   #rounds = 0;
+  #stated: StatedRows = { pools: new Map(), blocks: new Map() };
 
   constructor(options: ExaminerOptions) {
     this.#o = options;
@@ -66,6 +72,11 @@ export class Examiner {
 
   ask(action: Action): WhatIfAnswer {
     return whatIf(this.#o.evidence(), action);
+  }
+
+  /** Which way packets take to an address. */
+  ways(to: Address): WaysAnswer {
+    return waysTo(survey(this.#o.evidence()), to);
   }
 
   stop(): void {
@@ -103,7 +114,8 @@ export class Examiner {
   }
 
   get #isSettling(): boolean {
-    return this.#o.clock.monotonicMs() - this.#startedMs < settleMs;
+    const { clock, settleMs = usualSettleMs } = this.#o;
+    return clock.monotonicMs() - this.#startedMs < settleMs;
   }
 
   #judge(): void {
@@ -123,11 +135,25 @@ export class Examiner {
       findings: cause.findings.map(findingId),
     }));
     state.putAll('cause', new Map(causes.map((row) => [row.id, row])));
+    this.#putStated(statedRows(surveyed));
+    const rooms = poolRooms(surveyed).map((room, at) => ({ ...room, at }));
+    state.putAll('room', new Map(rooms.map((row) => [`${row.pool} ${row.family}`, row])));
     const { columns, rows: nodes } = truthTable(surveyed, standing);
     state.putAll('column', new Map(columns.map((column, at) => [column.id, { ...column, at }])));
     state.putAll('truth', new Map(nodes.map((row) => [row.node, row])));
     const why = waits ? 'sessions are being set up' : '';
     state.put('judgement', '', { isSettled: !waits, why });
+  }
+
+  /** Beside the rows that the feed makes of objects, which are never touched here. */
+  #putStated(rows: StatedRows): void {
+    const { state } = this.#o;
+    const before = this.#stated;
+    this.#stated = rows;
+    for (const key of before.pools.keys()) if (!rows.pools.has(key)) state.remove('pool', key);
+    for (const key of before.blocks.keys()) if (!rows.blocks.has(key)) state.remove('block', key);
+    for (const [key, row] of rows.pools) state.put('pool', key, row);
+    for (const [key, row] of rows.blocks) state.put('block', key, row);
   }
 }
 

@@ -3,8 +3,10 @@
  * all of them, a delta those that changed. Shared by the server and the page.
  */
 import type { Cause } from '../plan/doctor/causes.ts';
+import type { PoolRoom } from '../plan/doctor/judge-pools.ts';
 import type { TruthColumn, TruthRow } from '../plan/doctor/truth-row.ts';
 import type { RouterView } from './router-view.ts';
+import type { StoryRow } from './story-row.ts';
 
 export interface PoolRow {
   name: string;
@@ -108,6 +110,11 @@ export interface FindingRow {
   fix: string;
 }
 
+/** How much room a pool has, and for how long; the first to run out has the lowest place. */
+export interface RoomRow extends PoolRoom {
+  at: number;
+}
+
 /** What findings have in common; they are below it. */
 export interface CauseRow extends Omit<Cause, 'findings'> {
   /** Its place: most pods hurt first. */
@@ -162,10 +169,12 @@ export interface Rows {
   router: RouterView;
   finding: FindingRow;
   cause: CauseRow;
+  room: RoomRow;
   column: ColumnRow;
   truth: TruthRow;
   judgement: JudgementRow;
   entry: EntryRow;
+  story: StoryRow;
 }
 
 export type RowKind = keyof Rows;

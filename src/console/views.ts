@@ -1,13 +1,24 @@
 import type { SubjectKind } from '../plan/find/subject.ts';
 
 /** The views, each with an address of its own. */
-export const views = ['space', 'nodes', 'routes', 'consistency', 'events', 'try'] as const;
+export const views = [
+  'incident',
+  'space',
+  'nodes',
+  'routes',
+  'map',
+  'consistency',
+  'events',
+  'try',
+] as const;
 export type ViewName = (typeof views)[number];
 
 export const viewTitles: Record<ViewName, string> = {
+  incident: 'Incident',
   space: 'Address space',
   nodes: 'Nodes',
   routes: 'Routes',
+  map: 'Map',
   consistency: 'Consistency',
   events: 'Events',
   try: 'Try it',

@@ -18,6 +18,7 @@ import type { FollowCache } from '../cluster/followed-cache.ts';
 import { FakeNamespace } from '../kernel/fake/fake-namespace.ts';
 import { FakeKernel } from '../kernel/fake-kernel.ts';
 import { derivedMac } from '../kernel/link.ts';
+import type { KernelRoute } from '../kernel/route.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { ClusterPod } from '../model/pod.ts';
 import { parseAddress } from '../net/address.ts';
@@ -130,6 +131,11 @@ export class DemoNode {
 
   pods(): readonly DemoPod[] {
     return this.#pods.all();
+  }
+
+  /** What its kernel holds now. */
+  routes(): Promise<KernelRoute[]> {
+    return this.#kernel.routes();
   }
 
   /** As an API server would list them, with the addresses that the agent gave. */

@@ -25,6 +25,7 @@ import type { Log } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
 import { clusterCache } from '../cluster/cluster-caches.ts';
 import type { RouterView } from '../console/router-view.ts';
+import type { KernelRoute } from '../kernel/route.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { ListWatch } from '../kube/list-watch.ts';
 import { nodeObject } from '../lab/cluster/objects.ts';
@@ -41,7 +42,7 @@ import { type DemoMemory, freshMemory, readDemoMemory, writeDemoMemory } from '.
 import { DemoNode } from './demo-node.ts';
 import { paceOf } from './demo-pace.ts';
 import { DemoRouter } from './demo-router.ts';
-import { PodLife } from './pod-life.ts';
+import { PodLife, type PodPlaces } from './pod-life.ts';
 import { SecondAllocator } from './second-allocator.ts';
 import { SharedCaches } from './shared-caches.ts';
 import { blockOfSite, demoMode, poolOfNode, type Site, siteNode } from './site-plan.ts';
@@ -60,6 +61,12 @@ interface DemoOptions {
   version: string;
   /** Between two pods that come or go. */
   podEveryMs?: number;
+  /** Which pods there are, instead of those that come and go. */
+  podLife?: (nodes: PodPlaces) => { run(signal: AbortSignal): Promise<void> };
+  /** What the second allocator gives to which node, where that is a matter of record. */
+  secondAllocation?: Readonly<Record<string, string>>;
+  /** For others that speak with the routers of the site. */
+  cabling?: Cabling;
   /** Called with a line of progress at the start. */
   onProgress?: (words: string) => void;
 }
@@ -87,7 +94,7 @@ const settings = operatorSettings(demoMode, 'cadastre-up', {
 export class Demo {
   readonly #o: DemoOptions;
   readonly #stopping = new AbortController();
-  readonly #cabling = new Cabling();
+  readonly #cabling: Cabling;
   readonly #metrics = new Metrics();
   readonly #operator: Operator;
   readonly #nodeCache: ListWatch<ClusterNode>;
@@ -105,6 +112,7 @@ export class Demo {
 
   constructor(options: DemoOptions) {
     this.#o = options;
+    this.#cabling = options.cabling ?? new Cabling();
     const { site } = options;
     const { client, clock, log } = options;
     const onChange = () => this.#notify();
@@ -151,6 +159,13 @@ export class Demo {
 
   routers(): RouterView[] {
     return this.#routers.map((router) => router.view());
+  }
+
+  /** By node: the routes that its kernel holds, those to its pods too. */
+  async kernels(): Promise<Map<string, KernelRoute[]>> {
+    const all = [...this.#nodes.values()];
+    const held = await Promise.all(all.map((node) => node.routes()));
+    return new Map(all.map(({ name }, index) => [name, held[index] ?? []]));
   }
 
   /** Nobody tells the API server of simulated pods: it would have to keep thousands. */
@@ -253,13 +268,12 @@ export class Demo {
     await this.#seed();
     this.#settle();
     if (this.#memory.secondAllocator) this.#switchAllocator(true);
-    const podLife = new PodLife({
+    const places: PodPlaces = {
       nodes: () => this.#nodesThat((node) => node.isLeaving !== true),
       leaving: () => this.#nodesThat((node) => node.isLeaving === true),
-      random,
-      log,
-      everyMs: podEveryMs,
-    });
+    };
+    const podLife =
+      this.#o.podLife?.(places) ?? new PodLife({ ...places, random, log, everyMs: podEveryMs });
     this.#running.push(podLife.run(signal));
   }
 
@@ -345,6 +359,7 @@ export class Demo {
       client,
       nodes: () => this.#nodeCache.values(),
       block: blockOfSite,
+      chosen: this.#o.secondAllocation,
       log,
     });
     this.#allocating = new AbortController();

@@ -8,11 +8,14 @@ import type { Log } from '../base/log.ts';
 import { pause } from '../kube/backoff.ts';
 import type { DemoNode } from './demo-node.ts';
 
-interface PodLifeOptions {
+export interface PodPlaces {
   /** Nodes that take pods now. */
   nodes: () => DemoNode[];
   /** Nodes that are being emptied. */
   leaving: () => DemoNode[];
+}
+
+interface PodLifeOptions extends PodPlaces {
   random: () => number;
   log: Log;
   everyMs: number;

@@ -16,6 +16,8 @@ interface SecondAllocatorOptions {
   nodes: () => Iterable<ClusterNode>;
   /** The n-th block of the address space it believes to be its own. */
   block: (index: number) => string;
+  /** What it has chosen for nodes already, by name; for others it counts. */
+  chosen?: Readonly<Record<string, string>> | undefined;
   log: Log;
 }
 
@@ -56,7 +58,7 @@ export class SecondAllocator {
       const own = Object.values(node.annotations);
       let at = next;
       while (taken.has(this.#o.block(at)) || own.includes(this.#o.block(at))) at++;
-      const cidr = this.#o.block(at);
+      const cidr = this.#o.chosen?.[node.name] ?? this.#o.block(at);
       taken.add(cidr);
       const body = { spec: { podCIDR: cidr, podCIDRs: [cidr] } };
       await this.#o.client.patch(nodes, node.name, {

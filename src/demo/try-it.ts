@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { HttpRefusal } from '../base/http-server.ts';
 import type { TryIt } from '../console/try-it.ts';
 import { type Demo, NoSuchMachine } from './demo.ts';
+import type { StoryPlayer } from './story/story-player.ts';
 
-export function tryItOf(demo: Demo): TryIt {
+export function tryItOf(demo: Demo, story: StoryPlayer): TryIt {
   const actions: Record<string, (body: Record<string, unknown>) => Promise<string>> = {
     'add-node': async () => `${await demo.addNode()} is added`,
     'drain-node': async (body) => {
@@ -35,6 +36,25 @@ export function tryItOf(demo: Demo): TryIt {
         : 'the second allocator is off; the nodes were deleted and created again, the only way to clear spec.podCIDRs';
     },
   };
+  const told: Record<string, () => string> = {
+    'story-play': () => {
+      story.play();
+      return 'the incident is played';
+    },
+    'story-pause': () => {
+      story.pause();
+      return 'the incident is paused';
+    },
+    'story-step': () => {
+      void story.step();
+      return 'the next step is taken';
+    },
+    'story-reset': () => {
+      void story.reset();
+      return 'both sites are made anew';
+    },
+  };
+  for (const [name, tell] of Object.entries(told)) actions[name] = async () => tell();
   return {
     // Another one at every start, and nowhere on disk: what leaks is soon worth nothing.
     changeToken: randomBytes(32).toString('base64url'),

@@ -14,6 +14,7 @@ import { KubeClient } from '../kube/client.ts';
 import { loadKubeConfig } from '../kube/kubeconfig.ts';
 import { Demo } from './demo.ts';
 import { demoMode, type Site } from './site-plan.ts';
+import { StoryPlayer } from './story/story-player.ts';
 import { tryItOf } from './try-it.ts';
 
 interface StartUpOptions {
@@ -68,7 +69,8 @@ export async function startUp(options: StartUpOptions): Promise<Up> {
       onProgress,
       ...(options.podEveryMs === undefined ? {} : { podEveryMs: options.podEveryMs }),
     });
-    const tryIt = tryItOf(demo);
+    const story = new StoryPlayer({ dataDir: join(dataDir, 'story'), clock, log, version });
+    const tryIt = tryItOf(demo, story);
     let isStarted = false;
     const notStarted = () => (isStarted ? demo.notReady() : 'the site is being created');
     const running = await startConsole({
@@ -86,6 +88,7 @@ export async function startUp(options: StartUpOptions): Promise<Up> {
       stated: { mode: demoMode.name },
       routers: { views: () => demo.routers(), onChange: (listener) => demo.onChange(listener) },
       tryIt,
+      story,
       otherPods: () => demo.pods(),
       notReady: notStarted,
       metrics: demo.metrics,
@@ -94,6 +97,7 @@ export async function startUp(options: StartUpOptions): Promise<Up> {
     });
     undo.push(() => running.stop());
     undo.push(() => demo.stop());
+    undo.push(() => story.stop());
     await demo.start();
     isStarted = true;
     return {

@@ -13,10 +13,13 @@ export interface ListEvidenceOptions {
   origin: string;
   ciliumNamespace: string;
   say(line: string): void;
+  /** What is being read, for who waits. */
+  doing?: ((stage: string) => void) | undefined;
   pause(ms: number): Promise<void>;
 }
 
 const kinds = [
+  'operatorReports',
   'pools',
   'blocks',
   'ciliumNodes',
@@ -46,8 +49,10 @@ const settleMs = 10_000;
 export async function listEvidence(options: ListEvidenceOptions): Promise<ReadCluster> {
   const { client, origin, ciliumNamespace, say, pause } = options;
   const list = new ClusterList(client, { origin, ciliumNamespace, isLenient: true });
-  await list.readAll(kinds);
-  await list.read('pods');
+  for (const kind of [...kinds, 'pods'] as const) {
+    options.doing?.(`reading ${kind}`);
+    await list.read(kind);
+  }
   let before: ClusterPod[] = [];
   if (seemsLeaked(list.result())) {
     // A pod that ended a moment ago looks the same: its agent has not written yet.

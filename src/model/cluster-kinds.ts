@@ -41,6 +41,7 @@ import { type NodeMigration, readMigration } from './node-migration.ts';
 import { type NodeReport, readNodeReport } from './node-report.ts';
 import type { NodeReportStatus } from './node-report-status.ts';
 import { type Identity, identityOf, type KubeObject } from './object.ts';
+import { type OperatorReport, readOperatorReport } from './operator-report.ts';
 import { type ClusterPod, readPod } from './pod.ts';
 import * as resources from './resources.ts';
 import { type ClusterService, readService } from './service.ts';
@@ -61,6 +62,7 @@ export interface ClusterItems {
   peers: ReadBgpPeer;
   histories: KeptHistory;
   migrations: NodeMigration;
+  operatorReports: OperatorReport;
   configMaps: KeptConfigMap;
   daemonSets: KeptDaemonSet;
   deployments: KeptDeployment;
@@ -208,6 +210,14 @@ export const clusterKinds: { readonly [K in ClusterKind]: KindRow<ClusterItems[K
     logs: readHistory(object),
   })),
   migrations: row(resources.nodeMigrations, readMigration),
+  operatorReports: {
+    resource: resources.operatorReports,
+    read(object) {
+      const item = readOperatorReport(object);
+      if (item !== undefined) return fine(item);
+      return { problems: ['spec.mode is no mode that this version knows'] };
+    },
+  },
   configMaps: row(resources.configMaps, readConfigMap),
   daemonSets: row(resources.daemonSets, (object) => {
     const version = object.metadata?.name === 'cilium' ? readCiliumVersion(object) : undefined;

@@ -35,14 +35,17 @@ import type { ClusterNode } from './node.ts';
 import type { Block } from './node-block.ts';
 import type { NodeMigration } from './node-migration.ts';
 import type { KubeObject } from './object.ts';
+import type { OperatorReport } from './operator-report.ts';
 import type { ClusterPod } from './pod.ts';
 import type { ServiceAddress } from './service-address.ts';
 
 export interface ClusterState {
   /** How blocks are given out, if somebody said so (`--ipam`); otherwise it is read off the rest. */
   mode?: ModeName | undefined;
-  /** The pool of the cluster-pool modes, from flags; else it is read from cilium-config. */
+  /** The pool of the cluster-pool modes, from flags; else the operator's, else that of cilium-config. */
   clusterPool?: Pool | undefined;
+  /** How the operator that leads was started; undefined: not looked at, or none ever led. */
+  operator?: OperatorReport | undefined;
   nodes: readonly ClusterNode[];
   pools: readonly Pool[];
   blocks: readonly Block[];
@@ -110,7 +113,9 @@ export function clusterState(
   const all = <K extends ClusterKind>(kind: K) => [
     ...((items[kind] ?? []) as Iterable<ClusterItems[K]>),
   ];
-  const bgp = all('configMaps').find((map) => isBgpConfig(map, stated))?.bgp;
+  const [operator] = all('operatorReports');
+  const { bgpConfigMap = operator?.bgpConfigMap } = stated;
+  const bgp = all('configMaps').find((map) => isBgpConfig(map, bgpConfigMap))?.bgp;
   const servicePools = all('servicePools').flatMap((read) =>
     read.kind === 'pool' ? [read.pool] : [],
   );
@@ -124,6 +129,7 @@ export function clusterState(
   return {
     mode: stated.mode,
     clusterPool: stated.clusterPool,
+    operator,
     nodes: all('nodes'),
     pools: all('pools').flatMap(({ read }) => (read.kind === 'pool' ? [read.pool] : [])),
     blocks: all('blocks'),
@@ -132,6 +138,9 @@ export function clusterState(
     ciliumEndpoints: endpoints.length > 0 ? endpoints : undefined,
     serviceNetworks: [
       ...(stated.serviceNetworks ?? []),
+      ...(operator?.serviceNetworks ?? []).filter(
+        ({ prefix }) => !stated.serviceNetworks?.some((known) => known.prefix.equals(prefix)),
+      ),
       ...all('serviceCidrs').flatMap(({ networks }) => networks),
     ],
     servicePools,
@@ -196,7 +205,7 @@ export const emptyState: ClusterState = clusterState({});
 
 function isBgpConfig(
   { namespace, name, bgp }: KeptConfigMap,
-  { bgpConfigMap }: StatedSettings,
+  bgpConfigMap: StatedSettings['bgpConfigMap'],
 ): boolean {
   if (bgp === undefined) return false;
   if (bgpConfigMap === undefined) return name === bgpConfigName;

@@ -52,5 +52,6 @@ function demands(now: unknown, then: unknown, isProperties = false): unknown {
 
 test('objects that revision 6 took are still taken: fields may be added and defaults change, and pools in loopback and the like are refused', () => {
   const now = JSON.parse(JSON.stringify(crds.map(({ spec }) => spec)));
-  expect(demands(now, stored)).toEqual(demands(stored, stored));
+  // Kinds that came later stand behind those that were there.
+  expect(demands(now.slice(0, stored.length), stored)).toEqual(demands(stored, stored));
 });

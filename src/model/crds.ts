@@ -7,6 +7,7 @@ import { loadBalancerPoolDefinition } from './load-balancer-pool.ts';
 import { nodeBlockDefinition } from './node-block.ts';
 import { nodeMigrationDefinition } from './node-migration.ts';
 import { nodeReportDefinition } from './node-report-schema.ts';
+import { operatorReportDefinition } from './operator-report.ts';
 import { serviceAddressDefinition } from './service-address.ts';
 
 /** The custom resources. Each is defined once, beside the code that reads it. */
@@ -20,6 +21,7 @@ export const definitions = {
   NodeMigration: nodeMigrationDefinition,
   LoadBalancerPool: loadBalancerPoolDefinition,
   ServiceAddress: serviceAddressDefinition,
+  OperatorReport: operatorReportDefinition,
 };
 
 export const crds = Object.values(definitions).map(crd);

@@ -18,6 +18,7 @@ export const bgpAdvertisements = clusterWide(apiVersion, 'bgpadvertisements', 'B
 export const loadBalancerPools = clusterWide(apiVersion, 'loadbalancerpools', 'LoadBalancerPool');
 export const serviceAddresses = clusterWide(apiVersion, 'serviceaddresses', 'ServiceAddress');
 export const blockHistories = clusterWide(apiVersion, 'blockhistories', 'BlockHistory');
+export const operatorReports = clusterWide(apiVersion, 'operatorreports', 'OperatorReport');
 export const nodeMigrations = clusterWide(apiVersion, 'nodemigrations', 'NodeMigration');
 
 export const nodes = clusterWide('v1', 'nodes', 'Node');

@@ -35,6 +35,7 @@ import { ReportCleaner } from './report-cleaner.ts';
 import { RestCounter } from './rest-counter.ts';
 import { RestoreWatch } from './restore-watch.ts';
 import { ServiceCaches } from './service-caches.ts';
+import { SettingsReporter } from './settings-reporter.ts';
 import { TakeOver } from './take-over.ts';
 import { Terms } from './terms.ts';
 import { WitnessSearch } from './witness-search.ts';
@@ -215,6 +216,7 @@ export function assembleOperator(options: OperatorOptions): Operator {
     loadBalancer,
     history,
     drift,
+    settingsReporter: new SettingsReporter({ client, log, settings, terms }),
     router,
     reporters: [reporter, drift, poolWorker, loadBalancer],
   });

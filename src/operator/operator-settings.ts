@@ -15,6 +15,8 @@ export type CrdManagement = (typeof crdManagements)[number];
 /** What an operator is started with. Nothing of it changes while it runs. */
 export interface OperatorSettings {
   readonly mode: Mode;
+  /** Of the program; empty where nobody says. */
+  readonly version: string;
   readonly rules: Rules;
   /** Records that held blocks are adopted from, the most trusted first. */
   readonly sources: readonly HoldingSource[];
@@ -88,6 +90,7 @@ export const operatorDefaults = {
 } as const;
 
 export interface OperatorChoices {
+  version?: string;
   rules?: Rules;
   sources?: readonly HoldingSource[];
   compared?: readonly HoldingSource[];
@@ -113,6 +116,7 @@ export function operatorSettings(
   const projections = chosen.projections ?? mode.projections;
   return {
     mode,
+    version: chosen.version ?? '',
     rules: chosen.rules ?? rulesOf(mode, 'auto'),
     sources: chosen.sources ?? mode.adoptsFrom,
     compared: chosen.compared ?? (chosen.sources === undefined ? comparedIn(mode) : []),

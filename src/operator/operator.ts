@@ -18,6 +18,7 @@ import { operatorReadiness } from './operator-readiness.ts';
 import type { OperatorSettings } from './operator-settings.ts';
 import type { RestoreWatch } from './restore-watch.ts';
 import type { ServiceCaches } from './service-caches.ts';
+import type { SettingsReporter } from './settings-reporter.ts';
 import type { TakeOver } from './take-over.ts';
 import type { Term, Terms } from './terms.ts';
 import { untilDone } from './until-done.ts';
@@ -44,7 +45,7 @@ export type { OperatorSettings } from './operator-settings.ts';
  *   node-, block-, pool-worker   ask `plan`, write, ask again until nothing is left
  *   block-writer, projector, node-reporter   what they write: blocks, projections, conditions
  *   load-balancer, service-*     addresses of Services, beside all that, in every mode
- *   block-history-writer, drift-watch   what comes after everything else
+ *   block-history-writer, drift-watch, settings-reporter   what comes after everything else
  *
  * What it promises, and what each promise depends on:
  *  - No block is given twice: creating the NodeBlock is the allocation, and the
@@ -74,6 +75,7 @@ interface OperatorParts {
   loadBalancer: LoadBalancer;
   history: BlockHistoryWriter;
   drift: DriftWatch;
+  settingsReporter: SettingsReporter;
   router: ChangeRouter;
   /** Whatever reports what only a leader finds: a replica that stands by forgets it. */
   reporters: ReadonlyArray<{ forgetAll(): void }>;
@@ -187,9 +189,11 @@ export class Operator {
   /** What goes on beside the queues until the end. */
   async #untilStopped(signal: AbortSignal): Promise<void> {
     const { settings, definitions, attribution, history, drift, cilium, caches, router } = this.#o;
+    const { settingsReporter } = this.#o;
     const { surroundingsMs } = settings.intervals;
     const refresh = setInterval(() => void this.#refreshServiceNetworks(), surroundingsMs);
     const kept = definitions.keep(signal);
+    const reported = settingsReporter.run(signal);
     if (settings.mode.allocates) {
       await Promise.all([
         attribution.run(signal),
@@ -199,7 +203,7 @@ export class Operator {
         cilium.untilUsed(caches.ciliumNodes, signal, () => router.everything()),
       ]);
     }
-    await Promise.all([kept, whenAborted(signal)]);
+    await Promise.all([kept, reported, whenAborted(signal)]);
     clearInterval(refresh);
   }
 

@@ -14,8 +14,11 @@ import { Examiner } from '../../src/console/examiner.ts';
 import { ConsoleState } from '../../src/console/state.ts';
 import { type StatedSettings, stateOfObjects } from '../../src/model/cluster-state.ts';
 import { modeOfFlag } from '../../src/model/modes.ts';
+import type { KubeObject } from '../../src/model/object.ts';
+import { writeOperatorReport } from '../../src/model/operator-report.ts';
 import { driftEvidence } from '../../src/operator/drift-evidence.ts';
 import { operatorSettings } from '../../src/operator/operator-settings.ts';
+import { reportOf } from '../../src/operator/settings-reporter.ts';
 import { type Evidence, evidenceOf } from '../../src/plan/doctor/evidence.ts';
 import type { DoctorFinding, DoctorReport } from '../../src/plan/doctor/finding.ts';
 import { judge } from '../../src/plan/doctor/judge.ts';
@@ -140,6 +143,35 @@ describe.each(inMode)('%s', (name, world) => {
       .map((one) => one.split(' ')[0]!)
       .filter((reason) => both.includes(reason));
     expect(new Set(planned)).toEqual(new Set(expected));
+  });
+});
+
+/** What an operator with those flags writes. */
+function reportBy(flags: readonly string[]): KubeObject {
+  const { mode, clusterPool } = statedBy(flags);
+  return writeOperatorReport(
+    reportOf(operatorSettings(modeOfFlag(mode!), 'test', { clusterPool })),
+  );
+}
+
+describe.each(inMode)('%s, without flags, in a cluster whose operator has them', (name, world) => {
+  const { objects, flags = [] } = world;
+  const reported = { ...world, objects: [...objects, reportBy(flags)] };
+
+  test.each([
+    ['doctor', []],
+    ['plan', []],
+    ['pools', []],
+    ['whatif', ['add-nodes', '1']],
+    ['explain', ['a']],
+    ['migrate', ['plan']],
+  ])('%s %j says the same as with them', async (command, words) => {
+    const argv = [command, ...words];
+    const withFlags = await ask<object>(fileOf(name, world), [...argv, ...flags]);
+    const without = await ask<object>(fileOf(name, reported), argv);
+    // By whose word the mode is known is the one thing that differs.
+    const text = JSON.stringify(without).replaceAll('OperatorReport says', '--ipam');
+    expect(JSON.parse(text)).toEqual(withFlags);
   });
 });
 

@@ -129,6 +129,14 @@ export const switches: Record<string, object> = {
   'the console for whoever has the token': {
     console: { enabled: true, tokenSecret: 'console', witness: ['bmp=0.0.0.0:11019'] },
   },
+  'routers that reach the console by a Service': {
+    console: {
+      enabled: true,
+      witness: ['bmp=0.0.0.0:11019', 'bgp=[::]:1790,as=64513,peer-as=64524'],
+      witnessFrom: ['10.4.94.1/32', 'fd00::/64'],
+      witnessService: { type: 'LoadBalancer', annotations: { a: 'b' } },
+    },
+  },
   'monitoring, and no NetworkPolicy': {
     networkPolicy: { enabled: false },
     monitoring: {

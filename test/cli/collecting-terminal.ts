@@ -34,7 +34,7 @@ export function neededWords(command: Command): string[] {
   const flags = command.options.filter(({ mandatory }) => mandatory);
   return [
     ...needed.map((argument) => usualArguments[argument.name()] ?? 'node1'),
-    ...flags.flatMap(({ long }) => [long!, 'x']),
+    ...flags.flatMap(({ long, argChoices }) => [long!, argChoices?.[0] ?? 'x']),
   ];
 }
 

@@ -27,6 +27,7 @@ export async function startLargeSite(assets: Assets): Promise<LargeSite> {
     state,
     stream,
     finder: new Finder(() => evidenceOf(emptyState, { nowMs: 1 })),
+    past: () => [],
     detail: () => undefined,
     whatIf: () => ({ kind: 'unknown', why: 'there is no cluster behind this' }),
     tryIt: undefined,

@@ -262,6 +262,7 @@ describe('the command that a view offers shows the same, pasted into a shell', (
     ['/consistency', 0, 'tor1'],
     ['/consistency?drain=master2', 0, 'tor1, tor2: via master2'],
     ['/consistency?lose=tor1', 0, 'lose-router tor1: safe'],
+    ['/map', 0, 'tor1'],
     ['/events', 0, 'Assigned'],
     ['/events?block=10.5.113.0%2F24', 0, 'Announced'],
     ['/try', 0, 'nodeblock.cadastre.dev/10-5-113-0-24'],
@@ -334,7 +335,7 @@ test('nothing moves under the hand while pods come and go', async () => {
 describe('by keys alone', () => {
   test('from view to view, to a filter, to the keys, and along a strip', async () => {
     await visit('/space');
-    await page.keyboard.press('2');
+    await page.keyboard.press('3');
     await page.getByRole('heading', { name: 'Nodes', level: 1 }).waitFor();
     await page.keyboard.press('f');
     await page.keyboard.type('node1');
@@ -344,13 +345,13 @@ describe('by keys alone', () => {
     await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
-    await page.keyboard.press('1');
+    await page.keyboard.press('2');
     const plot = page.getByTitle(/^10\.5\.112\.0\/24/);
     await plot.focus();
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Enter');
     await expect.poll(() => page.url()).toContain('block=10.5.113.0%2F24');
-    await page.keyboard.press('4');
+    await page.keyboard.press('6');
     await page.getByRole('heading', { name: 'Consistency', level: 1 }).waitFor();
   });
 
@@ -378,6 +379,7 @@ describe('for everybody', () => {
     '/nodes',
     '/nodes/node1',
     '/routes',
+    '/map?to=10.5.113.9',
     '/consistency?drain=node1',
     '/events',
     '/try',

@@ -29,6 +29,30 @@ describe('exit codes', () => {
     );
   });
 
+  test('3: a part of a table says nothing about what is missing, and is no all-clear', async () => {
+    const cut = fixtures.path('part.txt');
+    writeFileSync(
+      cut,
+      'tor1#show ip route\nCodes: C - connected, B - BGP\n\nC        10.4.94.0/24 is directly connected, Vlan94\n',
+    );
+    const { code, report } = await doctor(...clean, '--rib', `tor1=${cut}`);
+    expect(countsOf(report)).toEqual({});
+    expect(code).toBe(3);
+    const tor1 = report.sources.find(({ name }) => name === 'tor1');
+    expect(tor1?.state).toBe('partly');
+    expect(tor1?.note).toContain("begins with the router's prompt and does not end with it");
+  });
+
+  test('of several VRFs the default one counts, and --rib-vrf names another', async () => {
+    const { report } = await doctor(...clean, ...rib('tor1', 'nxos-bgp'));
+    const note = report.sources.find(({ name }) => name === 'tor1')?.note;
+    expect(note).toContain('other VRFs were not read (--rib-vrf): RED');
+    const red = await doctor(...clean, ...rib('tor1', 'nxos-bgp'), '--rib-vrf', 'RED');
+    expect(red.report.sources.find(({ name }) => name === 'tor1')?.holds).toBe(
+      'Cisco NX-OS: 1 route (ipv4 only)',
+    );
+  });
+
   test('a table of the other family says nothing about this one', async () => {
     const { code, report } = await doctor(...clean, ...rib('tor1', 'gobgp-ipv6'));
     expect(code).toBe(0);

@@ -11,4 +11,4 @@ test('no address is reachable in two places, and an API server that is down take
   );
   // Blocks were really released, and by whom.
   expect([...tally.released.keys()].sort()).toEqual(['Fenced', 'Routers', 'Time']);
-}, 300_000);
+}, 600_000);

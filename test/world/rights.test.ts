@@ -51,6 +51,13 @@ test('the operator does all its work with the rights of deploy/operator.yaml', a
     const histories = await cluster.list('/apis/cadastre.dev/v1alpha1/blockhistories');
     expect(histories.length).toBeGreaterThan(0);
   });
+  await eventually(async () => {
+    const [report] = await cluster.list('/apis/cadastre.dev/v1alpha1/operatorreports');
+    expect(report).toMatchObject({
+      metadata: { name: 'cadastre' },
+      spec: { mode: 'ip-pool', bgpConfigMap: { namespace: 'kube-system', name: 'bgp-config' } },
+    });
+  });
   // One that nobody speaks for is said to be so, and released when its agent is heard again.
   await cluster.fence('served');
   await cluster.must('PATCH', `${paths.reports}/served`, { spec: { fenced: null } });

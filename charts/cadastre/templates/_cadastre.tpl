@@ -196,6 +196,18 @@ runAsGroup: 65532
 seccompProfile: { type: RuntimeDefault }
 {{- end -}}
 
+{{- /* The port of a --witness, like bgp=[::]:1790,as=64524,peer-as=64524. */ -}}
+{{- define "cadastre.witnessPort" -}}
+{{ splitList "," . | first | regexFind "[0-9]+$" }}
+{{- end -}}
+
+{{- /* The listeners of a list of --witness as ports of a container. */ -}}
+{{- define "cadastre.witnessPorts" -}}
+{{- range $at, $where := . }}
+- { name: witness-{{ $at }}, containerPort: {{ include "cadastre.witnessPort" $where }} }
+{{- end -}}
+{{- end -}}
+
 {{- /* Alerts and the dashboard name a node by this label. */ -}}
 {{- define "cadastre.nodeLabel" -}}
 - { sourceLabels: [__meta_kubernetes_pod_node_name], targetLabel: node }

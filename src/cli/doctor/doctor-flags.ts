@@ -12,6 +12,7 @@ import type { Evidence } from '../../plan/doctor/evidence.ts';
 import type { SeenRouter } from '../../witness/connected-router.ts';
 import type { ListenPlan } from '../../witness/listener.ts';
 import { readWhole } from '../numbers.ts';
+import { ribOption } from '../run/rib-flag.ts';
 import { routersListenFlag } from '../run/routers-listen-flag.ts';
 import type { Terminal } from '../terminal.ts';
 import { contradictions } from '../view/cilium-flags.ts';
@@ -33,18 +34,6 @@ export type DoctorFlagValues = ViewFlagValues &
     ciliumNamespace: string;
   };
 
-/** `tor1=FILE`: what the router is called, and its dump; `-` is stdin. */
-function readRibFlag(text: string, before: readonly RibDumpFile[] = []): RibDumpFile[] {
-  const at = text.indexOf('=');
-  const [router, path] = [text.slice(0, at).trim(), text.slice(at + 1)];
-  if (at <= 0 || router === '' || path === '') {
-    throw new CadastreError('BAD_FLAG', `--rib=${text} is not of the form ROUTER=FILE`, {
-      remedy: 'Write it like --rib tor1=tor1.json; the name is yours to choose.',
-    });
-  }
-  return [...before, { router, path }];
-}
-
 export function addDoctorFlags(command: Command): Command {
   const flag = (flags: string, description: string) =>
     new Option(flags, description).helpGroup('What to look at:');
@@ -54,12 +43,7 @@ export function addDoctorFlags(command: Command): Command {
     ipam.description = `${modeNames.join(', ')} (default: read off the cluster)`;
   }
   return command
-    .addOption(
-      flag(
-        '--rib <router=file>',
-        "a router's own table as it printed it, recognised by content (see docs/routers); repeatable",
-      ).argParser(readRibFlag),
-    )
+    .addOption(ribOption().helpGroup('What to look at:'))
     .addOption(
       flag(
         '--rib-vrf <name>',
@@ -102,8 +86,10 @@ export async function gatherEvidence(
   if (line !== undefined) terminal.say(printable(`warning: ${line}`));
   const nodes = [...(cluster.items.nodes ?? [])];
   requireNodes(nodes);
+  for (const { router } of flags.rib ?? []) terminal.doing?.(`reading the dump of ${router}`);
   const files = (flags.rib ?? []).map((file) => ({ ...file, vrf: flags.ribVrf }));
   const dumps = await readDumps(files, terminal);
+  terminal.doing?.('comparing');
   const live = listening === undefined ? [] : await listen(listening, terminal);
   return gather({
     nowMs: terminal.clock.wallMs(),
@@ -132,6 +118,7 @@ async function readEvidence(flags: DoctorFlagValues, terminal: Terminal): Promis
       origin,
       ciliumNamespace: flags.ciliumNamespace,
       say: (line) => terminal.say(line),
+      doing: terminal.doing,
       pause,
     });
     if (flags.verbose) {
@@ -145,7 +132,7 @@ async function readEvidence(flags: DoctorFlagValues, terminal: Terminal): Promis
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /** Nothing to judge: then there is no answer, and it must not look like one. */
-function requireNodes(nodes: readonly ClusterNode[]): void {
+export function requireNodes(nodes: readonly ClusterNode[]): void {
   if (nodes.length > 0) return;
   throw new CadastreError(
     'BAD_INPUT',

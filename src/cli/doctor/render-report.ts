@@ -95,28 +95,33 @@ function sourceLines(sources: readonly Source[], columns: number): string[] {
   return lines;
 }
 
-function sourceAge(seconds: number | null): string {
+export function sourceAge(seconds: number | null): string {
   if (seconds === null) return '?';
   return seconds < 5 ? 'now' : ageText(seconds * 1000);
 }
 
 function findingLines(finding: DoctorFinding, columns: number): string[] {
-  const { says, hurts, severity } = finding;
+  const { says, severity } = finding;
   const records = sameTogether(says).map(([value, sources]) => `${sources.join(', ')}: ${value}`);
   const lines = wrapped(`${headline(finding)}  [${severity}]`, columns, '  ');
   if (records.length > 0) lines.push(...wrapped(records.join(' | '), columns, '      '));
-  if (hurts.now.length > 0)
-    lines.push(...wrapped(`hurt now: ${names(hurts.now)}`, columns, '      '));
-  for (const { event, nodes, prefixes } of hurts.if) {
-    const who = nodes.length === 0 ? 'that node' : names(nodes);
-    const what = prefixes.length === 0 ? 'gets no block' : `loses ${prefixes.join(', ')}`;
-    lines.push(...wrapped(`if ${event}: ${who} ${what}`, columns, '      '));
-  }
+  for (const line of hurtLines(finding)) lines.push(...wrapped(line, columns, '      '));
   return lines;
 }
 
+/** Whom it hurts, now or by what. */
+export function hurtLines({ hurts }: DoctorFinding): string[] {
+  const now = hurts.now.length > 0 ? [`hurt now: ${names(hurts.now)}`] : [];
+  const later = hurts.if.map(({ event, nodes, prefixes }) => {
+    const who = nodes.length === 0 ? 'that node' : names(nodes);
+    const what = prefixes.length === 0 ? 'gets no block' : `loses ${prefixes.join(', ')}`;
+    return `if ${event}: ${who} ${what}`;
+  });
+  return [...now, ...later];
+}
+
 /** Sources that say the same are named together. */
-function sameTogether(says: Readonly<Record<string, string>>): Array<[string, string[]]> {
+export function sameTogether(says: Readonly<Record<string, string>>): Array<[string, string[]]> {
   const by = new Map<string, string[]>();
   for (const [source, value] of Object.entries(says)) {
     by.set(value, [...(by.get(value) ?? []), source]);
@@ -128,7 +133,7 @@ const names = (list: readonly string[]) =>
   list.length <= 8 ? list.join(', ') : `${list.slice(0, 8).join(', ')} and ${list.length - 8} more`;
 
 /** Each reason in the words in which one would say it. */
-function headline({ reason, node, prefix, owner, says }: DoctorFinding): string {
+export function headline({ reason, node, prefix, owner, says }: DoctorFinding): string {
   switch (reason) {
     case 'Detour':
       return `${prefix} of ${owner} enters at ${node}`;
@@ -156,7 +161,7 @@ function headline({ reason, node, prefix, owner, says }: DoctorFinding): string 
   }
 }
 
-function cures(findings: readonly DoctorFinding[]): Map<string, string[]> {
+export function cures(findings: readonly DoctorFinding[]): Map<string, string[]> {
   const by = new Map<string, string[]>();
   for (const { fix, prefix, node } of findings) {
     if (fix === '') continue;

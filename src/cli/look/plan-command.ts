@@ -9,7 +9,7 @@ import { printAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { addIpamFlags, type IpamFlagValues } from '../view/ipam-flags.ts';
-import { readIpam, readState } from '../view/look.ts';
+import { readLook } from '../view/look.ts';
 import { addViewFlags, type ViewFlagValues } from '../view/view-flags.ts';
 import { whyBlock } from './why.ts';
 
@@ -40,9 +40,7 @@ export function registerPlan(program: Command, terminal: Terminal): void {
   addIpamFlags(addViewFlags(command))
     .addHelpText('after', examples)
     .action(async (flags: ViewFlagValues & IpamFlagValues) => {
-      const settings = await readIpam(flags, terminal);
-      const more = settings.mode.isPooledByCilium ? (['ciliumPodPools'] as const) : [];
-      const state = await readState(flags, settings, terminal, more);
+      const { settings, state } = await readLook(flags, terminal, ['ciliumPodPools']);
       const register = registerOf(state, settings);
       const plan = planOf(register, state, settings.rules);
       await printAnswer(terminal, flags.output, {

@@ -1,6 +1,7 @@
 import { plural } from '../../base/count-text.ts';
 import { type ClusterState, clusterState } from '../../model/cluster-state.ts';
 import { apiVersion } from '../../model/keys.ts';
+import type { Mode } from '../../model/modes.ts';
 import { sourceNames } from '../../plan/blocks/holdings.ts';
 import { registerOf } from '../../plan/blocks/register-of.ts';
 import {
@@ -15,7 +16,7 @@ import { renderSections } from '../sections.ts';
 import { renderTable } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import type { IpamSettings } from '../view/ipam-flags.ts';
-import { readIpam, readState, warnOf } from '../view/look.ts';
+import { readLook, warnOf } from '../view/look.ts';
 import { readFilesOf } from '../view/view-flags.ts';
 import type { MigrateFlags } from './migrate-flags.ts';
 
@@ -27,8 +28,9 @@ export interface Planned {
 }
 
 export async function makePlan(flags: MigrateFlags, terminal: Terminal): Promise<Planned> {
-  const settings = await readIpam(flags, terminal);
-  const found = await readState(flags, settings, terminal, ['migrations']);
+  // Pools that are to come are moved to, whatever flags the operator has now.
+  const isStaying = (mode: Mode) => flags.pools === undefined || mode.pools !== 'flags';
+  const { settings, state: found } = await readLook(flags, terminal, ['migrations'], isStaying);
   const state = flags.pools === undefined ? found : await withPools(found, flags, terminal);
   warnOf(state, flags, terminal);
   const register = registerOf(state, settings);

@@ -3,25 +3,30 @@ import { systemClock } from '../../base/clock.ts';
 import { addHealthRoutes } from '../../base/health-routes.ts';
 import { HttpServer } from '../../base/http-server.ts';
 import { jsonLog, type LogLevel, logLevels } from '../../base/json-log.ts';
+import type { Log } from '../../base/log.ts';
 import { Metrics } from '../../base/metrics.ts';
 import { registerProcessMetrics } from '../../base/process-metrics.ts';
 import { shellWord } from '../../base/shell-word.ts';
+import type { ReadCluster } from '../../cluster/read-cluster.ts';
 import { startConsole } from '../../console/console.ts';
+import { type RibDumpFile, readDumps } from '../../doctor/rib/read-dumps.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import type { ListenPlan } from '../../witness/listener.ts';
+import { requireNodes } from '../doctor/doctor-flags.ts';
 import { programName } from '../program-name.ts';
 import { aborted, stopOnSignals } from '../stop-signals.ts';
 import type { Terminal } from '../terminal.ts';
 import { readVersion } from '../version.ts';
+import { type ClusterFlags, fromOption, readFilesOf } from '../view/view-flags.ts';
 import { readConsoleToken } from './console-flags.ts';
 import { readListen } from './listen-flag.ts';
 import { switchLevelOnSignal } from './log-level-signal.ts';
+import { ribOption } from './rib-flag.ts';
 import { consoleRouters, startWitness, witnessOption } from './witness-flag.ts';
 
-interface ConsoleFlags {
-  kubeconfig?: string;
-  context?: string;
+interface ConsoleFlags extends ClusterFlags {
+  rib?: RibDumpFile[];
   listen: string;
   tokenFile?: string;
   metricsListen?: string;
@@ -33,9 +38,11 @@ interface ConsoleFlags {
 export function registerConsole(program: Command, terminal: Terminal): void {
   program
     .command('console')
-    .description('look at a cluster in the browser; changes nothing')
+    .description('look at a cluster, or at files, in the browser; changes nothing')
+    .addOption(fromOption())
     .option('--kubeconfig <file>', 'the cluster (default: $KUBECONFIG, the pod, ~/.kube/config)')
     .option('--context <name>', 'the context of the kubeconfig')
+    .addOption(ribOption())
     .option('--listen <address>', 'where the console is served', '127.0.0.1:7077')
     .option('--token-file <file>', 'a secret that readers must know; a must beyond loopback')
     .option(
@@ -51,7 +58,10 @@ Examples:
   $ cadastre console
   $ cadastre console --kubeconfig prod.kubeconfig --listen 127.0.0.1:8080
   $ cadastre console --listen 0.0.0.0:7077 --token-file secret
-  $ cadastre console --witness bmp=0.0.0.0:11019`,
+  $ cadastre console --witness bmp=0.0.0.0:11019
+
+  Files that somebody sent, without a cluster:
+    $ cadastre console --from cluster.json --rib tor1=tor1.json --rib tor2=tor2.txt`,
     )
     .action((flags: ConsoleFlags) => runConsole(flags, terminal));
 }
@@ -63,30 +73,27 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
       ? undefined
       : readListen(flags.metricsListen, '--metrics-listen');
   const token = readConsoleToken(listen, flags.tokenFile, '--token-file');
-  const { kubeconfig, context } = flags;
-  const access = await loadKubeConfig(flags);
   const log = jsonLog({ level: flags.logLevel, fields: { component: 'console' } });
   const metrics = new Metrics();
   const stopProcessMetrics = registerProcessMetrics(metrics, readVersion());
-  const client = new KubeClient(access, { connections: 8, metrics, log });
+  const looked = await lookedAt(flags, terminal, { log, metrics });
+  const dumps = await readDumps(flags.rib ?? [], terminal);
   const witness = await startWitness(flags.witness, log, metrics);
   const stopping = stopOnSignals();
   const stopSwitching = switchLevelOnSignal(log);
-  const flag = (name: string, value?: string) =>
-    value === undefined ? [] : [`--${name} ${shellWord(value)}`];
   const running = await startConsole({
-    client,
+    client: looked.client,
     listen,
     token,
     about: {
       title: 'Cadastre',
       version: readVersion(),
-      cluster: access.origin,
+      cluster: looked.origin,
       mode: '',
       program: programName(),
-      commandFlags: [...flag('kubeconfig', kubeconfig), ...flag('context', context)].join(' '),
+      commandFlags: looked.commandFlags,
     },
-    routers: witness && (await consoleRouters(witness)),
+    routers: await consoleRouters(witness, dumps),
     metrics,
     clock: systemClock,
     log,
@@ -97,7 +104,7 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
     await server.listen(metricsAt);
   }
   try {
-    terminal.say(`the console of ${access.origin} is on ${running.url}`);
+    terminal.say(`the console of ${looked.origin} is on ${running.url}`);
     if (token !== undefined)
       terminal.say(`open it with ?token= and the secret of ${flags.tokenFile}`);
     terminal.say('Ctrl-C ends it');
@@ -108,7 +115,36 @@ async function runConsole(flags: ConsoleFlags, terminal: Terminal): Promise<void
     await server.close();
     await running.stop();
     await witness?.close();
-    await client.close();
+    await looked.close();
     stopping.done();
   }
+}
+
+interface Looked {
+  client: KubeClient | ReadCluster;
+  origin: string;
+  /** How a command names the same cluster or files. */
+  commandFlags: string;
+  close(): Promise<void>;
+}
+
+/** Files are read once, before anything is served: what is wrong with them is said at once. */
+async function lookedAt(
+  flags: ConsoleFlags,
+  terminal: Terminal,
+  parts: { log: Log; metrics: Metrics },
+): Promise<Looked> {
+  const { from, kubeconfig, context } = flags;
+  const flag = (name: string, value?: string) =>
+    value === undefined ? [] : [`--${name} ${shellWord(value)}`];
+  if (from !== undefined) {
+    const read = await readFilesOf(from, flags, terminal);
+    requireNodes([...(read.items.nodes ?? [])]);
+    const commandFlags = from.flatMap((path) => flag('from', path)).join(' ');
+    return { client: read, origin: from.join(', '), commandFlags, close: async () => {} };
+  }
+  const access = await loadKubeConfig(flags);
+  const client = new KubeClient(access, { connections: 8, ...parts });
+  const commandFlags = [...flag('kubeconfig', kubeconfig), ...flag('context', context)].join(' ');
+  return { client, origin: access.origin, commandFlags, close: () => client.close() };
 }

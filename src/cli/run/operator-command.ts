@@ -14,7 +14,7 @@ import type { KubeAccess } from '../../kube/access.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { loadKubeConfig } from '../../kube/kubeconfig.ts';
 import { checkTimings } from '../../kube/lease-timings.ts';
-import { type ProjectionName, projectionNames } from '../../model/modes.ts';
+import { defaultMode, type ProjectionName, projectionNames } from '../../model/modes.ts';
 import { assembleOperator } from '../../operator/assemble-operator.ts';
 import { type ReportBelief, reportBeliefs } from '../../operator/attribution-watch.ts';
 import {
@@ -52,7 +52,7 @@ export function registerOperator(program: Command): void {
     .description('give every node its blocks; run several replicas, one leads')
     .option('--kubeconfig <file>', 'the cluster (default: $KUBECONFIG, the pod, ~/.kube/config)')
     .option('--context <name>', 'the context of the kubeconfig');
-  addIpamFlags(command);
+  addIpamFlags(command, defaultMode.name);
   command
     .addOption(
       new Option(
@@ -246,7 +246,7 @@ async function serveConsole(
   };
   const stated = statedByOperator(settings);
   const clock = systemClock;
-  const routers = witness && (await consoleRouters(witness));
+  const routers = await consoleRouters(witness);
   const running = await startConsole({
     ...{ client, listen, token, about, stated, routers, clock, log },
   });
@@ -264,6 +264,7 @@ function readSettings(flags: OperatorFlags): OperatorSettings {
   checkTimings(timings);
   return operatorSettings(mode, flags.identity ?? `${hostname()}_${process.pid}`, {
     ...ipam,
+    version: readVersion(),
     projections: readProjections(flags.project),
     lease: { namespace: flags.leaseNamespace, name: flags.leaseName, timings },
     configMap: readConfigMapName(flags.bgpConfigMap),

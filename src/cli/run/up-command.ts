@@ -158,11 +158,11 @@ Cadastre is up: ${plural(names.length, 'node')}, ${plural(routers, 'router')}, $
   log         ${logPath}
 
 Three things to try:
-  1. ${url}try${secret}: switch on the second allocator, then look at Truth
+  1. ${url}${secret}: press Play, and see the incident that Cadastre was written after
   2. kubectl --kubeconfig ${kubeconfigPath} get ippools,nodeblocks,nodes
   3. ${program} ${third} --kubeconfig ${kubeconfigPath}
 
-The part after # lets you change the site under Try it; do not pass it on.
+The part after # lets you play the incident and change the site under Try it; do not pass it on.
 Ctrl-C stops everything; started again it goes on where it was.
 `;
 }

@@ -3,6 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import type { ConsoleRouters } from '../../console/console-routers.ts';
+import type { SeenRouter } from '../../witness/connected-router.ts';
 import type { ListenPlan } from '../../witness/listener.ts';
 import type { Witness } from '../../witness/witness.ts';
 import { routersListenFlag } from './routers-listen-flag.ts';
@@ -32,7 +33,15 @@ export async function startWitness(
   return witness;
 }
 
-export async function consoleRouters(witness: Witness): Promise<ConsoleRouters> {
-  const { witnessRouters } = await import('../../console/console-routers.ts');
-  return witnessRouters(witness);
+/** Routers for the page: those that are listened to, and dumps. Undefined: none was asked. */
+export async function consoleRouters(
+  witness: Witness | undefined,
+  dumps: readonly SeenRouter[] = [],
+): Promise<ConsoleRouters | undefined> {
+  if (witness === undefined && dumps.length === 0) return undefined;
+  const { allRouters, dumpedRouters, witnessRouters } = await import(
+    '../../console/console-routers.ts'
+  );
+  const dumped = dumpedRouters(dumps);
+  return witness === undefined ? dumped : allRouters(witnessRouters(witness), dumped);
 }

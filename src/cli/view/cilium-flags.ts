@@ -22,7 +22,7 @@ export function flagsOfCilium(
   };
   if (findMode(name)?.pools !== 'flags') return flags;
   for (const family of families) {
-    const keys = keysOf[family];
+    const keys = familyFlags[family];
     // The chart of Cilium has a range for IPv6 also where IPv6 is off.
     if (readSwitch(`--enable-${family}`, flags[keys.enable]) === false) continue;
     flags[keys.cidr] ??= [...clusterPool[family].cidrs];
@@ -45,7 +45,7 @@ export function contradictions(
   const isSameMode = ipam === pluginMode || modeOfCilium(ipam)?.name === given.ipam;
   compare('--ipam', given.ipam, ipam, isSameMode);
   for (const family of families) {
-    const keys = keysOf[family];
+    const keys = familyFlags[family];
     const pool = clusterPool[family];
     const enable = readSwitch(`--enable-${family}`, given[keys.enable]);
     const isOn = enabled[family];
@@ -61,7 +61,8 @@ export function contradictions(
   return found.length === 0 ? undefined : `flags win over ${where}: ${found.join(', ')}`;
 }
 
-const keysOf = {
+/** What the flags of a family are called. */
+export const familyFlags = {
   ipv4: {
     enable: 'enableIpv4',
     cidr: 'clusterPoolIpv4Cidr',

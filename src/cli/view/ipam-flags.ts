@@ -52,10 +52,13 @@ export interface IpamFlagValues {
   maxBlocksPerNode?: string;
 }
 
+const looksDefault = `as the operator runs; ${defaultMode.name} where none does`;
+
 /** Cilium's own defaults for the two mask sizes. */
 const defaultMaskSize: Record<Family, number> = { ipv4: 24, ipv6: 112 };
 
-export function addIpamFlags(command: Command): Command {
+/** `byDefault`: what holds without --ipam. An operator has a mode; whoever looks reads it there. */
+export function addIpamFlags(command: Command, byDefault = looksDefault): Command {
   const known = ourModes.map(({ name, description }) => `${name}: ${description}`);
   const option = (flags: string, description: string) =>
     new Option(flags, description).helpGroup('How blocks are allocated:');
@@ -67,7 +70,7 @@ export function addIpamFlags(command: Command): Command {
         ...text.split(',').map((part) => part.trim()),
       ]),
     );
-  flag('--ipam <mode>', `${known.join('; ')} (default: ${defaultMode.name})`);
+  flag('--ipam <mode>', `${known.join('; ')} (default: ${byDefault})`);
   flag(
     '--cilium-config [where]',
     "mode, families, CIDRs and mask sizes as Cilium has them: NAMESPACE/NAME of its ConfigMap (default: kube-system/cilium-config), or a file with it or with Cilium's Helm values; other flags win",
@@ -200,6 +203,24 @@ function readSources(mode: Mode, given: readonly string[] | undefined): HoldingS
   return found.includes('report') ? found : ['report', ...found];
 }
 
+/** The flags that only the cluster-pool modes have. */
+function poolFlags(values: IpamFlagValues): Record<string, string | undefined> {
+  return {
+    '--cluster-pool-ipv4-cidr': values.clusterPoolIpv4Cidr?.join(','),
+    '--cluster-pool-ipv4-mask-size': values.clusterPoolIpv4MaskSize,
+    '--cluster-pool-ipv6-cidr': values.clusterPoolIpv6Cidr?.join(','),
+    '--cluster-pool-ipv6-mask-size': values.clusterPoolIpv6MaskSize,
+    '--cooldown-seconds': values.cooldownSeconds,
+    '--release-by-time-seconds': values.releaseByTimeSeconds,
+    '--max-blocks-per-node': values.maxBlocksPerNode,
+  };
+}
+
+/** Such flags without --ipam mean the mode that the operator runs in, if it is one of theirs. */
+export function hasPoolFlags(values: IpamFlagValues): boolean {
+  return Object.values(poolFlags(values)).some((value) => value !== undefined);
+}
+
 /** What an IPPool says by a field, by the flag of the cluster-pool modes. */
 const ofPools: Readonly<Record<string, string>> = {
   '--cooldown-seconds': 'cooldownSeconds',
@@ -212,16 +233,7 @@ const ofPools: Readonly<Record<string, string>> = {
  * somebody who forgot `--ipam cluster-pool` must be told.
  */
 function refuseIdleFlags(mode: Mode, values: IpamFlagValues): void {
-  const onlyForClusterPool = {
-    '--cluster-pool-ipv4-cidr': values.clusterPoolIpv4Cidr?.join(','),
-    '--cluster-pool-ipv4-mask-size': values.clusterPoolIpv4MaskSize,
-    '--cluster-pool-ipv6-cidr': values.clusterPoolIpv6Cidr?.join(','),
-    '--cluster-pool-ipv6-mask-size': values.clusterPoolIpv6MaskSize,
-    '--cooldown-seconds': values.cooldownSeconds,
-    '--release-by-time-seconds': values.releaseByTimeSeconds,
-    '--max-blocks-per-node': values.maxBlocksPerNode,
-  };
-  for (const [flag, value] of Object.entries(onlyForClusterPool)) {
+  for (const [flag, value] of Object.entries(poolFlags(values))) {
     if (mode.pools === 'flags' || value === undefined) continue;
     throw badFlag(
       `${flag}=${value} means nothing with --ipam ${mode.name}`,

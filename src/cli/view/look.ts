@@ -4,6 +4,7 @@ import { printable } from '../../base/printable.ts';
 import type { ClusterKind } from '../../model/cluster-kinds.ts';
 import { type ClusterState, clusterState } from '../../model/cluster-state.ts';
 import { clusterPoolName } from '../../model/keys.ts';
+import { findMode, type Mode, modes } from '../../model/modes.ts';
 import type { Register } from '../../plan/blocks/register.ts';
 import { registerOf } from '../../plan/blocks/register-of.ts';
 import type { Terminal } from '../terminal.ts';
@@ -11,11 +12,13 @@ import { contradictions, flagsOfCilium } from './cilium-flags.ts';
 import { ciliumOf } from './cilium-of.ts';
 import {
   addIpamFlags,
+  hasPoolFlags,
   type IpamFlagValues,
   type IpamSettings,
   readIpamFlags,
   statedSettings,
 } from './ipam-flags.ts';
+import { flagsOfOperator } from './operator-flags.ts';
 import { addViewFlags, type ClusterFlags, readCluster, type ViewFlagValues } from './view-flags.ts';
 
 export type LookFlagValues = ViewFlagValues & IpamFlagValues;
@@ -33,14 +36,12 @@ export function addLookFlags(command: Command): Command {
   return addIpamFlags(addViewFlags(command));
 }
 
-/** Flags are judged before anything is read: a mistake in them needs no cluster. */
 export async function lookAt(
   flags: LookFlagValues,
   terminal: Terminal,
   more: readonly ClusterKind[] = [],
 ): Promise<Look> {
-  const settings = await readIpam(flags, terminal);
-  const state = await readState(flags, settings, terminal, more);
+  const { settings, state } = await readLook(flags, terminal, more);
   warnOf(state, flags, terminal);
   return {
     settings,
@@ -50,25 +51,33 @@ export async function lookAt(
   };
 }
 
-/** The flags, filled up with Cilium's own settings where --cilium-config asks for it. */
-export async function readIpam(flags: LookFlags, terminal: Terminal): Promise<IpamSettings> {
-  const cilium = await ciliumOf(flags, terminal);
-  if (cilium === undefined) return readIpamFlags(flags);
-  const settings = readIpamFlags(flagsOfCilium(flags, cilium));
-  const line = contradictions(flags, cilium);
-  if (line !== undefined) terminal.say(printable(`warning: ${line}`));
-  return settings;
-}
-
-/** The cluster or the files, with what the flags state. */
-export async function readState(
-  flags: ViewFlagValues,
-  settings: IpamSettings,
+/**
+ * The cluster or the files, and how blocks are given out there: by flags, by Cilium's own
+ * settings where --cilium-config asks for it, else as the running operator does it. Flags are
+ * judged before anything is read, as far as they are enough: a mistake in them needs no cluster.
+ */
+export async function readLook(
+  flags: LookFlags,
   terminal: Terminal,
   more: readonly ClusterKind[] = [],
-): Promise<ClusterState> {
+  isOperatorMeant: (mode: Mode) => boolean = () => true,
+): Promise<Pick<Look, 'settings' | 'state'>> {
+  const cilium = await ciliumOf(flags, terminal);
+  const filled = cilium === undefined ? flags : flagsOfCilium(flags, cilium);
+  const isWhole = filled.ipam !== undefined || !hasPoolFlags(filled);
+  const byFlags = isWhole ? readIpamFlags(filled) : undefined;
+  const line = cilium && contradictions(flags, cilium);
+  if (line !== undefined) terminal.say(printable(`warning: ${line}`));
   const { items, malformed, unread } = await readCluster(flags, terminal, more);
-  return clusterState(items, statedSettings(settings), malformed, unread);
+  const [report] = items.operatorReports ?? [];
+  if (report === undefined || !isOperatorMeant(modes[report.mode])) {
+    const settings = byFlags ?? readIpamFlags(filled);
+    return { settings, state: clusterState(items, statedSettings(settings), malformed, unread) };
+  }
+  const settings = readIpamFlags(flagsOfOperator(filled, report));
+  // Without a flag the mode is the operator's own word, and is shown as such.
+  const stated = { ...statedSettings(settings), mode: findMode(filled.ipam)?.name };
+  return { settings, state: clusterState(items, stated, malformed, unread) };
 }
 
 /** What a person should know before the answer. */
@@ -79,9 +88,9 @@ export function warnOf(state: ClusterState, flags: IpamFlagValues, terminal: Ter
   // That pool is in the flags of the operator and nowhere else: without them it seems to be gone.
   const isByFlags = state.blocks.some(({ pool }) => pool === clusterPoolName);
   const isGiven = flags.ipam !== undefined || flags.ciliumConfig !== undefined;
-  if (isGiven || state.pools.length > 0 || !isByFlags) return;
+  if (isGiven || state.operator !== undefined || state.pools.length > 0 || !isByFlags) return;
   terminal.say(
-    `note: the blocks here were cut in mode cluster-pool, whose pool is in the operator's flags; give the same ones (--ipam cluster-pool --cluster-pool-ipv4-cidr …), or that pool is not known here`,
+    `note: the blocks here were cut in mode cluster-pool, and no OperatorReport says from which pool; give the operator's flags (--ipam cluster-pool --cluster-pool-ipv4-cidr …), or that pool is not known here`,
   );
 }
 

@@ -5,6 +5,7 @@ import type { ClusterKind } from '../../model/cluster-kinds.ts';
 import { type Format, formats } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
 import { readVersion } from '../version.ts';
+import { addWatchFlags } from '../watch.ts';
 
 /** Which cluster to look at, or which files in place of one, and how to print it. */
 export interface ViewFlagValues {
@@ -17,24 +18,26 @@ export interface ViewFlagValues {
 
 export type ClusterFlags = Pick<ViewFlagValues, 'from' | 'kubeconfig' | 'context' | 'verbose'>;
 
+export function fromOption(): Option {
+  return new Option(
+    '--from <path>',
+    'look at files instead of a cluster: a file or folder of Kubernetes objects in JSON or YAML, or - for stdin; repeatable',
+  )
+    .conflicts(['kubeconfig', 'context'])
+    .argParser((path: string, before: string[] | undefined) => [...(before ?? []), path]);
+}
+
 export function addViewFlags(command: Command): Command {
   const group = 'What to look at:';
-  return command
-    .addOption(
-      new Option(
-        '--from <path>',
-        'look at files instead of a cluster: a file or folder of Kubernetes objects in JSON or YAML, or - for stdin; repeatable',
-      )
-        .helpGroup(group)
-        .conflicts(['kubeconfig', 'context'])
-        .argParser((path: string, before: string[] | undefined) => [...(before ?? []), path]),
-    )
+  command
+    .addOption(fromOption().helpGroup(group))
     .addOption(new Option('--kubeconfig <path>', 'the kubeconfig of the cluster').helpGroup(group))
     .addOption(new Option('--context <name>', 'the context in the kubeconfig').helpGroup(group))
     .addOption(
       new Option('-o, --output <format>', 'how to print it').choices(formats).default('table'),
     )
     .option('-v, --verbose', 'say on stderr what was read and what was ignored');
+  return addWatchFlags(command);
 }
 
 /** Which cluster, for commands that act on one. */
@@ -46,6 +49,7 @@ export function addClusterFlags(command: Command): Command {
 
 /** What every command looks at; nodes come last, see list-cluster.ts. */
 const usualKinds = [
+  'operatorReports',
   'pools',
   'blocks',
   'reports',
@@ -64,7 +68,10 @@ export async function readCluster(
   return withClient(flags, terminal, async (client, origin) => {
     const { ClusterList } = await import('../../cluster/list-cluster.ts');
     const list = new ClusterList(client, { origin, isLenient: false });
-    await list.readAll([...more, ...usualKinds]);
+    for (const kind of [...more, ...usualKinds]) {
+      terminal.doing?.(`reading ${kind}`);
+      await list.read(kind);
+    }
     if (flags.verbose) terminal.say(`read ${origin}: ${list.summary}`);
     return list.result();
   });
@@ -76,6 +83,7 @@ export async function readFilesOf(
   terminal: Terminal,
 ): Promise<ReadCluster> {
   const { readFiles } = await import('../../cluster/read-files.ts');
+  terminal.doing?.(`reading ${paths.join(', ')}`);
   return readFiles(paths, {
     readStdin: () => terminal.readStdin(),
     nowMs: terminal.clock.wallMs(),

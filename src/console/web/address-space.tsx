@@ -19,6 +19,7 @@ import {
   TableHead,
   useNow,
 } from './parts.tsx';
+import { DaysLeft, PoolTiles } from './pool-tiles.tsx';
 import { smallest } from './smallest.ts';
 import { SpaceMap } from './space-map.tsx';
 import { cidrAt, indexOfCidr, landModel, type SpaceModel, stateAt } from './space-model.ts';
@@ -26,6 +27,9 @@ import { Strip } from './space-strip.tsx';
 import { type RowStore, useStore } from './store.ts';
 import { useThemeVersion } from './theme.ts';
 import { useTruth } from './use-truth.ts';
+
+/** Up to so many CIDRs are drawn large, one below the other; of more, all fit on one sheet. */
+const mostSheets = 6;
 
 type ColourBy = 'rack' | 'pool';
 
@@ -77,33 +81,44 @@ export function AddressSpace({ place }: { place: PageLocation }) {
           {chosen === undefined && poolName !== '' && (
             <Empty>There is no pool called {poolName} (any more). These are all there are.</Empty>
           )}
-          {models.map((model) => (
-            <article class="sheet" key={`${model.pool.name} ${model.cidr.cidr}`}>
-              <SheetHead model={model} />
-              {model.isStrip ? (
-                <Strip
-                  model={model}
-                  colourOf={(index) =>
-                    css(tint(tintOf(tints, store, model, index, colourBy), ink.isDark))
-                  }
-                  disputed={truth.disputed}
-                  selected={selected}
-                  onSelect={select}
-                  onOpen={(index) => open(model, index)}
-                />
-              ) : (
-                <SpaceMap
-                  model={model}
-                  version={`${version} ${colourBy}`}
-                  tintOf={(index) => tintOf(tints, store, model, index, colourBy)}
-                  disputed={disputedCells(model, truth.disputed)}
-                  selected={selected === '' ? undefined : indexOfCidr(model, selected)}
-                  onSelect={(index) => select(model.blocks[index]?.cidr ?? cidrAt(model, index))}
-                  onOpen={(index) => open(model, index)}
-                />
-              )}
-            </article>
-          ))}
+          {chosen === undefined && models.length > mostSheets ? (
+            <PoolTiles
+              models={models}
+              version={`${version} ${colourBy}`}
+              tintOf={(model, index) => tintOf(tints, store, model, index, colourBy)}
+              disputed={truth.disputed}
+              selected={selected}
+              colour={place.query.get('colour') ?? ''}
+            />
+          ) : (
+            models.map((model) => (
+              <article class="sheet" key={`${model.pool.name} ${model.cidr.cidr}`}>
+                <SheetHead model={model} />
+                {model.isStrip ? (
+                  <Strip
+                    model={model}
+                    colourOf={(index) =>
+                      css(tint(tintOf(tints, store, model, index, colourBy), ink.isDark))
+                    }
+                    disputed={truth.disputed}
+                    selected={selected}
+                    onSelect={select}
+                    onOpen={(index) => open(model, index)}
+                  />
+                ) : (
+                  <SpaceMap
+                    model={model}
+                    version={`${version} ${colourBy}`}
+                    tintOf={(index) => tintOf(tints, store, model, index, colourBy)}
+                    disputed={disputedCells(model, truth.disputed)}
+                    selected={selected === '' ? undefined : indexOfCidr(model, selected)}
+                    onSelect={(index) => select(model.blocks[index]?.cidr ?? cidrAt(model, index))}
+                    onOpen={(index) => open(model, index)}
+                  />
+                )}
+              </article>
+            ))
+          )}
         </div>
         <aside class="beside">
           <Detail
@@ -192,6 +207,7 @@ function PoolList(props: { pools: PoolRow[]; chosen: string; place: PageLocation
         {pool && (
           <>
             <span class="pool-use">{`${spacedCount(taken)} of ${spacedCount(total)}`}</span>
+            <DaysLeft pool={name} />
             <meter
               aria-label={`${name}: blocks taken`}
               min={0}
@@ -380,8 +396,17 @@ function sortedPools(store: RowStore): PoolRow[] {
   return store
     .all('pool')
     .sort(
-      (a, b) => b.priority - a.priority || a.name.localeCompare(b.name, 'en', { numeric: true }),
+      (a, b) =>
+        placeOf(store, a) - placeOf(store, b) ||
+        b.priority - a.priority ||
+        a.name.localeCompare(b.name, 'en', { numeric: true }),
     );
+}
+
+/** By pressure: what runs out first stands first. */
+function placeOf(store: RowStore, { name }: PoolRow): number {
+  const rooms = store.all('room').filter(({ pool }) => pool === name);
+  return rooms.length === 0 ? 0 : Math.min(...rooms.map(({ at }) => at));
 }
 
 function useBlocksByPool(store: RowStore): Map<string, BlockRow[]> {

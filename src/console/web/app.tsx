@@ -6,22 +6,30 @@ import { Consistency } from './consistency.tsx';
 import { Events } from './events.tsx';
 import { FindBox } from './find-box.tsx';
 import { address, followLinks, go, usePlace } from './location.ts';
+import { MapView } from './map.tsx';
 import { Nodes } from './nodes.tsx';
 import { spacedCount } from './parts.tsx';
 import { Routes } from './routes.tsx';
 import { type RowStore, store, useStore } from './store.ts';
+import { StoryView } from './story.tsx';
 import { SubjectPage } from './subject-page.tsx';
 import { applyTheme, readTheme, type Theme } from './theme.ts';
+import { TimeBar } from './time-bar.tsx';
 import { TryItView } from './try.tsx';
 import { useTruth } from './use-truth.ts';
 
+/** Views that can show a past moment. */
+const withTime: readonly ViewName[] = ['space', 'routes', 'consistency', 'events'];
+
 export function App() {
-  const place = usePlace();
+  const read = usePlace();
   const store = useStore();
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isFinding, setFinding] = useState(false);
   const meta = store.map('meta').get('');
-  const shown = views.filter((view) => view !== 'try' || meta?.tryIt);
+  // `cadastre up` begins with its story; a cluster has none.
+  const place = read.isStart && meta?.tryIt ? { ...read, view: 'incident' as const } : read;
+  const shown = views.filter((view) => (view !== 'try' && view !== 'incident') || meta?.tryIt);
   useKeys(
     shown,
     () => setHelpOpen((open) => !open),
@@ -32,9 +40,11 @@ export function App() {
     document.title = `${what} · ${meta?.title ?? 'Cadastre'}`;
   }, [place.view, place.subject?.name, meta?.title]);
   const View = {
+    incident: StoryView,
     space: AddressSpace,
     nodes: Nodes,
     routes: Routes,
+    map: MapView,
     consistency: Consistency,
     events: Events,
     try: TryItView,
@@ -93,6 +103,10 @@ export function App() {
         </div>
       </header>
       <Figures store={store} />
+      {meta !== undefined &&
+        withTime.includes(place.view) &&
+        place.subject === undefined &&
+        place.name === '' && <TimeBar place={place} />}
       <main id="main" tabIndex={-1}>
         {meta === undefined ? (
           <p class="empty" role="status">

@@ -1,5 +1,5 @@
 /** One row a node, one column a source; what disagrees is joined by lines. */
-import { useRef } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { JudgementRow } from '../rows.ts';
 import { FindingList } from './findings.tsx';
 import { type PageLocation, setQuery } from './location.ts';
@@ -19,16 +19,26 @@ const words: Record<string, string> = {
   unseen: 'could not be seen',
 };
 
+/** Rows that are drawn before somebody asks for more. */
+const mostRows = 60;
+
 export function Consistency({ place }: { place: PageLocation }) {
   const store = useStore();
   const truth = useTruth();
   const frame = useRef<HTMLDivElement>(null);
+  const [pages, setPages] = useState(1);
   const wanted = (place.query.get('filter') ?? '').trim().toLowerCase();
   const onlyDiffering = place.query.get('only') === 'differing';
   const rows = truth.rows.filter(
     ({ node, reasons }) =>
       node.toLowerCase().includes(wanted) && (!onlyDiffering || reasons.length > 0),
   );
+  // What differs first; of many that agree the first ones do.
+  const ordered =
+    truth.rows.length > mostRows
+      ? [...rows].sort((a, b) => Number(b.reasons.length > 0) - Number(a.reasons.length > 0))
+      : rows;
+  const shown = ordered.slice(0, mostRows * pages);
   const differing = truth.rows.filter(({ reasons }) => reasons.length > 0).length;
   const drained = place.query.get('drain') ?? '';
   const lost = place.query.get('lose') ?? '';
@@ -59,16 +69,16 @@ export function Consistency({ place }: { place: PageLocation }) {
             <thead>
               <tr>
                 <th scope="col">node</th>
-                {truth.columns.map(({ id, label, title, isSeen }) => (
+                {truth.columns.map(({ id, label, title, isSeen, isUnasked }) => (
                   <th scope="col" key={id} title={title} class={isSeen ? '' : 'not-seen'}>
                     {label}
-                    {!isSeen && <span class="small"> not seen</span>}
+                    {!isSeen && <span class="small"> {isUnasked ? 'not asked' : 'not seen'}</span>}
                   </th>
                 ))}
               </tr>
             </thead>
             <tbody>
-              {rows.map(({ node, cells }) => (
+              {shown.map(({ node, cells }) => (
                 <tr key={node}>
                   <th scope="row">
                     <NodeLink name={node} />
@@ -100,9 +110,16 @@ export function Consistency({ place }: { place: PageLocation }) {
           <TruthLines
             frame={frame}
             lines={truth.lines}
-            version={JSON.stringify([rows.map((r) => r.cells), truth.lines])}
+            version={JSON.stringify([shown.map((r) => r.cells), truth.lines])}
           />
         </div>
+        {shown.length < rows.length && (
+          <p class="more-rows">
+            <button type="button" class="quiet" onClick={() => setPages(pages + 3)}>
+              {`${shown.length} of ${rows.length} nodes are shown; show more`}
+            </button>
+          </p>
+        )}
         {rows.length === 0 && (
           <Empty>{truth.rows.length === 0 ? 'There are no nodes yet.' : 'No node matches.'}</Empty>
         )}
@@ -110,7 +127,9 @@ export function Consistency({ place }: { place: PageLocation }) {
       <div class="columns two">
         <div class="card">
           <h2>Findings</h2>
-          <FindingList findings={store.map('finding')} />
+          <Scroll class="scroll findings-scroll" label="Findings">
+            <FindingList findings={store.map('finding')} />
+          </Scroll>
         </div>
         <div class="card">
           <h2>What if</h2>
@@ -131,8 +150,13 @@ function verdict(
     return `Still looking${judgement?.why ? `: ${judgement.why}` : ''}.`;
   }
   if (rows.length === 0) return 'There are no nodes.';
-  const unseen = columns.filter(({ isSeen }) => !isSeen).map(({ label }) => label);
-  const rest = unseen.length === 0 ? '' : ` ${unseen.join(', ')} could not be seen.`;
+  const labels = (of: typeof columns) => of.map(({ label }) => label).join(', ');
+  const unseen = columns.filter(({ isSeen, isUnasked }) => !isSeen && isUnasked !== true);
+  const unasked = columns.filter(({ isUnasked }) => isUnasked);
+  const rest = [
+    unseen.length === 0 ? '' : ` ${labels(unseen)} could not be seen.`,
+    unasked.length === 0 ? '' : ` Not asked: ${labels(unasked)}.`,
+  ].join('');
   if (differing > 0) return `${differing} of ${rows.length} nodes have records that differ.${rest}`;
   return `Everything that was seen says the same.${rest}`;
 }

@@ -1,6 +1,8 @@
+import { ageText } from '../../base/age-text.ts';
 import type { EntryRow } from '../rows.ts';
+import { newestFirst } from './entry-order.ts';
 import { address } from './location.ts';
-import { Age, BlockLink, Empty, NodeLink } from './parts.tsx';
+import { BlockLink, Empty, NodeLink, timeText } from './parts.tsx';
 
 /** What happened, newest first. */
 export function EntryList(props: {
@@ -10,9 +12,7 @@ export function EntryList(props: {
   isFiltered?: boolean;
 }) {
   const { entries, now, limit = 300 } = props;
-  const shown = [...entries]
-    .sort((a, b) => b.atMs - a.atMs || (a.id < b.id ? 1 : -1))
-    .slice(0, limit);
+  const shown = [...entries].sort(newestFirst).slice(0, limit);
   if (shown.length === 0) {
     return (
       <Empty>
@@ -24,7 +24,12 @@ export function EntryList(props: {
     <ol class="entries">
       {shown.map((entry) => (
         <li key={entry.id} class={entry.isWarning ? 'warning' : ''}>
-          <Age sinceMs={entry.atMs} now={now} />
+          <time
+            dateTime={new Date(entry.atMs).toISOString()}
+            title={`${ageText(now - entry.atMs)} ago`}
+          >
+            {timeText(entry.atMs)}
+          </time>
           <span class="reason">{entry.reason}</span>
           <span class="entry-text">{linked(entry)}</span>
         </li>

@@ -1,6 +1,6 @@
 import { EntryList } from './entries.tsx';
 import { type PageLocation, setQuery } from './location.ts';
-import { Filter, SameCommand, useNow } from './parts.tsx';
+import { Filter, SameCommand, Scroll, useNow } from './parts.tsx';
 import { useStore } from './store.ts';
 
 /** What happened, newest first, by node, block or reason. */
@@ -12,15 +12,23 @@ export function Events({ place }: { place: PageLocation }) {
   const reason = place.query.get('reason') ?? '';
   const holds = (text: string, wanted: string) =>
     text.toLowerCase().includes(wanted.trim().toLowerCase());
+  const atMs = store.past?.atMs ?? Number.POSITIVE_INFINITY;
+  const find = place.query.get('find') ?? '';
   const all = store.all('entry');
   const entries = all.filter(
-    (entry) => holds(entry.node, node) && holds(entry.cidr, block) && holds(entry.reason, reason),
+    (entry) =>
+      entry.atMs <= atMs &&
+      holds(entry.node, node) &&
+      holds(entry.cidr, block) &&
+      holds(entry.reason, reason) &&
+      holds(`${entry.text} ${entry.node} ${entry.cidr}`, find),
   );
   const reasons = [...new Set(all.map((entry) => entry.reason))].sort();
   return (
     <section class="view">
       <div class="view-head">
         <h1>Events</h1>
+        <Filter label="Words" value={find} onInput={(value) => setQuery({ find: value })} />
         <Filter label="Node" value={node} onInput={(value) => setQuery({ node: value })} />
         <Filter label="Block" value={block} onInput={(value) => setQuery({ block: value })} />
         <label class="filter">
@@ -39,9 +47,9 @@ export function Events({ place }: { place: PageLocation }) {
           </select>
         </label>
       </div>
-      <div class="card">
+      <Scroll class="card scroll tall padded" label="What happened">
         <EntryList entries={entries} now={now} isFiltered={all.length > 0} />
-      </div>
+      </Scroll>
       <SameCommand command={`cadastre explain ${block === '' ? '0.0.0.0/0' : block}`} />
     </section>
   );

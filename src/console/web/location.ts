@@ -12,6 +12,8 @@ export interface PageLocation {
   query: URLSearchParams;
   /** What the address asks for and nobody knows. */
   unknown: string;
+  /** Only the server's address: the page decides what comes first. */
+  isStart: boolean;
 }
 
 const moved = 'cadastre-moved';
@@ -22,11 +24,12 @@ export function readPlace(): PageLocation {
   const kind = kinds.find((one) => subjectPages[one] === first && one !== 'node');
   if (kind !== undefined && second !== '') {
     const name = decoded(second);
-    return { view: nearestView[kind], name, subject: { kind, name }, query, unknown: '' };
+    const subject = { kind, name };
+    return { view: nearestView[kind], name, subject, query, unknown: '', isStart: false };
   }
   const view = views.find((one) => one === first) ?? formerViews[first] ?? 'space';
   const unknown = first === '' || first === view || first in formerViews ? '' : decoded(first);
-  return { view, name: decoded(second), query, unknown };
+  return { view, name: decoded(second), query, unknown, isStart: first === '' };
 }
 
 const kinds = Object.keys(subjectPages) as SubjectKind[];

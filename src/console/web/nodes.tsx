@@ -13,18 +13,24 @@ import {
   Mark,
   NodeLink,
   percent,
+  plainName,
   SameCommand,
-  Scroll,
   TableHead,
   type Tone,
   UnannouncedReasons,
   useNow,
 } from './parts.tsx';
+import { PodsOf } from './pods-of.tsx';
+import { SortedTable } from './sorted-table.tsx';
 import { useStore } from './store.ts';
 import { blocksOf, useTruth } from './use-truth.ts';
 
 export function Nodes({ place }: { place: PageLocation }) {
-  return place.name === '' ? <NodeList place={place} /> : <OneNode name={place.name} />;
+  return place.name === '' ? (
+    <NodeList place={place} />
+  ) : (
+    <OneNode name={place.name} place={place} />
+  );
 }
 
 function NodeList({ place }: { place: PageLocation }) {
@@ -34,60 +40,63 @@ function NodeList({ place }: { place: PageLocation }) {
   const nodes = store
     .all('node')
     .filter((node) => matches(node, wanted.trim().toLowerCase()))
-    .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+    .sort((a, b) => plainName.compare(a.name, b.name));
   return (
     <section class="view">
       <div class="view-head">
         <h1>Nodes</h1>
         <Filter label="Filter" value={wanted} onInput={(filter) => setQuery({ filter })} />
       </div>
-      <Scroll class="scroll tall" label="Nodes">
-        <table class="node-list">
-          <TableHead
-            columns={[
-              'node',
-              ['rack', 'roomy'],
-              ['address', 'roomy'],
-              'blocks',
-              'addresses in use',
-              ['sessions', 'roomy'],
-              'state',
-              ['age', 'right roomy'],
-            ]}
-          />
-          <tbody>
-            {nodes.map((node) => (
-              <tr key={node.name}>
-                <th scope="row">
-                  <NodeLink name={node.name} />
-                </th>
-                <td class="roomy">{node.rack}</td>
-                <td class="mono roomy">{node.addresses.join(', ')}</td>
-                <td>
-                  {blocksOf(node).map((cidr) => (
-                    <BlockLink key={cidr} cidr={cidr} />
-                  ))}
-                </td>
-                <td>
-                  <InUse node={node} />
-                </td>
-                <td class="roomy">{sessionWords(node)}</td>
-                <td>
-                  <NodeStateMark node={node} />
-                </td>
-                <td class="right roomy">
-                  <Age sinceMs={node.createdMs} now={now} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        {nodes.length === 0 && (
-          <Empty>
-            {store.map('node').size === 0 ? 'There are no nodes yet.' : 'No node matches.'}
-          </Empty>
-        )}
-      </Scroll>
+      <SortedTable
+        label="Nodes"
+        class="node-list"
+        rows={nodes}
+        keyOf={({ name }) => name}
+        sort={place.query.get('sort') ?? ''}
+        empty={store.map('node').size === 0 ? 'There are no nodes yet.' : 'No node matches.'}
+        columns={[
+          {
+            name: 'node',
+            isHead: true,
+            value: ({ name }) => name,
+            cell: ({ name }) => <NodeLink name={name} />,
+          },
+          { name: 'rack', class: 'roomy', value: ({ rack }) => rack, cell: ({ rack }) => rack },
+          {
+            name: 'address',
+            class: 'mono roomy',
+            value: ({ addresses: own }) => own.join(', '),
+            cell: ({ addresses: own }) => own.join(', '),
+          },
+          {
+            name: 'blocks',
+            value: (node) => blocksOf(node).join(' '),
+            cell: (node) => blocksOf(node).map((cidr) => <BlockLink key={cidr} cidr={cidr} />),
+          },
+          {
+            name: 'addresses in use',
+            value: ({ used }) => (used ?? []).reduce((sum, { pods }) => sum + pods, 0),
+            cell: (node) => <InUse node={node} />,
+          },
+          {
+            name: 'sessions',
+            class: 'roomy',
+            value: ({ sessions }) => sessions.filter(({ state }) => state !== 'Established').length,
+            cell: sessionWords,
+          },
+          {
+            name: 'state',
+            value: (node) => stateOf(node)[1],
+            cell: (node) => <NodeStateMark node={node} />,
+          },
+          {
+            name: 'age',
+            class: 'right roomy',
+            value: ({ createdMs }) => -createdMs,
+            cell: ({ createdMs }) => <Age sinceMs={createdMs} now={now} />,
+          },
+        ]}
+      />
       <SameCommand command="cadastre nodes" />
     </section>
   );
@@ -144,7 +153,7 @@ function sessionWords({ sessions }: NodeRow): string {
   return `${up} of ${sessions.length} up`;
 }
 
-function OneNode({ name }: { name: string }) {
+function OneNode({ name, place }: { name: string; place: PageLocation }) {
   const store = useStore();
   const now = useNow();
   const node = store.map('node').get(name);
@@ -253,6 +262,9 @@ function OneNode({ name }: { name: string }) {
             </tbody>
           </table>
           {node.sessions.length === 0 && <Empty>No BGP peer selects this node.</Empty>}
+        </div>
+        <div class="card">
+          <PodsOf node={name} version={String(node.used?.map(({ pods }) => pods))} place={place} />
         </div>
         <div class="card wide">
           <h2>History</h2>

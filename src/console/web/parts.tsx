@@ -26,7 +26,7 @@ export function SameCommand({ command }: { command: string }) {
   return (
     <div class="same" data-testid="same-command">
       <span class="same-word">The same in a terminal</span>
-      <code>{text}</code>
+      <code title={text}>{text}</code>
       <button type="button" class="quiet" onClick={copy}>
         {said === '' ? 'Copy' : said}
       </button>
@@ -64,6 +64,9 @@ export function timeText(ms: number): string {
   const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
+
+/** Names as people count: node2 before node10. */
+export const plainName = new Intl.Collator('en', { numeric: true });
 
 export type Tone = 'good' | 'bad' | 'warn' | 'calm' | 'off';
 

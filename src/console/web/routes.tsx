@@ -2,7 +2,8 @@
 import { ageText } from '../../base/age-text.ts';
 import type { RouterView } from '../router-view.ts';
 import type { NodeRow, SessionRow } from '../rows.ts';
-import { type PageLocation, setQuery } from './location.ts';
+import { DenseSessions } from './dense-sessions.tsx';
+import { type PageLocation, setQuery, subjectAddress } from './location.ts';
 import {
   Age,
   BlockLink,
@@ -19,15 +20,39 @@ import {
 import { type RowStore, useStore } from './store.ts';
 import { blocksOf } from './use-truth.ts';
 
+const mostRows = 24;
+
+function SquareLegend() {
+  return (
+    <ul class="legend" aria-label="Legend">
+      <li>
+        <i class="square-good" /> up
+      </li>
+      <li>
+        <i class="square-warn" /> up, but its table differs
+      </li>
+      <li>
+        <i class="square-bad" /> not up
+      </li>
+    </ul>
+  );
+}
+
 export function Routes({ place }: { place: PageLocation }) {
   const store = useStore();
   const now = useNow();
   const wanted = (place.query.get('filter') ?? '').trim().toLowerCase();
+  const onlyDown = place.query.get('only') === 'down';
   const nodes = store
     .all('node')
-    .filter(({ name, rack }) => `${name} ${rack}`.toLowerCase().includes(wanted))
+    .filter(({ name, rack, sessions }) => {
+      const isWanted = `${name} ${rack}`.toLowerCase().includes(wanted);
+      return isWanted && (!onlyDown || sessions.some(({ state }) => state !== 'Established'));
+    })
     .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
   const peers = peersOf(store);
+  // A row for each is for few; with a filter that leaves few there are rows again.
+  const isDense = nodes.length > mostRows;
   const chosenNode = place.query.get('node') ?? '';
   const chosenPeer = place.query.get('peer') ?? '';
   return (
@@ -39,56 +64,76 @@ export function Routes({ place }: { place: PageLocation }) {
           value={place.query.get('filter') ?? ''}
           onInput={(filter) => setQuery({ filter })}
         />
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={onlyDown}
+            onChange={(event) => setQuery({ only: event.currentTarget.checked ? 'down' : '' })}
+          />
+          only what is not up
+        </label>
+        {isDense && <SquareLegend />}
       </div>
       <div class="routes-body">
         <Scroll class="scroll tall" label="Nodes and peers">
-          <table class="matrix">
-            <thead>
-              <tr>
-                <th scope="col">node</th>
-                {peers.map((peer) => (
-                  <th scope="col" key={peer.name}>
-                    <PeerHead {...peer} />
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {nodes.map((node) => (
-                <tr key={node.name}>
-                  <th scope="row">
-                    <NodeLink name={node.name} />
-                  </th>
-                  {peers.map(({ name, router }) => {
-                    const session = node.sessions.find(({ peer }) => peer === name);
-                    const isChosen = chosenNode === node.name && chosenPeer === name;
-                    return (
-                      <td key={name}>
-                        {session === undefined ? (
-                          <span class="muted">not a peer</span>
-                        ) : (
-                          <button
-                            type="button"
-                            class={`cell cell-${toneOf(session, node, router)}`}
-                            aria-pressed={isChosen}
-                            onClick={() =>
-                              setQuery(
-                                isChosen ? { node: '', peer: '' } : { node: node.name, peer: name },
-                              )
-                            }
-                          >
-                            <span>{session.state}</span>
-                            <span class="cell-age">{ageText(now - session.sinceMs)}</span>
-                            <span class="cell-count">{countWords(session, node, router)}</span>
-                          </button>
-                        )}
-                      </td>
-                    );
-                  })}
+          {isDense ? (
+            <DenseSessions
+              nodes={nodes}
+              routerOf={(name) => peers.find((peer) => peer.name === name)?.router}
+              toneOf={toneOf}
+              chosen={{ node: chosenNode, peer: chosenPeer }}
+            />
+          ) : (
+            <table class="matrix">
+              <thead>
+                <tr>
+                  <th scope="col">node</th>
+                  {peers.map((peer) => (
+                    <th scope="col" key={peer.name}>
+                      <PeerHead {...peer} />
+                    </th>
+                  ))}
                 </tr>
-              ))}
-            </tbody>
-          </table>
+              </thead>
+              <tbody>
+                {nodes.map((node) => (
+                  <tr key={node.name}>
+                    <th scope="row">
+                      <NodeLink name={node.name} />
+                    </th>
+                    {peers.map(({ name, router }) => {
+                      const session = node.sessions.find(({ peer }) => peer === name);
+                      const isChosen = chosenNode === node.name && chosenPeer === name;
+                      return (
+                        <td key={name}>
+                          {session === undefined ? (
+                            <span class="muted">not a peer</span>
+                          ) : (
+                            <button
+                              type="button"
+                              class={`cell cell-${toneOf(session, node, router)}`}
+                              aria-pressed={isChosen}
+                              onClick={() =>
+                                setQuery(
+                                  isChosen
+                                    ? { node: '', peer: '' }
+                                    : { node: node.name, peer: name },
+                                )
+                              }
+                            >
+                              <span>{session.state}</span>
+                              <span class="cell-age">{ageText(now - session.sinceMs)}</span>
+                              <span class="cell-count">{countWords(session, node, router)}</span>
+                            </button>
+                          )}
+                        </td>
+                      );
+                    })}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )}
           {store.map('node').size === 0 ? (
             <Empty>There are no nodes yet.</Empty>
           ) : peers.length === 0 ? (
@@ -134,7 +179,9 @@ function peersOf(store: RowStore): PeerColumn[] {
 function PeerHead({ name, address, asn, router }: PeerColumn) {
   return (
     <span class="peer-head">
-      <b>{name}</b>
+      <a class="name" href={subjectAddress({ kind: 'router', name })}>
+        {name}
+      </a>
       <span class="muted mono">{`${address} · AS ${asn}`}</span>
       {router === undefined ? (
         <Mark tone="off">table not seen</Mark>

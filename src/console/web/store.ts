@@ -4,12 +4,15 @@
  * was, and only if the server has forgotten that place all is fetched anew.
  */
 import { useEffect, useState } from 'preact/hooks';
+import { pastKinds } from '../past-kinds.ts';
 import type { RowChange, RowKind, Rows, StateMessage } from '../rows.ts';
 
 export type Connection = 'connecting' | 'live' | 'away';
 
 /** Views are drawn anew at most this often: tables are long. */
 const notifyEveryMs = 150;
+
+const none: ReadonlyMap<string, unknown> = new Map();
 
 export class RowStore {
   connection: Connection = 'connecting';
@@ -20,11 +23,16 @@ export class RowStore {
   readonly #rows = new Map<RowKind, Map<string, unknown>>();
   readonly #versions = new Map<RowKind, number>();
   readonly #listeners = new Set<() => void>();
+  /** A past moment, while one is looked at. */
+  past: { atMs: number; rows: Map<RowKind, Map<string, unknown>>; trouble: string } | undefined;
   #notifying = 0;
   #source: EventSource | undefined;
+  #asked: number | undefined;
 
   map<K extends RowKind>(kind: K): ReadonlyMap<string, Rows[K]> {
-    return this.#of(kind) as Map<string, Rows[K]>;
+    const past = this.past;
+    const isPast = past !== undefined && pastKinds.includes(kind);
+    return (isPast ? (past.rows.get(kind) ?? none) : this.#of(kind)) as Map<string, Rows[K]>;
   }
 
   all<K extends RowKind>(kind: K): Rows[K][] {
@@ -33,7 +41,37 @@ export class RowStore {
 
   /** Goes up when a row of the kind changes. */
   version(...kinds: RowKind[]): string {
-    return kinds.map((kind) => this.#versions.get(kind) ?? 0).join('.');
+    const versions = kinds.map((kind) => this.#versions.get(kind) ?? 0).join('.');
+    return this.past === undefined ? versions : `${versions} as of ${this.past.atMs}`;
+  }
+
+  /** Shows a past moment in the place of now; undefined: now again. */
+  async showPast(atMs: number | undefined): Promise<void> {
+    this.#asked = atMs;
+    if (atMs === undefined || Number.isNaN(atMs)) {
+      if (this.past !== undefined) this.past = undefined;
+      this.#notify();
+      return;
+    }
+    const rows = new Map<RowKind, Map<string, unknown>>();
+    let trouble = '';
+    try {
+      const answer = await fetch(`/api/state?at=${new Date(atMs).toISOString()}`);
+      const { changes = [], error = '' } = (await answer.json()) as Partial<StateMessage> & {
+        error?: string;
+      };
+      trouble = error;
+      for (const [kind, key, row] of changes) {
+        const of = rows.get(kind) ?? new Map<string, unknown>();
+        rows.set(kind, of.set(key, row));
+      }
+    } catch {
+      trouble = 'The server does not answer.';
+    }
+    // Another moment was asked for meanwhile.
+    if (this.#asked !== atMs) return;
+    this.past = { atMs, rows, trouble };
+    this.#notify();
   }
 
   async connect(): Promise<void> {

@@ -62,12 +62,9 @@ function Known({ page, place }: { page: Answer; place: PageLocation }) {
           </dl>
         </div>
         {lists.map((list, at) => (
-          <ListCard
-            key={list.title}
-            list={list}
-            sortKey={`sort${at === 0 ? '' : at}`}
-            place={place}
-          />
+          <div key={list.title} class="card">
+            <ListCard list={list} sortKey={`sort${at === 0 ? '' : at}`} place={place} />
+          </div>
         ))}
         {page.cidrs.length > 0 && (
           <div class="card">
@@ -97,11 +94,11 @@ function Known({ page, place }: { page: Answer; place: PageLocation }) {
   );
 }
 
-function ListCard(props: { list: AnswerList; sortKey: string; place: PageLocation }) {
+export function ListCard(props: { list: AnswerList; sortKey: string; place: PageLocation }) {
   const { list, sortKey, place } = props;
   const isCut = list.rows.length < list.total;
   return (
-    <div class="card">
+    <>
       <h2>
         {list.title} <span class="muted">{spacedCount(list.total)}</span>
       </h2>
@@ -124,7 +121,7 @@ function ListCard(props: { list: AnswerList; sortKey: string; place: PageLocatio
       {isCut && (
         <p class="muted small">{`the first ${list.rows.length} of ${spacedCount(list.total)}`}</p>
       )}
-    </div>
+    </>
   );
 }
 
@@ -171,7 +168,7 @@ function explained({ kind, name }: Subject): string {
   return isByForm ? name : `${kind}/${name}`;
 }
 
-function useAnswer(
+export function useAnswer(
   { kind, name }: Subject,
   version: string,
 ): { page?: Answer; trouble: string } | undefined {

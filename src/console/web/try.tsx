@@ -1,19 +1,16 @@
 /** Faults and changes on a switch: only in `cadastre up`. */
 import { useState } from 'preact/hooks';
-import { changeTokenHeader } from '../try-it.ts';
-import { forgetChangeToken, useChangeToken } from './change-token.ts';
 import { EntryList } from './entries.tsx';
 import { address, type PageLocation } from './location.ts';
 import { Empty, Mark, SameCommand, useNow } from './parts.tsx';
 import { useStore } from './store.ts';
 import { useTruth } from './use-truth.ts';
+import { useTryIt } from './use-try-it.ts';
 
 export function TryItView(_: { place: PageLocation }) {
   const store = useStore();
   const now = useNow();
-  const [said, setSaid] = useState('');
-  const [busy, setBusy] = useState('');
-  const changeToken = useChangeToken();
+  const { said, busy, isAllowed, act } = useTryIt();
   const meta = store.map('meta').get('');
   const nodes = store
     .all('node')
@@ -29,28 +26,10 @@ export function TryItView(_: { place: PageLocation }) {
     );
   }
   const { routersDown, secondAllocator } = meta.tryIt;
-  const act = async (action: string, body: Record<string, unknown>) => {
-    setBusy(action);
-    try {
-      const reply = await fetch(`/api/try/${action}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', [changeTokenHeader]: changeToken ?? '' },
-        body: JSON.stringify(body),
-      });
-      const answer = (await reply.json()) as { said?: string; error?: string };
-      setSaid(answer.said ?? answer.error ?? '');
-      // The token of an earlier start: what to do is shown below.
-      if (reply.status === 401) forgetChangeToken();
-    } catch (error) {
-      setSaid(String(error));
-    } finally {
-      setBusy('');
-    }
-  };
   const button = (action: string, label: string, body: Record<string, unknown>) => (
     <button
       type="button"
-      disabled={busy !== '' || changeToken === undefined}
+      disabled={busy !== '' || !isAllowed || store.connection !== 'live'}
       aria-busy={busy === action}
       onClick={() => void act(action, body)}
     >
@@ -66,7 +45,7 @@ export function TryItView(_: { place: PageLocation }) {
         </p>
       </div>
       <div class="columns">
-        {changeToken === undefined && <WithoutToken />}
+        {!isAllowed && <WithoutToken />}
         <div class="card try">
           <h2>A second allocator</h2>
           <p>
@@ -143,7 +122,7 @@ export function TryItView(_: { place: PageLocation }) {
   );
 }
 
-function WithoutToken() {
+export function WithoutToken() {
   return (
     <div class="card wide" role="note" data-testid="without-token">
       <h2>This page may only look</h2>

@@ -1,6 +1,8 @@
 /** The Truth table as the page shows it: the server judges, this puts rows in order. */
 import type { TruthRow } from '../../plan/doctor/truth-row.ts';
 import type { ColumnRow, NodeRow } from '../rows.ts';
+import { foldRouters } from './fold-routers.ts';
+import { plainName } from './parts.tsx';
 import { store, useStore } from './store.ts';
 
 /** A cell says that `node` has what `owner` has. */
@@ -24,7 +26,7 @@ let made: { version: string; table: ShownTruth } | undefined;
 /** Made once for all views that ask, and again only when a row of it changed. */
 export function useTruth(): ShownTruth {
   useStore();
-  const version = store.version('truth', 'column');
+  const version = `${store.version('truth', 'column', 'block')} ${store.map('router').size}`;
   if (made?.version !== version) made = { version, table: shownTruth() };
   return made.table;
 }
@@ -39,9 +41,12 @@ export function isRed(state: string): boolean {
 }
 
 function shownTruth(): ShownTruth {
-  const rows = store
-    .all('truth')
-    .sort((a, b) => a.node.localeCompare(b.node, 'en', { numeric: true }));
+  const routers = store.map('router');
+  const { columns, rows } = foldRouters(
+    store.all('column').sort((a, b) => a.at - b.at),
+    store.all('truth').sort((a, b) => plainName.compare(a.node, b.node)),
+    (name) => routers.has(name),
+  );
   const lines: TruthLine[] = [];
   const disputed = new Set<string>();
   for (const { node, cells } of rows) {
@@ -53,5 +58,8 @@ function shownTruth(): ShownTruth {
       for (const { cidr, owner } of others) lines.push({ node, column, cidr, owner });
     }
   }
-  return { columns: store.all('column').sort((a, b) => a.at - b.at), rows, lines, disputed };
+  // A block that cools down has no owner any more: routers may still have a route to it.
+  const blocks = store.map('block');
+  for (const cidr of disputed) if (blocks.get(cidr)?.phase === 'Cooling') disputed.delete(cidr);
+  return { columns, rows, lines, disputed };
 }

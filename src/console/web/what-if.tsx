@@ -29,6 +29,7 @@ export function WhatIfPanel({ drained, lost }: { drained: string; lost: string }
         <select
           aria-label="What if"
           value={chosen}
+          disabled={store.connection !== 'live'}
           onChange={(event) => choose(event.currentTarget.value)}
         >
           <option value="">choose</option>

@@ -7,6 +7,8 @@ afterEach(() => {
 });
 
 test('without koffi the refusal names it, says why, and what to do', async () => {
+  // Another file may have loaded it in this worker.
+  vi.resetModules();
   vi.doMock('node:module', () => ({
     createRequire: () => () => {
       throw new Error("Cannot find module 'koffi'");

@@ -9,14 +9,20 @@ export interface SimulatedNode {
   readonly addresses: Addresses | readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly podCidr?: string | undefined;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
 }
 
 /** As its kubelet would register it. */
-export function nodeObject({ name, labels, addresses, podCidr }: SimulatedNode): KubeObject {
+export function nodeObject(node: SimulatedNode): KubeObject {
+  const { name, labels, addresses, podCidr, annotations } = node;
   return {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } },
+    metadata: {
+      name,
+      labels: { 'kubernetes.io/hostname': name, ...labels },
+      ...(annotations === undefined ? {} : { annotations: { ...annotations } }),
+    },
     // As kube-controller-manager with --allocate-node-cidrs would have filled it in.
     spec: podCidr === undefined ? {} : { podCIDR: podCidr, podCIDRs: [podCidr] },
     status: {

@@ -175,6 +175,28 @@ const samples: Record<Kind, { name: string; spec: object; status?: object }[]> =
       status: { step: 'drain', message: '', since: time },
     },
   ],
+  OperatorReport: [
+    {
+      name: 'cadastre',
+      spec: {
+        mode: 'cluster-pool',
+        version: '0.2.0',
+        identity: 'host_1',
+        families: ['ipv4', 'ipv6'],
+        clusterPool: {
+          ipv4: { cidrs: ['10.0.0.0/8'], maskSize: 24 },
+          ipv6: { cidrs: ['fd00::/48'], maskSize: 64 },
+          cooldownSeconds: 60,
+          releaseByTimeSeconds: 0,
+          maxBlocksPerNode: 4,
+        },
+        serviceCIDRs: ['10.96.0.0/12'],
+        adoptFrom: ['report', 'spec'],
+        project: ['ciliumnode'],
+        bgpConfigMap: { namespace: 'kube-system', name: 'bgp-config' },
+      },
+    },
+  ],
   LoadBalancerPool: [
     {
       name: 'web',
@@ -344,6 +366,8 @@ const examples: Array<[Kind, path: string, taken: unknown, refused: unknown]> = 
   ['BGPPeer', 'spec.keepaliveSeconds', 8, 9],
   ['BGPPeer', 'spec.multihopTTL', null, 2],
   ['NodeMigration', 'spec.node.name', 'node1', 'node2'],
+  ['OperatorReport', 'metadata.name', 'cadastre', 'another'],
+  ['OperatorReport', 'spec.mode', 'kubernetes', 'eni'],
   ['LoadBalancerPool', 'spec.addresses.0', '192.0.2.1-192.0.2.9', '192.0.2.1-fd00::1'],
   ['LoadBalancerPool', 'spec.addresses.0', '192.0.2.0/28', '169.254.0.0/28'],
   ['LoadBalancerPool', 'spec.addresses.0', '192.0.2.0/28', '127.0.0.1-127.0.0.9'],

@@ -34,9 +34,16 @@ function differenceFinding(difference: PoolDifference): Finding {
 /** An object of a live cluster that could not be understood: reported, not fatal. */
 function malformedFinding({ kind, name, problems }: MalformedObject): Finding {
   const isHolder = kind === 'Node' || kind === 'CiliumNode' || kind === 'NodeReport';
+  const isConfig = kind === 'OperatorReport';
   const isPool = kind.endsWith('Pool') || kind === 'ServiceCIDR';
   return {
-    reason: isHolder ? 'MalformedHolding' : isPool ? 'MalformedPool' : 'MalformedBlock',
+    reason: isHolder
+      ? 'MalformedHolding'
+      : isConfig
+        ? 'MalformedConfig'
+        : isPool
+          ? 'MalformedPool'
+          : 'MalformedBlock',
     nodes: isHolder && kind !== 'NodeReport' ? [name] : [],
     cidr: '',
     detail: `${kind} ${name}: ${problems.join('; ')}`,

@@ -1,6 +1,12 @@
 import type { CiliumNode } from '../../model/cilium-node.ts';
 import type { ClusterState } from '../../model/cluster-state.ts';
-import { type Mode, modeOfCilium, modes, type TruthRecord } from '../../model/modes.ts';
+import {
+  type Mode,
+  type ModeName,
+  modeOfCilium,
+  modes,
+  type TruthRecord,
+} from '../../model/modes.ts';
 import type { ClusterNode } from '../../model/node.ts';
 import type { Block } from '../../model/node-block.ts';
 import type { NodeReport } from '../../model/node-report.ts';
@@ -21,9 +27,10 @@ export interface Truth {
 
 export function findTruth(state: ClusterState): Truth {
   const { cilium, pools, ciliumNodes } = state;
-  const stated = state.mode === undefined ? undefined : modes[state.mode];
+  const { name, by } = statedMode(state);
+  const stated = name === undefined ? undefined : modes[name];
   if (stated !== undefined && !stated.allocates) {
-    return truth(stated, stated.truth, `--ipam ${stated.name}`);
+    return truth(stated, stated.truth, by);
   }
   const theirs = cilium === undefined ? undefined : modeOfCilium(cilium.ipam);
   if (state.blocks.some(({ phase }) => phase !== 'Guard')) {
@@ -32,7 +39,7 @@ export function findTruth(state: ClusterState): Truth {
     return { mode, record: mode.truth, sources: mode.adoptsFrom, why: 'NodeBlocks exist' };
   }
   if (stated !== undefined) {
-    const why = `--ipam ${stated.name}, and no NodeBlock exists yet`;
+    const why = `${by}, and no NodeBlock exists yet`;
     return { mode: stated, record: stated.truthBefore, sources: stated.adoptsFrom, why };
   }
   // Cilium stands in mode kubernetes where IPPools serve; they count before the first block is cut.
@@ -57,6 +64,13 @@ export function findTruth(state: ClusterState): Truth {
   }
   if (pools.length > 0) return byPools;
   return truth(modes.kubernetes, 'node', 'nothing but Nodes has blocks');
+}
+
+/** A flag wins over what the operator was started with. */
+function statedMode({ mode, operator }: ClusterState): { name?: ModeName; by: string } {
+  if (mode !== undefined) return { name: mode, by: `--ipam ${mode}` };
+  if (operator === undefined) return { by: '' };
+  return { name: operator.mode, by: `OperatorReport says ${operator.mode}` };
 }
 
 /** Of a mode in which Cadastre gives out nothing: the record itself is all there is. */

@@ -163,6 +163,13 @@ function ownOrigin({ nodes }: Survey, finding: DoctorFinding): Origin {
   }
   const name = owner ?? node;
   if (name !== null && nodes.has(name)) {
+    if (ofRoutes.has(reason)) {
+      return {
+        id: `routes node ${name}`,
+        subject: { kind: 'node', name },
+        title: (all) => `routes to ${name} are missing: ${listNames(prefixesOf(all), 3)}`,
+      };
+    }
     return {
       id: `${reason} node ${name}`,
       subject: { kind: 'node', name },

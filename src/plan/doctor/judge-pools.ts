@@ -28,6 +28,36 @@ export function judgePools(survey: Survey): DoctorFinding[] {
   ];
 }
 
+/** How much room a pool has in one family, and for how long at the pace of the last month. */
+export interface PoolRoom {
+  pool: string;
+  family: Family;
+  capacity: number;
+  free: number;
+  /** Absent: it does not grow, or is too young to tell. */
+  daysLeft?: number;
+  forecast?: string;
+}
+
+/** The pools that run out first come first. */
+export function poolRooms(survey: Survey): PoolRoom[] {
+  if (survey.pools.length === 0) return [];
+  const facts = factsOf(survey, new PoolSet(survey.pools));
+  const rooms = survey.pools.flatMap((pool) =>
+    poolFamilies(pool).map((family): PoolRoom => {
+      const { capacity, free, forecast } = roomOf(facts, pool, family);
+      const grows = forecast && { daysLeft: forecast.days, forecast: forecastText(forecast) };
+      return { pool: pool.name, family, capacity, free, ...grows };
+    }),
+  );
+  const days = ({ daysLeft }: PoolRoom) => daysLeft ?? Number.POSITIVE_INFINITY;
+  const share = ({ free, capacity }: PoolRoom) => (capacity === 0 ? 1 : free / capacity);
+  return rooms.sort((a, b) => {
+    const [x, y] = [days(a), days(b)];
+    return x === y ? share(a) - share(b) || compareText(a.pool, b.pool) : x - y;
+  });
+}
+
 /** What is asked for every pool, looked up once for all of them. */
 interface PoolFacts {
   nowMs: number;
@@ -82,14 +112,7 @@ const fewestShare = 0.1;
 const soonDays = 14;
 
 function nearlyFull(facts: PoolFacts, pool: Pool, family: Family): DoctorFinding[] {
-  const size = pool.blockSize[family] ?? 0;
-  let [capacity, free] = [0, 0];
-  for (const cidr of pool.cidrs) {
-    if (cidr.family !== family) continue;
-    capacity += cidr.countOf(size);
-    free += facts.taken.countFree(cidr, size);
-  }
-  const forecast = forecastOf(facts.joined[family].get(pool) ?? [], facts.nowMs, free);
+  const { capacity, free, forecast } = roomOf(facts, pool, family);
   const isFew = free <= capacity * fewestShare;
   if (!isFew && (forecast === undefined || forecast.days > soonDays)) return [];
   const waiting = facts.unserved[family]
@@ -122,6 +145,18 @@ function nearlyFull(facts: PoolFacts, pool: Pool, family: Family): DoctorFinding
           : cure('GrowPool', `add a CIDR to pool ${pool.name} while it still has room`),
     }),
   ];
+}
+
+function roomOf(facts: PoolFacts, pool: Pool, family: Family) {
+  const size = pool.blockSize[family] ?? 0;
+  let [capacity, free] = [0, 0];
+  for (const cidr of pool.cidrs) {
+    if (cidr.family !== family) continue;
+    capacity += cidr.countOf(size);
+    free += facts.taken.countFree(cidr, size);
+  }
+  const forecast = forecastOf(facts.joined[family].get(pool) ?? [], facts.nowMs, free);
+  return { capacity, free, forecast };
 }
 
 function forecastText({ days, joined, overDays }: PoolForecast): string {

@@ -26,6 +26,7 @@ import type { Evidence, RouterTable } from './evidence.ts';
 import { canonicalAddress, NextHops } from './next-hops.ts';
 import { type NodeRecords, nodeRecords } from './records.ts';
 import { announcedTable, type RouteView, viewTable } from './route-view.ts';
+import { unaskedRouters } from './unasked-routers.ts';
 
 /**
  * The evidence, put in order once: who owns what, who announces what, which
@@ -52,6 +53,8 @@ export interface Survey {
   views: readonly RouteView[];
   /** Routers that are known and could not be asked: what they hold is not judged. */
   unseenRouters: readonly string[];
+  /** Routers that nobody asked. */
+  unaskedRouters: readonly string[];
   pools: readonly Pool[];
   /** The CIDRs of the pools; undefined where no pool is known. */
   poolSpace: PrefixSet | undefined;
@@ -162,6 +165,7 @@ export function survey(evidence: Evidence): Survey {
       .filter((table) => !hasAnswered(table))
       .map(({ router }) => router)
       .sort(),
+    unaskedRouters: unaskedRouters(evidence),
     pools,
     poolSpace: pools.length === 0 ? undefined : PrefixSet.of(pools.flatMap(({ cidrs }) => cidrs)),
     former: formerHolders(evidence, nodes),

@@ -8,6 +8,8 @@ export interface TruthColumn {
   title: string;
   /** False: nothing of this source could be seen, which is not the same as agreement. */
   isSeen: boolean;
+  /** Nobody asked it. */
+  isUnasked?: boolean;
 }
 
 /**

@@ -59,7 +59,7 @@ function recordColumns({ truth, nodes }: Survey): RecordName[] {
 }
 
 function columnsOf(
-  { truth, nodes, unseenRouters }: Survey,
+  { truth, nodes, unseenRouters, unaskedRouters }: Survey,
   records: readonly RecordName[],
   routers: readonly RouteView[],
 ): TruthColumn[] {
@@ -85,6 +85,13 @@ function columnsOf(
       label: name,
       title: `what is in the table of ${name} with this node as next hop`,
       isSeen: !unseenRouters.includes(name),
+    })),
+    ...unaskedRouters.map((name) => ({
+      id: `router ${name}`,
+      label: name,
+      title: `${name}: nobody asked what is in the table (--witness, --rib)`,
+      isSeen: false,
+      isUnasked: true,
     })),
   ];
 }
@@ -233,7 +240,9 @@ function rowOf(
       ...records.map(record),
       announced(),
       ...routers.map(router),
-      ...survey.unseenRouters.map((one) => cell(`router ${one}`, [], 'unseen')),
+      ...[...survey.unseenRouters, ...survey.unaskedRouters].map((one) =>
+        cell(`router ${one}`, [], 'unseen'),
+      ),
     ],
     reasons: [...new Set(findings.map(({ reason }) => reason))],
   };

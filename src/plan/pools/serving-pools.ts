@@ -8,7 +8,7 @@ import { readClusterPool } from './cluster-pool.ts';
 export function servingPools(state: ClusterState, mode: Mode): readonly Pool[] {
   if (mode.pools === 'objects') return state.pools;
   if (mode.pools === 'none') return [];
-  const pool = state.clusterPool ?? ciliumPool(state);
+  const pool = state.clusterPool ?? operatorPool(state) ?? ciliumPool(state);
   return pool === undefined ? [] : [withReserved(pool, state.serviceNetworks)];
 }
 
@@ -22,6 +22,26 @@ export function withReserved(pool: Pool, networks: readonly NamedNetwork[]): Poo
     .filter((prefix) => pool.cidrs.some((cidr) => cidr.overlaps(prefix)))
     .filter((prefix) => !pool.reserved.some((known) => known.equals(prefix)));
   return inside.length === 0 ? pool : { ...pool, reserved: [...pool.reserved, ...inside] };
+}
+
+/** The range that the operator was started with. */
+function operatorPool({ operator }: ClusterState): Pool | undefined {
+  const pool = operator?.clusterPool;
+  if (pool === undefined) return undefined;
+  const { ipv4, ipv6, cooldownSeconds = defaultCooldownSeconds } = pool;
+  const read = readClusterPool({
+    enableIpv4: ipv4 !== undefined,
+    enableIpv6: ipv6 !== undefined,
+    ipv4Cidrs: ipv4?.cidrs ?? [],
+    ipv4MaskSize: ipv4?.maskSize ?? 0,
+    ipv6Cidrs: ipv6?.cidrs ?? [],
+    ipv6MaskSize: ipv6?.maskSize ?? 0,
+    reserved: [],
+    cooldownSeconds,
+    releaseByTimeSeconds: pool.releaseByTimeSeconds,
+    maxBlocksPerNode: pool.maxBlocksPerNode,
+  });
+  return read.kind === 'pool' ? read.pool : undefined;
 }
 
 /** The range in cilium-config; one that cannot be understood is said in `sources`, not judged. */
