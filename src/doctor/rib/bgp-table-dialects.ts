@@ -58,7 +58,7 @@ export const bgpDialects: readonly BgpDialect[] = [
 ];
 
 /** What stands around the rows and says nothing about routes. */
-export const bgpLegend: readonly RegExp[] = [
+const legend: readonly RegExp[] = [
   /^\s*(?:Route )?[Ss]tatus(?: codes)?:/,
   /^\s*Path type:/,
   /^\s*(?:Origin|Origin codes|RPKI (?:Origin )?[Vv]alidation codes|Nexthop codes|AS Path Attributes|Metric codes)\s*:/,
@@ -71,8 +71,12 @@ export const bgpLegend: readonly RegExp[] = [
   /^\s*Address Family: IPv[46] Unicast$/,
   /^\s*-{5,}$/,
   /^\s*={5,}$/,
-  /^\s*Route Distinguisher Version: \d+$/,
   /^\s*BGP (?:VRF|instance) .*$/,
   /^\s*State: Active$/,
   /^\s*VRF ID: \S+$/,
 ];
+
+/** The longest line of a legend that any of them prints has about a hundred characters. */
+export function isLegend(text: string): boolean {
+  return text.length < 200 && legend.some((one) => one.test(text));
+}

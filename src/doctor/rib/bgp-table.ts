@@ -1,5 +1,5 @@
 import { bareHop, classfulPrefix, isAddress, isPrefixText } from './address-words.ts';
-import { type BgpDialect, bgpDialects, bgpLegend } from './bgp-table-dialects.ts';
+import { type BgpDialect, bgpDialects, isLegend } from './bgp-table-dialects.ts';
 import { cutShort, type DumpLine, type DumpSection, judgeEnd, notUnderstood } from './dump-text.ts';
 import { DumpProblem, type RibDumpBuilder } from './rib-dump.ts';
 
@@ -90,7 +90,12 @@ class BgpTableReader {
       return;
     }
     if (this.#readVrf(text) || this.#readTotal(text)) return;
-    if (this.#row === undefined && bgpLegend.some((one) => one.test(text))) return;
+    // A further table begins with its own legend.
+    if (/^\s*(?:BGP table version is|Status codes: |For address family: )/.test(text)) {
+      this.#isInTable = false;
+    }
+    if (!this.#isInTable && isLegend(text)) return;
+    if (/^\s*Route Distinguisher Version: \d+$/.test(text)) return;
     if (/^\s*% ?[A-Z]/.test(text)) {
       throw new DumpProblem(
         `line ${line.number} is an error message: ${JSON.stringify(text.trim())}`,
@@ -131,6 +136,7 @@ class BgpTableReader {
       this.#prefix = '';
       return true;
     }
+    if (id !== null) this.#isInTable = false;
     return id !== null;
   }
 

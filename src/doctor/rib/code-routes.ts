@@ -101,7 +101,7 @@ class CodeRouteReader {
     const { text } = line;
     if (text === '') return;
     if (this.#readVrf(text)) return;
-    if (this.#entry === undefined && legendLine.test(text)) return;
+    if (this.#entry === undefined && text.length < 200 && legendLine.test(text)) return;
     if (asideLine.test(text)) {
       this.#flush();
       return;

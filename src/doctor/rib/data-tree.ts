@@ -28,11 +28,14 @@ export function word(node: unknown, ...names: string[]): string | undefined {
   return undefined;
 }
 
+/** A wrapping has few members; what has more is a table of something else. */
+const mostWrappings = 50;
+
 /** The first map anywhere below that has such a child; the wrapping of an API is passed through. */
 export function holderOf(value: unknown, name: string, depth = 0): Tree | undefined {
   if (depth > 40) return undefined;
   if (Array.isArray(value)) {
-    for (const one of value) {
+    for (const one of value.slice(0, mostWrappings)) {
       const found = holderOf(one, name, depth + 1);
       if (found !== undefined) return found;
     }

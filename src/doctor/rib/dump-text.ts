@@ -91,7 +91,7 @@ export function judgeEnd(
 
 function cleanLine(raw: string, number: number): string {
   let text = raw.replace(terminalCodes, '').replace(/\r+$/, '');
-  if (pager.test(text)) {
+  if (/more/i.test(text) && pager.test(text)) {
     throw new DumpProblem(
       `line ${number} is the pager's "${pager.exec(text)?.[0]}": lines may be missing. Switch the pager off and save it again (terminal length 0, screen-length 0 temporary, | no-more)`,
     );

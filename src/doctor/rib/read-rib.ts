@@ -131,15 +131,17 @@ function readJson(text: string, builder: RibDumpBuilder): string {
     const why = (error as Error).message;
     throw new DumpProblem(isCut ? `the JSON ends in the middle: the dump is cut short` : why);
   }
+  if (isMap(value)) {
+    if (looksLikeFrr(value)) return readFrr(value, builder);
+    if (looksLikeOpenbgpd(value)) return readOpenbgpd(value, builder);
+    if (looksLikeGobgp(value)) return readGobgp(value, builder);
+    if (looksLikeFrrRoutes(value)) return readFrrRoutes(value, builder);
+  }
   // Wrapped by an API, or inside a list of answers.
   if (looksLikeEos(value)) return readEos(value, builder);
   if (looksLikeNxos(value)) return readNxos(value, builder);
   if (looksLikeJunosTree(value)) return readJunosTree(value, builder);
   if (!isMap(value)) throw new DumpProblem(`it is a JSON list, not a table of routes (${known})`);
-  if (looksLikeFrr(value)) return readFrr(value, builder);
-  if (looksLikeOpenbgpd(value)) return readOpenbgpd(value, builder);
-  if (looksLikeGobgp(value)) return readGobgp(value, builder);
-  if (looksLikeFrrRoutes(value)) return readFrrRoutes(value, builder);
   // How GoBGP and OpenBGPD print a table without routes.
   if (Object.keys(value).length === 0) return 'empty';
   const keys = Object.keys(value).slice(0, 5).join(', ');
