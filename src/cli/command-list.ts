@@ -29,6 +29,10 @@ export const commandList: readonly ListedCommand[] = [
     summary: 'this node by its agent, or the whole cluster: health, versions, IPAM, sessions',
   },
   {
+    term: 'log-level [options] [level]',
+    summary: 'the log level of a running agent, operator or console, without a restart',
+  },
+  {
     term: 'cni',
     summary:
       'put the CNI plugin and its network configuration on this node, or remove what is left of them',
@@ -60,6 +64,10 @@ export const commandList: readonly ListedCommand[] = [
   { term: 'ipam', summary: 'addresses: how many are in use, and by whom' },
   { term: 'migrate', summary: "from today's allocations to pools, node by node" },
   { term: 'bgp', summary: 'BGP sessions and routes; decode BGP messages, run a BGP speaker' },
+  {
+    term: 'router-config [options]',
+    summary: 'what to configure on a router: neighbours, filters, limits',
+  },
   { term: 'lab', summary: 'a site of network namespaces with real routers (root, Linux)' },
   {
     term: 'version [options]',
@@ -69,7 +77,6 @@ export const commandList: readonly ListedCommand[] = [
     term: 'completion <shell>',
     summary: 'completion of commands, flags and names of the cluster, for a shell',
   },
-  { term: '__complete [options] [words...]', summary: '' },
   { term: 'man', summary: 'the manual page: cadastre man | man -l -' },
   { term: 'sbom', summary: 'the software of others in this program or image, as CycloneDX JSON' },
   {
