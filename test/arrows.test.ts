@@ -160,7 +160,7 @@ describe('the arrows between the rooms', () => {
       }
     }
     expect(imports).toBeGreaterThan(files.length / 2);
-  }, 60_000);
+  });
 
   test('no package is imported late: a bundled CommonJS package has then no named exports', () => {
     const late = files.flatMap(({ path, text }) =>

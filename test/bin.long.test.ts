@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
 
 // Many processes one after the other, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const root = join(import.meta.dirname, '..');
 const dir = mkdtempSync(join(tmpdir(), 'bin-test-'));

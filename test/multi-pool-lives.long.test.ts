@@ -221,4 +221,4 @@ test('no address is on two nodes, whatever comes in which order; in the end ever
   expect(seen.dropped).toBeGreaterThan(100);
   expect(seen.cooled).toBeGreaterThan(50);
   expect(seen.moved).toBeGreaterThan(10);
-}, 60_000);
+});

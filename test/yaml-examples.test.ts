@@ -46,7 +46,7 @@ beforeAll(async () => {
   const origin = 'the test';
   client = new KubeClient({ server, tls: { ca }, credentials, namespace: 'default', origin });
   await ensureCrds(client, crds, silentLog);
-}, 60_000);
+});
 afterAll(async () => {
   await client?.close();
   await api?.stop();

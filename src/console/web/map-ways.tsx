@@ -25,6 +25,8 @@ export function useWays(to: string, version: string): AskedWays {
         const reply = await fetch(`/api/ways?to=${encodeURIComponent(to)}`);
         const body = (await reply.json()) as WaysAnswer & { error?: string };
         if (isOld) return;
+        // What is no address now will be none in three seconds.
+        if (!reply.ok) clearInterval(timer);
         setAsked(
           reply.ok
             ? { kind: 'answer', answer: body }
@@ -34,8 +36,8 @@ export function useWays(to: string, version: string): AskedWays {
         // The server is away, and the page says so; the last answer stays.
       }
     };
-    void ask();
     const timer = setInterval(() => void ask(), askEveryMs);
+    void ask();
     return () => {
       isOld = true;
       clearInterval(timer);
