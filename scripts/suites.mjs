@@ -184,6 +184,7 @@ export const suites = [
         'iputils-ping',
         'iptables',
         'ipset',
+        'bpftool',
         'clang-19',
         'llvm-19',
         'frr',

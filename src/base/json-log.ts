@@ -41,9 +41,11 @@ export function jsonLog(options: JsonLogOptions = {}): Log & LogLevelSwitch {
     (fields: object, message: string) =>
       logger[level](fields, message);
   const debug = at('debug');
+  // Asked for each decision of a busy program: a variable, not a question to pino.
+  let debugNow = logger.level === 'debug' ? debug : undefined;
   return {
     get debug() {
-      return logger.isLevelEnabled('debug') ? debug : undefined;
+      return debugNow;
     },
     info: at('info'),
     warn: at('warn'),
@@ -53,6 +55,7 @@ export function jsonLog(options: JsonLogOptions = {}): Log & LogLevelSwitch {
     },
     set level(level) {
       logger.level = level;
+      debugNow = level === 'debug' ? debug : undefined;
     },
   };
 }
