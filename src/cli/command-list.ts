@@ -77,7 +77,6 @@ export const commandList: readonly ListedCommand[] = [
     term: 'completion <shell>',
     summary: 'completion of commands, flags and names of the cluster, for a shell',
   },
-  { term: '__complete [options] [words...]', summary: '' },
   { term: 'man', summary: 'the manual page: cadastre man | man -l -' },
   { term: 'sbom', summary: 'the software of others in this program or image, as CycloneDX JSON' },
   {

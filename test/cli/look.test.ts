@@ -127,7 +127,7 @@ kind: Node
 metadata: { name: a, uid: u }
 `;
   const told = await run(['nodes', '--from', '-'], block);
-  expect(told.stderr).toContain('give the same ones (--ipam cluster-pool');
+  expect(told.stderr).toContain("give the operator's flags (--ipam cluster-pool");
   const flags = ['--ipam', 'cluster-pool', '--cluster-pool-ipv4-cidr', '10.5.112.0/21'];
   const known = await run(['nodes', '--from', '-', ...flags], block);
   expect([known.code, known.stderr]).toEqual([0, '']);

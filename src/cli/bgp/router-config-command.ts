@@ -16,16 +16,17 @@ import { addLookFlags, type LookFlagValues, lookAt } from '../view/look.ts';
 const names = dialects.map(({ name }) => name);
 
 const examples = `
-What is printed accepts exactly the prefixes of the pools, with their lengths, limits how many a node
-may send, and announces nothing to nodes. A password is never printed. FRR and BIRD run it as it is;
-for the others the first lines say that nobody ran it.
+What is printed accepts exactly the prefixes of the pools, with their lengths, limits how many a
+node may send, and announces nothing to nodes. A password is never printed. FRR and BIRD run it as
+it is; for the others the first lines say that nobody ran it.
 
 Examples:
   What the router team is to put into tor1, which runs FRR:
     $ cadastre router-config --router tor1 --for frr
 
   The same for an Arista switch, from files, and any node of the subnet as a neighbour:
-    $ cadastre router-config --router 10.4.94.250 --for arista-eos --from cluster.json --listen-range 10.4.94.0/24
+    $ cadastre router-config --router 10.4.94.250 --for arista-eos --from cluster.json \\
+        --listen-range 10.4.94.0/24
 
   A router with a session for each family, which are two BGPPeers:
     $ cadastre router-config --router tor1,tor1-v6 --for junos`;
