@@ -77,7 +77,7 @@ test('it holds the program, its manual, topologies and pages, and nothing else',
     .map((entry) => join(entry.parentPath, entry.name).slice(installed.length + 1));
   const kinds: Record<string, RegExp> = {
     parts: /^dist\/part-[\w-]+-[A-Z0-9]{8}\.mjs(\.map)?$/,
-    pages: /^docs\/((?:decisions|zh-CN)\/)?[\w-]+\.(md|png|svg)$/,
+    pages: /^docs\/((?:decisions|routers|zh-CN)\/)?[\w-]+\.(md|png|svg)$/,
     topologies: /^topologies\/[\w-]+\.yaml$/,
   };
   const rest = names.filter((name) => !Object.values(kinds).some((kind) => kind.test(name)));

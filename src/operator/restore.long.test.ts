@@ -98,7 +98,9 @@ describe('while no operator was running', () => {
       '10.1.0.128/26 b Active',
     ]);
     // All three were there in the same versions from the start.
-    expect(operator.logged(({ unheard }) => unheard === 3)).toHaveLength(1);
+    expect(operator.logged(({ nodes, count }) => nodes !== undefined && count === 3)).toHaveLength(
+      1,
+    );
   });
 
   test('a Node that registers before its agent has spoken for it gets no block of another', async () => {
@@ -199,8 +201,8 @@ describe('under a leader that runs on', () => {
     await bench.reportUses('a', ['10.2.0.0/28', '10.2.0.32/28'], { ipv4: 16 });
     await bench.whenBlocks([...before, '10.2.0.64/28 new Active']);
     await eventually(() => {
-      const [summary] = operator.logged(({ disputed }) => disputed !== undefined);
-      expect(summary).toMatchObject({ disputed: 0, missing: 0 });
+      const [summary] = operator.logged(({ detail }) => typeof detail === 'object');
+      expect(summary).toMatchObject({ detail: { disputed: 0, missing: 0 } });
     });
   });
 
