@@ -68,10 +68,11 @@ export function fullBlockStories(cluster: () => Cluster): void {
 /** Later: an address is given again half a minute after its pod has gone. */
 export function emptiedBlockStories(cluster: () => Cluster): void {
   test('a node whose block was full all the time kept its pods, and is not full when others go', async () => {
-    const evicted = await cluster().get<{ items: Event[] }>(
+    const { items } = await cluster().get<{ items: Event[] }>(
       ...['events', '--field-selector', 'reason=TaintManagerEviction'],
     );
-    expect(evicted.items).toEqual([]);
+    // A kubelet that is late on a busy machine is followed by a "Cancelling deletion": nobody went.
+    expect(items.filter(({ message }) => !message.startsWith('Cancelling deletion'))).toEqual([]);
     await cluster().kubectl(['delete', 'deployment', 'fill']);
     await whenTrue(async () => {
       const free = await conditionOf(cluster(), smallNode, 'CadastrePodAddressesFree');
