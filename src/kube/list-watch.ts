@@ -139,6 +139,7 @@ export class ListWatch<T extends Kept> {
   #owedDeletion: NewestObject | undefined;
   /** Watches in a row that sent nothing, not even their end. */
   #silentWatches = 0;
+  #isStarted = false;
 
   constructor(options: ListWatchOptions<T>) {
     this.#options = options;
@@ -164,7 +165,10 @@ export class ListWatch<T extends Kept> {
       'cadastre_kube_silent_seconds',
       'Since when nothing was received from the API server about a resource.',
     );
-    metrics.onCollect(() => silent.set(this.silentMs() / 1_000, { resource: this.#name }));
+    // A kind that is not followed, as CiliumNodes where Cilium is not, is not silent.
+    metrics.onCollect(() => {
+      if (this.#isStarted) silent.set(this.silentMs() / 1_000, { resource: this.#name });
+    });
     const { baseMs, capMs } = options.backoff ?? { baseMs: 100, capMs: 10_000 };
     this.#backoff = new Backoff({ baseMs, capMs, random: this.#random });
     this.#cache = new ObjectCache({
@@ -221,6 +225,7 @@ export class ListWatch<T extends Kept> {
 
   /** Runs until the signal aborts. */
   start(signal: AbortSignal): void {
+    this.#isStarted = true;
     const forget = onAbort(signal, () => this.#interrupt.abort());
     this.#run(signal).finally(() => {
       forget();
