@@ -213,7 +213,10 @@ export class CiliumCluster {
       async () => {
         if (operator.ended)
           throw new Error(`cilium-operator ${operator.ended}: ${operator.tail()}`);
-        for (const path of [...Object.values(ciliumPaths), ...Object.values(bgpPaths)]) {
+        // It registers those of BGP only where that is on.
+        const isBgpOn = this.config['enable-bgp-control-plane'] === 'true';
+        const own = isBgpOn ? Object.values(bgpPaths) : [];
+        for (const path of [...Object.values(ciliumPaths), ...own]) {
           if ((await this.world.call('GET', `${path}?limit=1`)).status !== 200) {
             throw new Error(`cilium-operator has not registered ${path}: ${operator.tail()}`);
           }
