@@ -4,31 +4,15 @@
  */
 import { expect, test } from 'vitest';
 import { builtCilium } from '../../scripts/cilium.mjs';
-import { handOver, whenHeld } from './scenarios.ts';
 import { Stage } from './stage.ts';
+import { ciliumNodes, handOver, restartAgents } from './steps.ts';
 
-test('Cadastre takes over from cilium-operator: blocks, pods and routes stay, also over a restart of an agent', async () => {
+test('Cadastre takes over from cilium-operator: blocks, pods and routes stay, also over a restart of agents', async () => {
   const cilium = builtCilium();
   if (cilium === undefined) throw new Error('Cilium is not built: npm run soak -- cilium');
-  const played = await Stage.play(
-    {
-      name: 'short',
-      mode: 'cluster-pool',
-      async play(stage) {
-        const { cluster } = stage;
-        await stage.standardCluster(2);
-        const before = await cluster.blocks();
-        await handOver(stage);
-        await whenHeld(stage, before);
-        await stage.checkAll('handover');
-        await cluster.machine('n1').restartAgent(cluster.config);
-        await stage.checkAll('agent restarted');
-        expect(await cluster.blocks()).toEqual(before);
-      },
-    },
-    cilium,
-    () => {},
-  );
+  const steps = [ciliumNodes(2), handOver(), restartAgents];
+  const scenario = { name: 'short', mode: 'cluster-pool', steps } as const;
+  const played = await Stage.play(scenario, cilium, () => {});
   expect(played.failures).toEqual([]);
   expect(played.pings.sent).toBeGreaterThan(0);
-}, 180_000);
+}, 600_000);

@@ -10,18 +10,20 @@ import { stringify } from 'yaml';
 import { cacheDir } from '../../scripts/checkout.mjs';
 import { withLock } from '../../scripts/lock.mjs';
 import { deleteNamespaces, endProcesses, runInside } from '../../src/lab/namespaces.ts';
+import { families } from '../../src/net/family.ts';
 import { startControllerManager } from '../parts/controller-manager.ts';
 import { freePort } from '../parts/free-port.ts';
 import { type PartProcess, startPart } from '../parts/part-process.ts';
 import { Cluster as World } from '../world/cluster.ts';
 import { eventually } from '../world/eventually.ts';
 import { cadastreProgram } from '../world/operator-process.ts';
-import { apiServerOf, ciliumConfig, type Mode, podNetwork, writeConfigFiles } from './config.ts';
+import { apiServerOf, ciliumConfig, podNetwork, type Site, writeConfigFiles } from './config.ts';
 import { Fabric, removeFabric } from './fabric.ts';
 import { Kubelet } from './kubelet.ts';
 import { prefix } from './layout.ts';
 import { Machine } from './machine.ts';
 import {
+  type Announces,
   agentDaemonSet,
   bgpObjects,
   bgpPaths,
@@ -50,6 +52,12 @@ export interface Finding {
   readonly [field: string]: unknown;
 }
 
+export interface CommandAnswer {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 export class CiliumCluster {
   readonly world: World;
   readonly fabric: Fabric;
@@ -57,17 +65,20 @@ export class CiliumCluster {
   readonly pods: Pods;
   /** The data of cilium-config. What is changed here counts from the next start of an agent. */
   config: Record<string, string>;
+  readonly isDual: boolean;
   readonly #cilium: string;
   readonly #kubeconfig: string;
   #operator: PartProcess | undefined;
   #operators = 0;
+  #operatorFlags: readonly string[] = [];
   #kubelet: Kubelet | undefined;
 
-  private constructor(world: World, fabric: Fabric, cilium: string, mode: Mode) {
+  private constructor(world: World, fabric: Fabric, cilium: string, site: Site) {
     this.world = world;
     this.fabric = fabric;
     this.#cilium = cilium;
-    this.config = ciliumConfig(mode);
+    this.config = ciliumConfig(site);
+    this.isDual = site.isDual === true;
     this.#kubeconfig = writeNodeKubeconfig(world);
     this.pods = new Pods(this, cilium);
   }
@@ -75,7 +86,7 @@ export class CiliumCluster {
   /** Names and addresses are the machine's: a second run waits until the first has ended. */
   static use<T>(
     cilium: string,
-    mode: Mode,
+    site: Site,
     work: (cluster: CiliumCluster) => Promise<T>,
   ): Promise<T> {
     const onWait = (waitedMs: number, owner: number) =>
@@ -83,7 +94,7 @@ export class CiliumCluster {
         `process ${owner} runs Cilium on this machine; waiting (${Math.round(waitedMs / 1000)} s)`,
       );
     return withLock(join(cacheDir(), 'locks/cilium-run'), onWait, async () => {
-      const cluster = await CiliumCluster.#start(cilium, mode);
+      const cluster = await CiliumCluster.#start(cilium, site);
       try {
         return await work(cluster);
       } finally {
@@ -92,12 +103,12 @@ export class CiliumCluster {
     });
   }
 
-  static async #start(cilium: string, mode: Mode): Promise<CiliumCluster> {
+  static async #start(cilium: string, site: Site): Promise<CiliumCluster> {
     await removeLeftovers();
     const world = await World.start({ extraArgs: ['--bind-address=0.0.0.0'] });
     try {
       const fabric = await Fabric.start(world.dir);
-      const cluster = new CiliumCluster(world, fabric, cilium, mode);
+      const cluster = new CiliumCluster(world, fabric, cilium, site);
       await cluster.writeConfig();
       const daemonSet = await world.must<{ metadata: { uid: string } }>(
         'POST',
@@ -166,6 +177,7 @@ export class CiliumCluster {
 
   /** Flags stand beside cilium-config, as in the Deployment's `args`. */
   async startCiliumOperator(flags: readonly string[] = []): Promise<void> {
+    this.#operatorFlags = flags;
     const deployment = operatorDeployment(flags);
     const path = '/apis/apps/v1/namespaces/kube-system/deployments';
     const { status } = await this.world.call('PUT', `${path}/cilium-operator`, deployment);
@@ -201,7 +213,10 @@ export class CiliumCluster {
       async () => {
         if (operator.ended)
           throw new Error(`cilium-operator ${operator.ended}: ${operator.tail()}`);
-        for (const path of [...Object.values(ciliumPaths), ...Object.values(bgpPaths)]) {
+        // It registers those of BGP only where that is on.
+        const isBgpOn = this.config['enable-bgp-control-plane'] === 'true';
+        const own = isBgpOn ? Object.values(bgpPaths) : [];
+        for (const path of [...Object.values(ciliumPaths), ...own]) {
           if ((await this.world.call('GET', `${path}?limit=1`)).status !== 200) {
             throw new Error(`cilium-operator has not registered ${path}: ${operator.tail()}`);
           }
@@ -211,19 +226,25 @@ export class CiliumCluster {
     );
   }
 
+  /** With the flags it had, or with others. */
+  async restartCiliumOperator(flags = this.#operatorFlags): Promise<void> {
+    await this.stopCiliumOperator();
+    await this.startCiliumOperator(flags);
+  }
+
   async stopCiliumOperator(): Promise<void> {
     await this.#operator?.stop();
     this.#operator = undefined;
   }
 
-  async announcePods(type = this.#announces): Promise<void> {
-    for (const object of bgpObjects(type)) {
+  async announce(what = this.#announces): Promise<void> {
+    for (const object of bgpObjects(what, this.isDual)) {
       await this.world.must('POST', bgpPaths[object.kind]!, object);
     }
   }
 
   /** In multi-pool an advertisement of type PodCIDR announces nothing. */
-  get #announces(): 'PodCIDR' | 'CiliumPodIPPool' {
+  get #announces(): Announces {
     return this.config.ipam === 'multi-pool' ? 'CiliumPodIPPool' : 'PodCIDR';
   }
 
@@ -244,11 +265,11 @@ export class CiliumCluster {
   }
 
   async createNode(name: string, more: { podCIDRs?: string[] } = {}): Promise<void> {
-    const { address } = this.machines.get(name)!;
+    const { address, address6 } = this.machines.get(name)!;
     await this.world.createNode(name, {
       ...more,
       labels: { 'kubernetes.io/hostname': name },
-      addresses: [address],
+      addresses: this.isDual ? [address, address6] : [address],
     });
     const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'ready' };
     await this.world.must('PATCH', `/api/v1/nodes/${name}/status`, {
@@ -292,11 +313,17 @@ export class CiliumCluster {
   }
 
   /** The command line, as a person types it. */
-  async cadastre(
+  async cadastre(args: readonly string[]): Promise<CommandAnswer> {
+    return (await this.startCadastreCommand(args)).answer;
+  }
+
+  /** The same, for whoever wants to kill it. */
+  async startCadastreCommand(
     args: readonly string[],
-  ): Promise<{ code: number; stdout: string; stderr: string }> {
+  ): Promise<{ answer: Promise<CommandAnswer>; kill(): void }> {
     const program = await cadastreProgram();
-    return new Promise((resolve) => {
+    let kill = () => {};
+    const answer = new Promise<CommandAnswer>((resolve) => {
       const child = execFile(
         process.execPath,
         [program, ...args],
@@ -309,13 +336,25 @@ export class CiliumCluster {
           resolve({ code: error ? Number(error.code ?? 255) : 0, stdout, stderr }),
       );
       child.stdin?.end();
+      kill = () => child.kill('SIGKILL');
     });
+    return { answer, kill: () => kill() };
+  }
+
+  /** Its node IPAM controller: it fills in Node.spec, whoever reads that. */
+  async startNodeIpam(): Promise<void> {
+    await startControllerManager(this.world.api, { clusterCidrs: [podNetwork], maskIpv4: 24 });
   }
 
   /** What `cadastre doctor -o json` finds, with what the router holds. */
   async doctor(args: readonly string[] = []): Promise<Finding[]> {
-    const rib = this.world.writeFile('router.json', await this.fabric.dump());
-    const answer = await this.cadastre(['doctor', '-o', 'json', '--rib', `router=${rib}`, ...args]);
+    const dumps = await Promise.all(
+      families.map(async (family) => {
+        const file = this.world.writeFile(`router-${family}.json`, await this.fabric.dump(family));
+        return ['--rib', `router=${file}`];
+      }),
+    );
+    const answer = await this.cadastre(['doctor', '-o', 'json', ...dumps.flat(), ...args]);
     if (answer.code > 1) throw new Error(`cadastre doctor: ${answer.code}: ${answer.stderr}`);
     return (JSON.parse(answer.stdout) as { findings: Finding[] }).findings;
   }

@@ -9,8 +9,18 @@ import { machineAddress } from './layout.ts';
 export type Mode = 'cluster-pool' | 'kubernetes' | 'multi-pool' | 'delegated-plugin';
 
 export const podNetwork = '10.50.0.0/16';
+export const podNetwork6 = 'fd00:50::/104';
 
-export function ciliumConfig(mode: Mode): Record<string, string> {
+/** What a scenario wants of the cluster it is played on. */
+export interface Site {
+  readonly mode: Mode;
+  /** IPv6 beside IPv4: nodes, pods, sessions. */
+  readonly isDual?: boolean;
+  /** What its cilium-config says beside, or instead. */
+  readonly config?: Readonly<Record<string, string>>;
+}
+
+export function ciliumConfig({ mode, isDual, config }: Site): Record<string, string> {
   return {
     ipam: mode,
     'cluster-name': 'default',
@@ -56,6 +66,20 @@ export function ciliumConfig(mode: Mode): Record<string, string> {
     ...(mode === 'delegated-plugin'
       ? { 'local-router-ipv4': '169.254.23.0', 'enable-endpoint-health-checking': 'false' }
       : {}),
+    ...(isDual ? ipv6Of(mode) : {}),
+    ...config,
+  };
+}
+
+function ipv6Of(mode: Mode): Record<string, string> {
+  return {
+    'enable-ipv6': 'true',
+    'ipv6-native-routing-cidr': podNetwork6,
+    'enable-ipv6-masquerade': 'false',
+    ...(mode === 'cluster-pool'
+      ? { 'cluster-pool-ipv6-cidr': podNetwork6, 'cluster-pool-ipv6-mask-size': '120' }
+      : {}),
+    ...(mode === 'kubernetes' ? { 'k8s-require-ipv6-pod-cidr': 'true' } : {}),
   };
 }
 

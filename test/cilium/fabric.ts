@@ -14,10 +14,19 @@ import {
   runInside,
 } from '../../src/lab/namespaces.ts';
 import { frr } from '../../src/lab/routers/frr.ts';
-import { type HeldPath, tableOf } from '../../src/lab/routers/router.ts';
+import { tableOf } from '../../src/lab/routers/router.ts';
+import { type Family, families } from '../../src/net/family.ts';
 import { type PartProcess, startPart } from '../parts/part-process.ts';
 import { eventually } from '../world/eventually.ts';
-import { machineAddress, namespaceOf, nodeNetwork, router } from './layout.ts';
+import {
+  machineAddress,
+  namespaceOf,
+  nodeAddress,
+  nodeAddress6,
+  nodeNetwork,
+  nodeNetwork6,
+  router,
+} from './layout.ts';
 
 const uplink = 'cadcil0';
 
@@ -40,6 +49,7 @@ export class Fabric {
       'link add br0 type bridge',
       'link set br0 up',
       `addr add ${router.address}/24 dev br0`,
+      `addr add ${router.address6}/64 dev br0 nodad`,
     ]);
     await ipBatch(undefined, [
       `link add ${uplink} type veth peer name machine netns ${fabric.namespace}`,
@@ -47,7 +57,8 @@ export class Fabric {
       `link set ${uplink} up`,
     ]);
     await ipBatch(fabric.namespace, ['link set machine master br0', 'link set machine up']);
-    await runInside(fabric.namespace, ['sysctl', '-qw', 'net.ipv4.ip_forward=1']);
+    const forwarding = ['net.ipv4.ip_forward=1', 'net.ipv6.conf.all.forwarding=1'];
+    await runInside(fabric.namespace, ['sysctl', '-qw', ...forwarding]);
     await fabric.#startFrr();
     return fabric;
   }
@@ -74,7 +85,7 @@ export class Fabric {
   }
 
   /** A node's cable: `eth0` in its namespace, a port of the bridge here. */
-  async connect(node: string, namespace: string, address: string): Promise<void> {
+  async connect(node: string, namespace: string): Promise<void> {
     await ipBatch(this.namespace, [
       `link add ${node} type veth peer name eth0 netns ${namespace}`,
       `link set ${node} master br0`,
@@ -83,27 +94,23 @@ export class Fabric {
     await ipBatch(namespace, [
       'link set lo up',
       'link set eth0 up',
-      `addr add ${address}/24 dev eth0`,
+      `addr add ${nodeAddress(node)}/24 dev eth0`,
+      `addr add ${nodeAddress6(node)}/64 dev eth0 nodad`,
       `route add default via ${router.address}`,
+      `route add ::/0 via ${router.address6}`,
     ]);
   }
 
   /** The router's own dump, as `cadastre doctor --rib` takes it. */
-  async dump(): Promise<string> {
-    const { stdout } = await runInside(
-      this.namespace,
-      frr.tableCommand(this.#folder, 'ipv4') as string[],
-    );
-    return stdout;
-  }
-
-  async paths(): Promise<HeldPath[]> {
-    return frr.readPaths(await this.dump());
+  async dump(family: Family = 'ipv4'): Promise<string> {
+    const command = frr.tableCommand(this.#folder, family) as string[];
+    return (await runInside(this.namespace, command)).stdout;
   }
 
   /** What leads where: `10.50.0.0/24 via 172.31.77.11`, sorted. */
   async table(): Promise<string[]> {
-    return tableOf(await this.paths())
+    const dumps = await Promise.all(families.map((family) => this.dump(family)));
+    return tableOf(dumps.flatMap(frr.readPaths))
       .map(({ prefix, nextHop }) => `${prefix} via ${nextHop}`)
       .sort();
   }
@@ -133,14 +140,22 @@ const bgpdConfig = [
   ` bgp router-id ${router.address}`,
   ' no bgp ebgp-requires-policy',
   ' no bgp default ipv4-unicast',
-  ' neighbor NODES peer-group',
-  ' neighbor NODES remote-as external',
-  ' neighbor NODES advertisement-interval 0',
+  ...['NODES', 'NODES6'].flatMap((group) => [
+    ` neighbor ${group} peer-group`,
+    ` neighbor ${group} remote-as external`,
+    ` neighbor ${group} advertisement-interval 0`,
+  ]),
   ` bgp listen range ${nodeNetwork} peer-group NODES`,
+  ` bgp listen range ${nodeNetwork6} peer-group NODES6`,
   ' address-family ipv4 unicast',
   '  maximum-paths 16',
   '  neighbor NODES activate',
   '  neighbor NODES route-map NOTHING out',
+  ' exit-address-family',
+  ' address-family ipv6 unicast',
+  '  maximum-paths 16',
+  '  neighbor NODES6 activate',
+  '  neighbor NODES6 route-map NOTHING out',
   ' exit-address-family',
   '',
 ].join('\n');

@@ -18,7 +18,7 @@ import { eventually, pause } from '../world/eventually.ts';
 import { cadastreProgram } from '../world/operator-process.ts';
 import { writeConfigFiles } from './config.ts';
 import type { Fabric } from './fabric.ts';
-import { namespaceOf, nodeAddress } from './layout.ts';
+import { namespaceOf, nodeAddress, nodeAddress6 } from './layout.ts';
 
 /** Debian's clang-19, and the iptables that needs no nftables of the kernel. */
 const tools = '/usr/lib/llvm-19/bin';
@@ -35,6 +35,7 @@ export interface MachineOptions {
 export class Machine {
   readonly name: string;
   readonly address: string;
+  readonly address6: string;
   readonly namespace: string;
   readonly #options: MachineOptions;
   readonly #folder: string;
@@ -43,12 +44,14 @@ export class Machine {
   #ours: PartProcess | undefined;
   #ourFlags: readonly string[] = [];
   #supervisor: NodeJS.Timeout | undefined;
+  #restarting: Promise<void> = Promise.resolve();
   /** How often the agent ended without being asked to. */
   agentDeaths = 0;
 
   constructor(options: MachineOptions) {
     this.name = options.name;
     this.address = nodeAddress(options.name);
+    this.address6 = nodeAddress6(options.name);
     this.namespace = namespaceOf(options.name);
     this.#options = options;
     this.#folder = join(options.dir, options.name);
@@ -59,7 +62,7 @@ export class Machine {
       mkdirSync(join(this.#folder, name), { recursive: true });
     }
     await ipBatch(undefined, [`netns add ${this.namespace}`]);
-    await fabric.connect(this.name, this.namespace, this.address);
+    await fabric.connect(this.name, this.namespace);
     this.#holder = startPart({
       name: `${this.name}-holder`,
       binary: 'nsenter',
@@ -161,10 +164,15 @@ export class Machine {
     await untilReady(this.#agent, () => this.#isHealthy(), withinMs);
   }
 
-  async restartAgent(config: Readonly<Record<string, string>>): Promise<void> {
-    await this.stopAgent();
-    await this.startAgent(config);
-    await this.whenAgentServes();
+  /** One after the other, whoever asks: a kubelet starts an agent again while a scenario does. */
+  restartAgent(config: Readonly<Record<string, string>>): Promise<void> {
+    const restart = async () => {
+      await this.stopAgent();
+      await this.startAgent(config);
+      await this.whenAgentServes();
+    };
+    this.#restarting = this.#restarting.then(restart, restart);
+    return this.#restarting;
   }
 
   /** As a kubelet does it: Cilium's DaemonSet gives its pods one second. */

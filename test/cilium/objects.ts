@@ -36,53 +36,89 @@ export const operatorDeployment = (args: readonly string[]) => ({
 const api = 'cilium.io/v2alpha1';
 
 /** All of them: Cilium takes no selector as none. */
-const everyPool = {
-  matchExpressions: [{ key: 'never', operator: 'NotIn', values: ['such-a-pool'] }],
+const everything = {
+  matchExpressions: [{ key: 'never', operator: 'NotIn', values: ['such-a-label'] }],
 };
 
-/** Every node announces its blocks to the router: PodCIDRs, or in multi-pool those of its pools. */
-export const bgpObjects = (type: 'PodCIDR' | 'CiliumPodIPPool') => [
-  {
-    apiVersion: api,
-    kind: 'CiliumBGPAdvertisement',
-    metadata: { name: 'pods', labels: { advertise: 'pods' } },
-    spec: {
-      advertisements: [
-        { advertisementType: type, ...(type === 'PodCIDR' ? {} : { selector: everyPool }) },
-      ],
-    },
+/** What every node announces to the router: PodCIDRs, in multi-pool those of its pools, or Services. */
+export type Announces = 'PodCIDR' | 'CiliumPodIPPool' | 'Service';
+
+const advertisements: Readonly<Record<Announces, object>> = {
+  PodCIDR: { advertisementType: 'PodCIDR' },
+  CiliumPodIPPool: { advertisementType: 'CiliumPodIPPool', selector: everything },
+  Service: {
+    advertisementType: 'Service',
+    service: { addresses: ['LoadBalancerIP'] },
+    selector: everything,
   },
-  {
-    apiVersion: api,
-    kind: 'CiliumBGPPeerConfig',
-    metadata: { name: 'router' },
-    spec: {
-      timers: { connectRetryTimeSeconds: 1, holdTimeSeconds: 9, keepAliveTimeSeconds: 3 },
-      gracefulRestart: { enabled: true, restartTimeSeconds: 120 },
-      families: [
-        { afi: 'ipv4', safi: 'unicast', advertisements: { matchLabels: { advertise: 'pods' } } },
-      ],
+};
+
+/** A session for each family: one of IPv4 would announce IPv6 blocks with a mapped next hop. */
+const sessions = [
+  { name: 'router', afi: 'ipv4', peerAddress: router.address },
+  { name: 'router6', afi: 'ipv6', peerAddress: router.address6 },
+];
+
+export const bgpObjects = (announces: Announces, isDual = false) => {
+  const used = isDual ? sessions : sessions.slice(0, 1);
+  const matchLabels = { advertise: 'pods' };
+  return [
+    {
+      apiVersion: api,
+      kind: 'CiliumBGPAdvertisement',
+      metadata: { name: 'pods', labels: matchLabels },
+      spec: { advertisements: [advertisements[announces]] },
     },
-  },
-  {
-    apiVersion: api,
-    kind: 'CiliumBGPClusterConfig',
-    metadata: { name: 'site' },
-    spec: {
-      bgpInstances: [
-        {
-          name: 'main',
-          localASN: nodeAsn,
-          peers: [
-            {
-              name: 'router',
+    ...used.map(({ name, afi }) => ({
+      apiVersion: api,
+      kind: 'CiliumBGPPeerConfig',
+      metadata: { name },
+      spec: {
+        timers: { connectRetryTimeSeconds: 1, holdTimeSeconds: 9, keepAliveTimeSeconds: 3 },
+        gracefulRestart: { enabled: true, restartTimeSeconds: 120 },
+        families: [{ afi, safi: 'unicast', advertisements: { matchLabels } }],
+      },
+    })),
+    {
+      apiVersion: api,
+      kind: 'CiliumBGPClusterConfig',
+      metadata: { name: 'site' },
+      spec: {
+        bgpInstances: [
+          {
+            name: 'main',
+            localASN: nodeAsn,
+            peers: used.map(({ name, peerAddress }) => ({
+              name,
               peerASN: router.asn,
-              peerAddress: router.address,
-              peerConfigRef: { name: 'router' },
-            },
-          ],
-        },
-      ],
+              peerAddress,
+              peerConfigRef: { name },
+            })),
+          },
+        ],
+      },
+    },
+  ];
+};
+
+/** A pool of Service addresses, and a Service that gets one: cilium-operator allocates them. */
+export const serviceObjects = [
+  {
+    path: `/apis/${api}/ciliumloadbalancerippools`,
+    body: {
+      apiVersion: api,
+      kind: 'CiliumLoadBalancerIPPool',
+      metadata: { name: 'services' },
+      spec: { blocks: [{ cidr: '192.0.2.0/28' }] },
+    },
+  },
+  {
+    path: '/api/v1/namespaces/default/services',
+    body: {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web', labels: { app: 'web' } },
+      spec: { type: 'LoadBalancer', selector: { app: 'steady' }, ports: [{ port: 80 }] },
     },
   },
 ];

@@ -20,13 +20,15 @@ export interface Pod {
   readonly name: string;
   readonly node: string;
   readonly address: string;
+  /** With IPv6 beside: both. */
+  readonly addresses: readonly string[];
   readonly uid: string;
   readonly namespace: string;
 }
 
 interface Links {
   readonly ifname: string;
-  readonly addr_info: ReadonlyArray<{ readonly family: string; readonly local: string }>;
+  readonly addr_info: ReadonlyArray<{ readonly scope: string; readonly local: string }>;
 }
 
 const podsPath = '/api/v1/namespaces/default/pods';
@@ -91,15 +93,16 @@ export class Pods {
     await ipBatch(namespace, ['link set lo up']);
     const answer = await this.#add({ name, node, namespace, uid: metadata.uid });
     const { ips } = JSON.parse(answer) as { ips: Array<{ address: string }> };
-    const address = ips[0]!.address.replace(/\/.*$/, '');
-    const pod: Pod = { name, node, address, uid: metadata.uid, namespace };
+    const addresses = ips.map((one) => one.address.replace(/\/.*$/, '')).sort(ipv4First);
+    const address = addresses[0]!;
+    const pod: Pod = { name, node, address, addresses, uid: metadata.uid, namespace };
     this.running.set(name, pod);
     await world.must('PATCH', `${podsPath}/${name}/status`, {
       status: {
         phase: 'Running',
         hostIP: this.#cluster.machine(node).address,
         podIP: address,
-        podIPs: [{ ip: address }],
+        podIPs: addresses.map((ip) => ({ ip })),
         conditions: [{ type: 'Ready', status: 'True' }],
       },
     });
@@ -136,14 +139,14 @@ export class Pods {
     for (const { name, namespace } of this.running.values()) {
       const links = await ipJson<Links[]>(namespace, 'addr show dev eth0');
       for (const { addr_info } of links) {
-        for (const { family, local } of addr_info) {
-          if (family === 'inet') add(local, name);
+        for (const { scope, local } of addr_info) {
+          if (scope === 'global') add(local, name);
         }
       }
     }
     for (const { metadata, status } of await this.endpoints()) {
-      for (const { ipv4 } of status?.networking?.addressing ?? []) {
-        if (ipv4 !== undefined) add(ipv4, metadata.name);
+      for (const { ipv4, ipv6 } of status?.networking?.addressing ?? []) {
+        for (const address of [ipv4, ipv6]) if (address) add(address, metadata.name);
       }
     }
     return [...places].flatMap(([address, names]) =>
@@ -177,12 +180,16 @@ export class Pods {
   }
 }
 
+/** As a kubelet shows them: `podIP` is the first of `podIPs`. */
+const ipv4First = (a: string, b: string): number =>
+  Number(a.includes(':')) - Number(b.includes(':'));
+
 export interface Endpoint {
   readonly metadata: { readonly name: string };
   readonly status?: {
     readonly networking?: {
       readonly node?: string;
-      readonly addressing?: ReadonlyArray<{ readonly ipv4?: string }>;
+      readonly addressing?: ReadonlyArray<{ readonly ipv4?: string; readonly ipv6?: string }>;
     };
   };
 }

@@ -22,7 +22,7 @@ export async function recordAll(cilium: string, say: (words: string) => void): P
     { name: 'multi-pool-announced', mode: 'multi-pool', announces: 'CiliumPodIPPool' },
   ] as const;
   for (const { name, mode, announces } of clusters) {
-    await CiliumCluster.use(cilium, mode, async (cluster) => {
+    await CiliumCluster.use(cilium, { mode }, async (cluster) => {
       await fill(cluster, mode, announces);
       await record(cluster, name);
     });
@@ -36,7 +36,7 @@ async function fill(
   announces: 'PodCIDR' | 'CiliumPodIPPool',
 ): Promise<void> {
   await cluster.startCiliumOperator();
-  await cluster.announcePods(announces);
+  await cluster.announce(announces);
   const names = ['n1', 'n2', 'n3'];
   for (const [at, name] of names.entries()) {
     const podCIDRs = [`10.50.${at + 1}.0/24`];

@@ -1,14 +1,23 @@
 /**
  * Where a scenario is played: a cluster, pings without end between everything that must go
- * on answering, and the checks that every step ends with. What does not hold is collected,
- * so that a run tells all of it.
+ * on answering, and the checks after every step. What does not hold is collected, so that a
+ * run tells all of it.
  */
 import { join } from 'node:path';
 import { PingStream } from '../../src/lab/replay/ping-stream.ts';
 import { eventually, pause } from '../world/eventually.ts';
 import { CiliumCluster, type Finding } from './cluster.ts';
-import type { Mode } from './config.ts';
+import type { Site } from './config.ts';
 import type { Pod } from './pods.ts';
+
+/** Does something to the cluster, and says what, for the page; then all checks are made. */
+export type Step = (stage: Stage) => Promise<string>;
+
+export interface Scenario extends Site {
+  readonly name: string;
+  readonly what: string;
+  readonly steps: readonly Step[];
+}
 
 export interface Played {
   readonly scenario: string;
@@ -29,11 +38,18 @@ export interface Expected {
   readonly table?: readonly string[];
 }
 
+/** Where Cilium announces no pods, only pods among themselves can answer. */
+type PingFrom = 'router and pods' | 'pods';
+
 const findingWords = ({ reason, node }: Finding): string =>
   node === undefined ? reason : `${reason} of ${node}`;
 
 export class Stage {
   readonly cluster: CiliumCluster;
+  /** What is right from here on; `undefined`: nothing more is checked. */
+  expected: Expected | undefined = {};
+  pingsFrom: PingFrom = 'router and pods';
+  #cadastreFlags: string[] = [];
   readonly #say: (words: string) => void;
   readonly #steps: string[] = [];
   readonly #failures: string[] = [];
@@ -51,15 +67,15 @@ export class Stage {
   }
 
   static async play(
-    scenario: { name: string; mode: Mode; play: (stage: Stage) => Promise<void> },
+    scenario: Omit<Scenario, 'what'>,
     cilium: string,
     say: (words: string) => void,
   ): Promise<Played> {
-    return CiliumCluster.use(cilium, scenario.mode, async (cluster) => {
+    return CiliumCluster.use(cilium, scenario, async (cluster) => {
       const start = performance.now();
       const stage = new Stage(cluster, (words) => say(`${scenario.name}: ${words}`));
       try {
-        await scenario.play(stage);
+        for (const step of scenario.steps) await stage.#take(step);
         await stage.endPings();
       } catch (error) {
         stage.fail(error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -74,6 +90,12 @@ export class Stage {
       }
       return stage.#played(scenario.name, start);
     });
+  }
+
+  async #take(step: Step): Promise<void> {
+    const words = await step(this);
+    this.step(words);
+    if (this.expected !== undefined) await this.checkAll(words, this.expected);
   }
 
   #played(scenario: string, start: number): Played {
@@ -104,12 +126,15 @@ export class Stage {
     if (!isRight) this.fail(words);
   }
 
-  /** Cilium's own operator, the BGP objects, and nodes with a pod each. */
-  async standardCluster(nodes: number): Promise<void> {
-    await this.cluster.startCiliumOperator();
-    await this.cluster.announcePods();
-    await this.cluster.addNodes(nodes);
-    await this.podOnEach();
+  /** Cadastre's operator; started again, it gets the same flags. */
+  async startCadastre(flags: readonly string[] = this.#cadastreFlags): Promise<void> {
+    this.#cadastreFlags = [...flags];
+    await this.cluster.world.leader(this.#cadastreFlags);
+  }
+
+  async restartCadastre(): Promise<void> {
+    await this.cluster.world.stopOperators();
+    await this.startCadastre();
   }
 
   async podOnEach(): Promise<void> {
@@ -119,11 +144,19 @@ export class Stage {
     await this.pingSteadily([...this.cluster.pods.running.values()]);
   }
 
-  /** Until the router leads every block to its node. */
+  /** Pods that are pinged. Others only fill a block. */
+  get steadyPods(): Pod[] {
+    return [...this.cluster.pods.running.values()].filter(({ name }) => name.startsWith('steady'));
+  }
+
+  /** Until the router leads every block to its node, or holds what else is right. */
   async whenAnnounced(withinMs = 30_000): Promise<void> {
     await eventually(
       async () => {
-        const [table, wanted] = await Promise.all([this.cluster.fabric.table(), this.blockTable()]);
+        const [table, wanted] = await Promise.all([
+          this.cluster.fabric.table(),
+          this.expected?.table ?? this.blockTable(),
+        ]);
         if (table.join() !== wanted.join()) {
           throw new Error(`the router holds ${table.join('; ')}, wanted ${wanted.join('; ')}`);
         }
@@ -149,7 +182,10 @@ export class Stage {
     const blocks = await this.blocks();
     return Object.entries(blocks)
       .flatMap(([node, cidrs]) =>
-        cidrs.map((cidr) => `${cidr} via ${this.cluster.machine(node).address}`),
+        cidrs.map((cidr) => {
+          const { address, address6 } = this.cluster.machine(node);
+          return `${cidr} via ${cidr.includes(':') ? address6 : address}`;
+        }),
       )
       .sort();
   }
@@ -161,9 +197,12 @@ export class Stage {
       this.#streams.push({ stream, namespace, pod, from: 0 });
     };
     for (const [at, pod] of pods.entries()) {
-      begin(this.cluster.fabric.namespace, pod.address, pod.name);
+      if (this.pingsFrom === 'router and pods') {
+        for (const to of pod.addresses) begin(this.cluster.fabric.namespace, to, pod.name);
+      }
       const next = pods[(at + 1) % pods.length]!;
-      if (next !== pod) begin(pod.namespace, next.address, pod.name);
+      if (next === pod) continue;
+      for (const to of next.addresses) begin(pod.namespace, to, pod.name);
     }
     await eventually(
       () => {
@@ -211,7 +250,7 @@ export class Stage {
   }
 
   /** What must hold after every step. */
-  async checkAll(after: string, expected: Expected = {}): Promise<void> {
+  async checkAll(after: string, expected: Expected): Promise<void> {
     const { cluster } = this;
     const doubled = await cluster.pods.inTwoPlaces();
     this.#inTwoPlaces = Math.max(this.#inTwoPlaces, doubled.length);
@@ -224,7 +263,7 @@ export class Stage {
           table = await cluster.fabric.table();
           if (table.join() !== [...wanted].sort().join()) throw new Error('another table');
         },
-        { withinMs: 15_000 },
+        { withinMs: 30_000 },
       );
     } catch {
       this.fail(`${after}: the router holds ${table.join('; ')}; right is ${wanted.join('; ')}`);
